@@ -1,0 +1,6 @@
+//! What BenchKit fixes between the contest and a tool: how it is invoked, what it may print, and the
+//! published tables of answers.
+
+mod value;
+
+pub use value::Value;

@@ -1,0 +1,1 @@
+//! campaign.toml, the plan made of it, run ids.

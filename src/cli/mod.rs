@@ -1,0 +1,98 @@
+//! One file per command, thin: parse, call the room, print.
+
+mod doctor;
+mod explain;
+mod image;
+mod judge;
+mod lint;
+mod plan;
+mod report;
+mod run;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// The machine room and the jury of the Model Checking Contest.
+#[derive(Parser)]
+#[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 something you asked about failed; 2 usage or bad input; \
+                          69 this host cannot do it; 70 a bug.";
+
+#[derive(Subcommand)]
+enum Command {
+    Doctor(doctor::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    Judge(judge::Args),
+    Report(report::Args),
+    Explain(explain::Args),
+    Lint(lint::Args),
+    Image(image::Args),
+}
+
+/// How tables are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+/// The documented exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    Done = 0,
+    /// Something failed that the user asked about.
+    Failed = 1,
+    /// Wrong arguments or bad input.
+    Usage = 2,
+    /// This host cannot do it (EX_UNAVAILABLE).
+    HostCannot = 69,
+    /// A bug of ours (EX_SOFTWARE); panics end here too.
+    Bug = 70,
+}
+
+/// An error and the exit code it ends with; `?` gives `Exit::Failed`.
+pub struct Failure {
+    pub exit: Exit,
+    pub error: anyhow::Error,
+}
+
+impl Failure {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::Usage, error: error.into() }
+    }
+
+    pub fn host(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::HostCannot, error: error.into() }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { exit: Exit::Failed, error: error.into() }
+    }
+}
+
+/// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
+pub fn main() -> Exit {
+    let outcome = match Cli::parse().command {
+        Command::Doctor(args) => doctor::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Judge(args) => judge::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Lint(args) => lint::run(args),
+        Command::Image(args) => image::run(args),
+    };
+    outcome.unwrap_or_else(|failure| {
+        eprintln!("mcc-harness: {:#}", failure.error);
+        failure.exit
+    })
+}

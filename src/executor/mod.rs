@@ -1,0 +1,1 @@
+//! What runs when and where; one run as a state machine.

@@ -1,0 +1,1 @@
+//! What this host offers: cores, memory, an accelerator that really boots.

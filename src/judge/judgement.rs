@@ -1,0 +1,221 @@
+//! The judgement: everything `judge` decided, as `judgement.json` keeps it and `report` shows it.
+//!
+//! Entries, instances and examinations are named once, in sorted order, and referred to by number.
+
+use crate::benchkit::Value;
+use crate::edition::Edition;
+use num_rational::BigRational;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Version of mcc-harness that judged.
+    pub version: String,
+    /// The edition's settings as used, overrides included.
+    pub edition: Edition,
+    /// Digests of what was judged, by file name (no paths: the same input gives the same bytes).
+    pub inputs: Vec<InputDigest>,
+    pub entries: Vec<Entry>,
+    pub instances: Vec<Instance>,
+    /// Examination names in the edition's order.
+    pub examinations: Vec<String>,
+    /// Runs still `infrastructure` after their retries; not empty = provisional, no medal is final.
+    pub unresolved: Vec<RunName>,
+    /// By entry number.
+    pub confidence: Vec<Confidence>,
+    /// Sorted by examination (edition's order), then instance.
+    pub blocks: Vec<Block>,
+    pub scores: Vec<Score>,
+    pub podiums: Vec<Podium>,
+    pub awards: Vec<Award>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct InputDigest {
+    pub file: String,
+    pub sha256: String,
+}
+
+/// A tool or variant as submitted.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Entry {
+    pub entry: String,
+    pub tool: String,
+    pub status: Status,
+    pub note: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    Competing,
+    Virtual,
+    OutOfCompetition,
+    Withdrawn,
+    Resigned,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Instance {
+    pub instance: String,
+    pub family: String,
+    /// `known` or `surprise` (2017 also `stripped`).
+    pub status: String,
+    /// Normalization weight times the multiplier of its status.
+    #[serde(with = "fraction")]
+    pub weight: BigRational,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RunName {
+    pub entry: String,
+    pub instance: String,
+    pub examination: String,
+}
+
+/// Rule E-2: `agreed` / `answered`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Confidence {
+    pub entry: usize,
+    pub agreed: u64,
+    pub answered: u64,
+    #[serde(with = "fraction")]
+    pub confidence: BigRational,
+}
+
+/// One examination on one instance: what is trusted, and what every entry did.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Block {
+    pub examination: usize,
+    pub instance: usize,
+    pub trusted: Vec<Trusted>,
+    /// One per entry that has a row for this block, by entry number.
+    pub cells: Vec<Cell>,
+}
+
+/// The trusted value of one position (rule E-3.1).
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Trusted {
+    pub id: String,
+    /// None = unknown.
+    pub value: Option<Value>,
+    /// The basis words of RULES: unanimous, single, majority, confidence, unknown:none, unknown:single,
+    /// unknown:tie, unknown:split, override.
+    pub basis: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Cell {
+    pub entry: usize,
+    pub ending: Ending,
+    /// By position: what the entry gave.
+    pub values: Vec<Option<Value>>,
+    /// By position, one letter each: `+` right, `-` wrong, `?` given but unjudged (trusted value unknown),
+    /// `.` not computed.
+    pub verdicts: String,
+    /// Points of the block, already weighted.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// Every position has a trusted value and the entry's equals it (rule E-4.3).
+    pub complete: bool,
+    pub cost: Option<Cost>,
+    /// Marks of the run, such as `degraded:tcg`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
+}
+
+/// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Ended by itself with at least one well-formed answer.
+    Answered,
+    DidNotCompete,
+    CannotCompute,
+    /// Ended by itself without a well-formed answer.
+    NoAnswer,
+    CpuLimit,
+    WallLimit,
+    MemoryLimit,
+    OutputLimit,
+    ToolCrash,
+    /// The harness's own trouble; never the tool's.
+    Infrastructure,
+    /// Published tables that do not say.
+    Unsaid,
+}
+
+/// What a run cost, as measured on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    pub cpu_ms: u64,
+    pub wall_ms: u64,
+    pub memory_kib: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Score {
+    pub entry: usize,
+    pub examination: usize,
+    /// Values.
+    pub right: u64,
+    pub wrong: u64,
+    pub unjudged: u64,
+    /// Before weights.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// With normalization and multipliers.
+    #[serde(with = "fraction")]
+    pub normalized: BigRational,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Podium {
+    pub category: String,
+    /// In order; ties share a rank: 1, 1, 3. Other variants and unranked entries follow with `rank` None.
+    pub places: Vec<PodiumPlace>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PodiumPlace {
+    pub rank: Option<u32>,
+    pub entry: usize,
+    /// Empty, `best` or `other`.
+    pub variant: String,
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// `gold`, `silver`, `bronze` or empty.
+    pub medal: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Award {
+    pub category: String,
+    /// `road-runner`, `camel`.
+    pub award: String,
+    pub places: Vec<AwardPlace>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AwardPlace {
+    pub rank: u32,
+    pub entry: usize,
+    pub runs_compared: u64,
+    pub value: u64,
+    pub unit: String,
+}
+
+/// Rationals as text: an integer, an exact decimal, or `p/q`.
+pub mod fraction {
+    use super::*;
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&value.to_string())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,5 @@
+//! The record of a campaign: one SQLite file and the raw outputs beside it.
+
+mod record;
+
+pub use record::{Attempt, Disk, HostFacts, Outcome, RunFacts, Sample};
