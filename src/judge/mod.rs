@@ -1,4 +1,7 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
+mod ballots;
 pub mod judgement;
 pub mod mcc;
+
+pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
