@@ -3,5 +3,7 @@
 mod ballots;
 pub mod judgement;
 pub mod mcc;
+pub mod source;
+pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
