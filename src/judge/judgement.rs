@@ -27,6 +27,8 @@ pub struct Judgement {
     /// Runs still `infrastructure` whose blocks were dropped for all tools (`infrastructure = "exclude"`); the
     /// reason is in the edition's settings.
     pub excluded: Vec<RunName>,
+    /// |V|: the values on which enough tools agree to measure confidence by them (E-2.2).
+    pub common_values: u64,
     /// By entry number.
     pub confidence: Vec<Confidence>,
     /// Sorted by examination (edition's order), then instance.

@@ -74,6 +74,7 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
     json.field("examinations", &opening.examinations, ",\n")?;
     json.field("unresolved", &opening.unresolved, ",\n")?;
     json.field("excluded", &opening.excluded, ",\n")?;
+    json.field("common_values", &opening.common_values, ",\n")?;
     json.field("confidence", &opening.confidence, ",\n")
 }
 

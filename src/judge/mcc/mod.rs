@@ -50,6 +50,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         examinations,
         unresolved,
         excluded,
+        common_values,
         confidence,
     } = opening;
     Ok(Judgement {
@@ -62,6 +63,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         examinations,
         unresolved,
         excluded,
+        common_values,
         confidence,
         blocks,
         scores,
@@ -97,6 +99,7 @@ pub struct Opening {
     pub examinations: Vec<String>,
     pub unresolved: Vec<RunName>,
     pub excluded: Vec<RunName>,
+    pub common_values: u64,
     pub confidence: Vec<Confidence>,
 }
 
@@ -144,6 +147,7 @@ impl Jury {
                 examinations: ballots.examinations.iter().map(|(name, _)| name.clone()).collect(),
                 unresolved,
                 excluded,
+                common_values: 0,
                 confidence: Vec::new(),
             },
             ballots,
@@ -153,7 +157,7 @@ impl Jury {
             weight_class,
             mixed_hosts,
         };
-        jury.opening.confidence = jury.confidence();
+        (jury.opening.common_values, jury.opening.confidence) = jury.confidence();
         Ok(jury)
     }
 
@@ -200,8 +204,8 @@ impl Jury {
         values.agree(given, trusted, any_rounded || values.is_rounded(given))
     }
 
-    /// E-2, over all positions: virtual and out-of-competition entries are measured, but do not make V.
-    fn confidence(&self) -> Vec<Confidence> {
+    /// |V| and the confidences (E-2): virtual and out-of-competition entries are measured, but do not make V.
+    fn confidence(&self) -> (u64, Vec<Confidence>) {
         let judging = &self.opening.edition.judging;
         let mut counted = confidence::Counted::new(self.opening.entries.len());
         let mut votes = Vec::new();
@@ -229,7 +233,7 @@ impl Jury {
             answered: counted.answered[entry],
             confidence: counted.confidence(entry, judging.confidence),
         };
-        (0..self.opening.entries.len()).map(confidence).collect()
+        (counted.common, (0..self.opening.entries.len()).map(confidence).collect())
     }
 
     fn values_of(&self, rows: &[Row]) -> usize {
