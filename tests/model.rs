@@ -23,7 +23,9 @@ fn every_net_of_the_contest_has_the_places_transitions_and_arcs_of_the_manifest(
             if path.ends_with("/model.pnml") {
                 let net = Net::read(BufReader::new(entry), &path).unwrap();
                 let arcs: usize = net.transitions.iter().map(|t| t.inputs.len() + t.outputs.len()).sum();
-                assert_eq!(net.id, instance);
+                if !instance.starts_with("RefineWMG") {
+                    assert_eq!(net.id, instance);
+                }
                 assert_eq!((net.kind == NetKind::Coloured), column("coloured") == "yes", "{instance}");
                 assert_eq!(net.places.len().to_string(), column("places"), "{instance}");
                 assert_eq!(net.transitions.len().to_string(), column("transitions"), "{instance}");
