@@ -104,8 +104,9 @@ impl Record {
         let path = dir.join("record.db");
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
-            // A controller killed before it wrote anything leaves its lock.
-            if items.any(|item| item.file_name() != "lock") {
+            // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
+            let expected = |name: &str| ["lock", "inputs"].contains(&name) || name.starts_with(".building-");
+            if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
         }
