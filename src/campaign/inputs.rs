@@ -23,7 +23,8 @@ impl Campaign {
     pub fn inputs(&self, edition: &Edition) -> Result<Vec<Input>, CampaignError> {
         let packed = self.inputs.join(ARCHIVES);
         let folder = if packed.is_dir() { &packed } else { &self.inputs };
-        let archives = archives(folder).map_err(|source| CampaignError::Read { path: folder.clone(), source })?;
+        let archives =
+            archives(folder).map_err(|source| CampaignError::Read { path: folder.clone(), source })?;
         let read = |path: PathBuf| self.input(path, edition).map_err(|reason| self.wrong_inputs(reason));
         let mut inputs = archives.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
         inputs.sort_by(|a, b| a.facts.name.cmp(&b.facts.name));

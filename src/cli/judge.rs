@@ -78,7 +78,9 @@ fn ballots(args: &Args) -> Result<(Edition, Ballots), Failure> {
         return Ok((edition, ballots));
     }
     let Some(edition) = named else {
-        return Err(Failure::usage(anyhow!("a table of answers does not say its rules; name them with --edition")));
+        return Err(Failure::usage(anyhow!(
+            "a table of answers does not say its rules; name them with --edition"
+        )));
     };
     let ballots = source::read_answers(&edition, &args.input).map_err(Failure::usage)?;
     Ok((edition, ballots))

@@ -17,7 +17,11 @@ pub struct Campaign {
 
 impl Campaign {
     pub fn new(before: &Summary) -> Self {
-        let bar = if std::io::stderr().is_terminal() { ProgressBar::new(before.planned) } else { ProgressBar::hidden() };
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::new(before.planned)
+        } else {
+            ProgressBar::hidden()
+        };
         let style = "{bar:30} {pos}/{len} runs, {eta} left  {wide_msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a constant template"));
         bar.set_position(before.recorded);

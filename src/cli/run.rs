@@ -62,7 +62,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let facts = facts.into_iter().filter(|facts| planned.contains(facts.name.as_str())).collect();
     let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
     for (entry, disks) in &disks {
-        all_disks.extend(disks.digests.iter().map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }));
+        all_disks
+            .extend(disks.digests.iter().map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }));
     }
     let facts = CampaignFacts::new(&campaign, &edition, facts, all_disks)?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
@@ -124,20 +125,30 @@ fn inputs_disk(campaign: &Campaign, inputs: &[Input], args: &Args) -> Result<Ima
     let beside = args.out.join("inputs");
     let asked: Vec<_> = inputs.iter().map(|input| (&input.facts.name, &input.facts.sha256)).collect();
     if let Ok(image) = Image::open(&beside) {
-        let packed: Vec<_> = image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
+        let packed: Vec<_> =
+            image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
         if packed == asked {
             return Ok(image);
         }
-        let changed = anyhow!("the archives in {} changed since {} was made of them; use another --out", campaign.inputs.display(), beside.display());
+        let changed = anyhow!(
+            "the archives in {} changed since {} was made of them; use another --out",
+            campaign.inputs.display(),
+            beside.display()
+        );
         return Err(Failure::usage(changed));
     }
-    let archives: Vec<_> = inputs.iter().map(|input| (input.facts.name.clone(), input.archive.clone())).collect();
+    let archives: Vec<_> =
+        inputs.iter().map(|input| (input.facts.name.clone(), input.archive.clone())).collect();
     super::image::check_inputs(&archives, args.accept)?;
-    Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}")).context("making the inputs disk")?)
+    Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}"))
+        .context("making the inputs disk")?)
 }
 
 /// Digests every disk a machine will see; a file that several images share by name is read once each.
-fn digests(images: &BTreeMap<String, Image>, inputs: &Image) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
+fn digests(
+    images: &BTreeMap<String, Image>,
+    inputs: &Image,
+) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
     let mut known: BTreeMap<PathBuf, (String, u64)> = BTreeMap::new();
     let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
         let (sha256, bytes) = match known.get(path) {

@@ -253,7 +253,9 @@ fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
         // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.
-        Exit::Code(code) if [4, 5, 6, 7, 8, 9, 11, 31].contains(&(code - BASH_SIGNAL)) => Some(code - BASH_SIGNAL),
+        Exit::Code(code) if [4, 5, 6, 7, 8, 9, 11, 31].contains(&(code - BASH_SIGNAL)) => {
+            Some(code - BASH_SIGNAL)
+        }
         Exit::Code(_) => None,
     };
     match (signal, exit) {

@@ -56,9 +56,17 @@ pub struct Executor<'a> {
 /// What happens while a campaign runs, for whoever shows it.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    Entered { run: &'a Run, attempt: u32, state: State },
+    Entered {
+        run: &'a Run,
+        attempt: u32,
+        state: State,
+    },
     /// An attempt was committed.
-    Committed { run: &'a Run, attempt: &'a Attempt, standing: Standing },
+    Committed {
+        run: &'a Run,
+        attempt: &'a Attempt,
+        standing: Standing,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +104,12 @@ impl Executor<'_> {
         let open = self.record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
         let open = open.collect::<Result<VecDeque<_>, _>>()?;
-        for vcpus in open.iter().filter(|o| o.run.competes).map(|o| o.run.vcpus).collect::<std::collections::BTreeSet<_>>() {
+        for vcpus in open
+            .iter()
+            .filter(|o| o.run.competes)
+            .map(|o| o.run.vcpus)
+            .collect::<std::collections::BTreeSet<_>>()
+        {
             // Refused before the first run, not in the middle of the night.
             if let Some(lease) = leases.lease(vcpus, self.edition.machine.memory_mib, self.policy)? {
                 leases.release(lease);

@@ -58,7 +58,8 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
         for output in attempt.outputs.iter().filter(|output| output.role == "stdout") {
             outputs.update(format!("{} {}\n", attempt.run, output.sha256));
         }
-        let ids = answers.as_ref().map_or_else(|| questions.ids.clone().unwrap_or_default(), |a| a.ids.clone());
+        let ids =
+            answers.as_ref().map_or_else(|| questions.ids.clone().unwrap_or_default(), |a| a.ids.clone());
         ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot(attempt, answers))?;
     }
     for entry in &facts.entries {
@@ -70,7 +71,9 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
         ballots.describe_instance(&instance.name, facts);
     }
-    ballots.inputs.push(InputDigest { file: "campaign.toml".to_owned(), sha256: hex(Sha256::digest(&facts.campaign)) });
+    ballots
+        .inputs
+        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: hex(Sha256::digest(&facts.campaign)) });
     ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: hex(outputs.finalize()) });
     Ok(ballots)
 }
@@ -80,7 +83,12 @@ fn has_output(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
 }
 
-fn read_answers(record: &Record, attempt: &Attempt, questions: &Questions, strict: bool) -> Result<Answers, RecordError> {
+fn read_answers(
+    record: &Record,
+    attempt: &Attempt,
+    questions: &Questions,
+    strict: bool,
+) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
     let wrong = |source| RecordError::Output { run: attempt.run.clone(), path: path.clone(), source };
     let stdout = BufReader::new(File::open(&path).map_err(wrong)?);

@@ -304,6 +304,21 @@ impl Record {
         })
     }
 
+    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
+    pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
+        self.writable()?;
+        let mut reopened = 0;
+        self.write(|transaction| {
+            reopened = transaction.execute(
+                "UPDATE runs SET recorded = 0 WHERE recorded = 1 AND 'infrastructure' =
+                     (SELECT outcome FROM attempts WHERE run = position ORDER BY number DESC LIMIT 1)",
+                [],
+            )?;
+            Ok(())
+        })?;
+        Ok(reopened)
+    }
+
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
         let place = self.outputs_dir(dir.run(), dir.number());
         let io = |action| {

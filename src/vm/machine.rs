@@ -33,7 +33,7 @@ pub enum VmError {
     #[error("QEMU ended {0}")]
     Gone(String),
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
-    Pin { cpu: usize, source: nix::Error },
+    Pin { cpu: u32, source: nix::Error },
     #[error("QEMU stopped the machine: {0} (is the disk of the overlay full?)")]
     Stopped(String),
     #[error("guest agent: {0}")]
@@ -345,7 +345,8 @@ impl Machine {
         let lines = text.lines().filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
         // A kernel that panics prints its registers last: the cause stands first.
-        let cause = lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
+        let cause =
+            lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
         let first = cause.unwrap_or(lines.len().saturating_sub(3));
         let said = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
         (!said.is_empty()).then(|| format!("{log}: {said}"))
@@ -372,10 +373,10 @@ fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
     stat.split_whitespace().next()?.parse().ok()
 }
 
-fn cpu_set(cpus: &[usize]) -> Option<CpuSet> {
+fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {
-        set.set(*cpu).ok()?;
+        set.set(*cpu as usize).ok()?;
     }
     (!cpus.is_empty()).then_some(set)
 }
