@@ -323,7 +323,8 @@ impl Machine {
         let lines = text.lines().filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
         // A kernel that panics prints its registers last: the cause stands first.
-        let cause = lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
+        let cause =
+            lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
         let first = cause.unwrap_or(lines.len().saturating_sub(3));
         let said = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
         (!said.is_empty()).then(|| format!("{log}: {said}"))
