@@ -1,8 +1,10 @@
 //! `judge` and `explain`, as an organizer uses them.
 
 mod data;
+mod judge_laws;
 
 use assert_cmd::Command;
+use mcc_harness::judge::judgement::Judgement;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +80,7 @@ fn the_contest_of_2018_comes_out_to_the_digit() {
     assert!(trusted.iter().all(|row| row["value"].is_empty() == row["basis"].starts_with("unknown:")));
 
     let text = std::fs::read_to_string(dir.join("judgement.json")).unwrap();
-    let judgement: mcc_harness::judge::judgement::Judgement = serde_json::from_str(&text).unwrap();
+    let judgement: Judgement = serde_json::from_str(&text).unwrap();
     assert_eq!(judgement.common_values, 75_942);
     let complete = judgement.blocks.iter().filter(|block| block.trusted.iter().all(|t| t.value.is_some()));
     assert_eq!((complete.count(), judgement.blocks.len()), (6404, 8523));
@@ -162,9 +164,8 @@ fn explain_tells_an_error_of_2018_in_one_screen() {
     explain.args(["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"]);
     let screen = String::from_utf8(explain.assert().success().get_output().stdout.clone()).unwrap();
     assert!(screen.lines().count() <= 24, "{screen}");
-    for part in ["trusted value F", "Basis majority", "more than half", "68739/68745", "22913/22915"] {
-        // The confidence is shown reduced.
-        assert_eq!(screen.contains(part), part != "68739/68745", "{part}: {screen}");
+    for part in ["trusted value F", "Basis majority", "more than half", "22913/22915"] {
+        assert!(screen.contains(part), "{part}: {screen}");
     }
     let lola = screen.lines().find(|line| line.starts_with("LoLA")).unwrap();
     assert!(lola.contains(" T ") && lola.contains("wrong") && lola.contains("-110/663"), "{lola}");
