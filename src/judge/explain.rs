@@ -45,6 +45,9 @@ pub struct Position {
     pub basis: String,
     /// The case of E-3.1 in words.
     pub rule: String,
+    /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
+    pub backing: String,
+    pub voting: String,
     pub said: Vec<Said>,
 }
 
@@ -160,8 +163,17 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             points: (times * &share * weight).to_string(),
         }
     };
+    let summed = |counts: &[u8]| {
+        let voters = block.cells.iter().filter(|cell| {
+            judgement.entries[cell.entry].status == Status::Competing
+                && counts.contains(&cell.verdicts.as_bytes()[position])
+        });
+        voters.map(|cell| &judgement.confidence[cell.entry].confidence).sum::<BigRational>().to_string()
+    };
     Position {
         position,
+        backing: summed(b"+"),
+        voting: summed(b"+-?"),
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
         basis: trusted.basis.clone(),
@@ -257,7 +269,13 @@ impl Position {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
-        writeln!(out, "Basis {}: {} (E-3.1)\n", self.basis, self.rule)?;
+        writeln!(out, "Basis {}: {} (E-3.1)", self.basis, self.rule)?;
+        writeln!(
+            out,
+            "Summed confidence: {} of {} behind it\n",
+            approximate(&self.backing),
+            approximate(&self.voting)
+        )?;
         writeln!(out, "{:<20} {:<14} {:<22} {:<13} points", "entry", "said", "confidence", "verdict")?;
         for said in &self.said {
             let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
@@ -282,6 +300,8 @@ fn approximate(fraction: &str) -> String {
     let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
     match number.and_then(|number| number.to_f64()) {
         None => fraction.to_owned(),
+        // A sum of confidences can have a denominator of many digits: more than a screen wants to hold.
+        Some(number) if fraction.len() > 24 => format!("{number:.6}"),
         Some(number) => format!("{number:.6} ({fraction})"),
     }
 }
