@@ -2,9 +2,9 @@
 
 mod data;
 
-use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Severity, Value};
+use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Value};
 use mcc_harness::edition::{AnswerKind, Examination};
-use mcc_harness::model::Archive;
+use mcc_harness::model::{Archive, Severity};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
