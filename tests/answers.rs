@@ -2,9 +2,9 @@
 
 mod data;
 
-use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Severity, Value};
+use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Value};
 use mcc_harness::edition::{AnswerKind, Examination};
-use mcc_harness::model::Archive;
+use mcc_harness::model::{Archive, Severity};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -434,5 +434,53 @@ proptest! {
         prop_assert_eq!(&read.techniques, &plain.techniques);
         prop_assert_eq!(&read.declared, &plain.declared);
         prop_assert_eq!(read.anomalies.len(), plain.anomalies.len());
+    }
+}
+
+fn lint(arguments: &[&str], output: &str) -> (i32, String, String) {
+    let mut command = assert_cmd::Command::cargo_bin("mcc-harness").unwrap();
+    let done = command.arg("lint").args(arguments).write_stdin(output).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
+}
+
+#[test]
+fn lint_prints_values_by_position_and_the_lines_that_are_wrong() {
+    let good = "FORMULA n-01 TRUE TECHNIQUES EXPLICIT\nFORMULA n-00 CANNOT_COMPUTE\n";
+    let (code, out, _) = lint(&["-", "--examination", "CTLCardinality"], good);
+    assert_eq!(code, 0);
+    assert_eq!(out, "00  n-00  given up\n01  n-01  T             line 1       EXPLICIT\n");
+
+    let (code, out, _) =
+        lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-01 TRUE\nFORMULA n-01 maybe");
+    assert_eq!(code, 1);
+    assert!(out.contains("line 1: warning: n-01 has no TECHNIQUES: the value counts;"), "{out}");
+    assert!(out.contains("line 2: error: `maybe` is no value for n-01: write TRUE or FALSE"), "{out}");
+
+    let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
+    assert_eq!(code, 1);
+    assert!(out.contains("error: no well-formed answer: it counts as not computed (E-1.7)"), "{out}");
+
+    let (code, out, _) = lint(&["-", "--examination", "UpperBounds", "--format", "json"], "DO_NOT_COMPETE");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, report["declared"].as_str()), (0, Some("do-not-compete")));
+}
+
+#[test]
+fn lint_says_what_is_wrong_with_its_arguments() {
+    for (arguments, complaint) in [
+        (
+            vec!["-", "--examination", "Deadlock"],
+            "mcc-2018 has no examination Deadlock; it has StateSpace, UpperBounds",
+        ),
+        (
+            vec!["absent.out", "--examination", "UpperBounds"],
+            "absent.out: cannot be read; name a tool's saved output",
+        ),
+        (vec!["-", "--examination", "UpperBounds", "--instance", "absent.tgz"], "absent.tgz: "),
+    ] {
+        let (code, _, errors) = lint(&arguments, "");
+        assert_eq!(code, 2, "{errors}");
+        assert!(errors.contains(complaint), "{errors}");
     }
 }

@@ -1,5 +1,6 @@
 //! What is wrong with lines of a tool's output.
 
+use crate::model::Severity;
 use serde::Serialize;
 
 /// A line of output that does not follow the answer protocol, or contradicts another.
@@ -9,15 +10,6 @@ pub struct Anomaly {
     pub line: u64,
     #[serde(flatten)]
     pub kind: AnomalyKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// The value counts, or none was meant.
-    Warning,
-    /// A value was probably meant and does not count, or the tool contradicts itself.
-    Error,
 }
 
 /// Texts of the tool are cut to a printable length.
@@ -78,6 +70,8 @@ pub enum AnomalyKind {
 }
 
 impl AnomalyKind {
+    /// Warning: the value counts, or none was meant. Error: a value was probably meant and does not count, or the
+    /// tool contradicts itself.
     pub fn severity(&self) -> Severity {
         match self {
             Self::MissingTechniques { .. }

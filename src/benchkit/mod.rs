@@ -10,7 +10,7 @@ mod questions;
 mod value;
 mod words;
 
-pub use anomaly::{Anomaly, AnomalyKind, Severity};
+pub use anomaly::{Anomaly, AnomalyKind};
 pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading};
 pub use invocation::Invocation;
 pub use questions::{Questions, STATE_SPACE};
