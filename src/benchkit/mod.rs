@@ -3,4 +3,4 @@
 
 mod value;
 
-pub use value::Value;
+pub use value::{NotAValue, Value};

@@ -1,5 +1,25 @@
 //! The record of a campaign: one SQLite file and the raw outputs beside it.
+//!
+//! ```text
+//! RESULTS/record.db                                   what was planned, every attempt, the facts to judge it by
+//! RESULTS/outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/  stdout, stderr, console of a committed attempt
+//! RESULTS/running/POSITION-NUMBER/                    private directory of an attempt under way
+//! RESULTS/lock                                        held (flock) by the one controller; pid and host of it
+//! ```
+//!
+//! A run is *recorded* when its last attempt is the tool's outcome, or the retries for infrastructure are used
+//! up. That, the attempt itself and the place of its outputs become true in one transaction, after the outputs
+//! are on disk (P1, P3).
 
+mod attempt_dir;
+mod db;
+mod error;
+mod facts;
+mod lock;
 mod record;
 
+pub use attempt_dir::AttemptDir;
+pub use db::{OpenRun, Record, RunRecord, Standing, Summary};
+pub use error::StoreError;
+pub use facts::CampaignFacts;
 pub use record::{Attempt, Disk, HostFacts, Outcome, RunFacts, Sample};

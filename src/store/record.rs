@@ -27,6 +27,27 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The word of it, as it is stored and shown: `cpu-limit`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished { .. } => "finished",
+            Self::CpuLimit => "cpu-limit",
+            Self::WallLimit => "wall-limit",
+            Self::MemoryLimit => "memory-limit",
+            Self::OutputLimit => "output-limit",
+            Self::ToolCrash { .. } => "tool-crash",
+            Self::NotCompeting => "not-competing",
+            Self::Infrastructure { .. } => "infrastructure",
+        }
+    }
+
+    /// Ours, never the tool's (P2).
+    pub fn is_infrastructure(&self) -> bool {
+        matches!(self, Self::Infrastructure { .. })
+    }
+}
+
 /// One attempt at a run, whole. Times are milliseconds unless the name says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -47,7 +68,7 @@ pub struct Attempt {
     pub machine: Vec<String>,
     /// None where the tool was never started.
     pub facts: Option<RunFacts>,
-    /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name.
+    /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; `Record::commit` fills it in.
     pub outputs: Vec<Disk>,
 }
 

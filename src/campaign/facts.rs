@@ -1,0 +1,39 @@
+//! What a campaign knows of its instances and entries; the record keeps it, so that a record can be judged
+//! without the archives.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One instance as its archive gave it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceFacts {
+    /// `Philosophers-PT-000010`
+    pub name: String,
+    /// `Philosophers`
+    pub family: String,
+    /// `known` or `surprise` (2017 also `stripped`).
+    pub status: String,
+    /// Of the archive, lower-case hex.
+    pub sha256: String,
+    /// Property ids by examination, in the contest's order; an examination that is missing here has no
+    /// property file in the archive (StateSpace never has one).
+    pub questions: BTreeMap<String, Vec<String>>,
+}
+
+/// One entry of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryFacts {
+    /// As submitted: `ITS-Tools.L`.
+    pub entry: String,
+    /// The tool it is a variant of: `ITS-Tools`.
+    pub tool: String,
+    pub kind: Kind,
+}
+
+/// What an entry was submitted as (rule E-5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Sequential,
+    Concurrent,
+}

@@ -1,0 +1,60 @@
+use std::path::PathBuf;
+
+/// What can go wrong with a record; every message names the place and the way out.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
+    Database { path: PathBuf, source: rusqlite::Error },
+    #[error("the record {path} holds something unreadable in {what}: {source}; restore it from a copy", path = path.display())]
+    Content { path: PathBuf, what: String, source: serde_json::Error },
+    #[error("{path} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", path = dir.display())]
+    NoRecord { dir: PathBuf },
+    #[error("{path} is not a record of mcc-harness; give another folder, or move that file away", path = path.display())]
+    NotARecord { path: PathBuf },
+    #[error("{path} is not empty and holds no record; give a new or an empty folder to --out", path = dir.display())]
+    NotEmpty { dir: PathBuf },
+    #[error(
+        "the record {path} has format {found}, this mcc-harness knows formats up to {known}; use a newer mcc-harness",
+        path = path.display()
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "{dir} is in use by another controller ({owner}); wait for it, stop it, or give another folder to --out",
+        dir = dir.display()
+    )]
+    Locked { dir: PathBuf, owner: String },
+    #[error(
+        "{dir} was begun with something else, so it is not resumed; changed since: {}; \
+         restore what changed, or give a new folder to --out",
+        changes.join(", "), dir = dir.display()
+    )]
+    Changed { dir: PathBuf, changes: Vec<String> },
+    #[error("the record {path} was opened for reading only", path = dir.display())]
+    ReadOnly { dir: PathBuf },
+    #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
+    UnknownRun { run: String },
+    #[error("run {run} already has its record; a run is recorded once")]
+    AlreadyRecorded { run: String },
+    #[error("attempt {number} at run {run} is under way already")]
+    UnderWay { run: String, number: u32 },
+    #[error("attempt {attempt} was handed in with the directory of attempt {dir}")]
+    WrongAttempt { attempt: String, dir: String },
+}
+
+impl StoreError {
+    /// Whether the user gave a wrong or unusable folder, as opposed to a fault met on the way.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::NoRecord { .. }
+                | Self::NotARecord { .. }
+                | Self::NotEmpty { .. }
+                | Self::Newer { .. }
+                | Self::Locked { .. }
+                | Self::Changed { .. }
+                | Self::UnknownRun { .. }
+        )
+    }
+}

@@ -1,0 +1,400 @@
+//! The record of a campaign: nothing lost, nothing counted twice, whatever kills the controller.
+
+use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
+use mcc_harness::store::{
+    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Standing, StoreError,
+};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn campaign() -> CampaignFacts {
+    let ids = (0..16).map(|n| format!("Philosophers-PT-000005-UpperBounds-{n:02}")).collect();
+    CampaignFacts {
+        campaign: "edition = \"mcc-2018\"\n".into(),
+        settings: BTreeMap::from([("tool LoLA".into(), "lola.qcow2 sequential".into())]),
+        edition: "{}".into(),
+        disks: vec![Disk { role: "inputs".into(), sha256: "11".repeat(32), bytes: 4096 }],
+        entries: vec![EntryFacts { entry: "LoLA".into(), tool: "LoLA".into(), kind: Kind::Sequential }],
+        instances: vec![InstanceFacts {
+            name: "Philosophers-PT-000005".into(),
+            family: "Philosophers".into(),
+            status: "known".into(),
+            sha256: "22".repeat(32),
+            questions: BTreeMap::from([("UpperBounds".into(), ids)]),
+        }],
+        retries: 2,
+    }
+}
+
+fn run(examination: &str) -> Run {
+    Run {
+        entry: "LoLA".into(),
+        instance: "Philosophers-PT-000005".into(),
+        examination: examination.into(),
+        model: "Philosophers".into(),
+        vcpus: 1,
+        competes: true,
+    }
+}
+
+fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+    Attempt {
+        run: run.into(),
+        number,
+        outcome,
+        marks: vec!["degraded:tcg".into()],
+        started_at: "2026-11-21T06:00:00Z".into(),
+        host: HostFacts {
+            name: "vm".into(),
+            cpu: "some cpu".into(),
+            cores: 2,
+            memory_mib: 24000,
+            kernel: "6.1".into(),
+            accelerator: "tcg".into(),
+            qemu: "7.2.22".into(),
+        },
+        disks: vec![],
+        machine: vec!["-nodefaults".into()],
+        facts: None,
+        outputs: vec![],
+    }
+}
+
+const FINISHED: Outcome = Outcome::Finished { exit_code: 0 };
+
+fn trouble() -> Outcome {
+    Outcome::Infrastructure { state: "booting".into(), reason: "boot deadline".into() }
+}
+
+fn open(dir: &Path) -> Record {
+    Record::create_or_open(dir, &campaign(), |_| {}).unwrap()
+}
+
+/// Makes one attempt that prints `text` and commits it.
+fn make(record: &Record, run: &str, outcome: Outcome, text: &str) -> Standing {
+    let dir = record.begin_attempt(run).unwrap();
+    std::fs::write(dir.outputs().join("stdout"), text).unwrap();
+    record.commit(attempt(run, dir.number(), outcome), dir).unwrap()
+}
+
+/// What a controller leaves that is killed after it moved the outputs and before it committed them.
+fn kill_before_transaction(record: &Record, dir: AttemptDir) {
+    let place = record.outputs_dir(dir.run(), dir.number());
+    if place.exists() {
+        std::fs::remove_dir_all(&place).unwrap();
+    }
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    std::fs::rename(dir.outputs(), place).unwrap();
+    std::mem::forget(dir);
+}
+
+fn open_ids(record: &Record) -> Vec<String> {
+    record.open_runs().map(|open| open.unwrap().run.id()).collect()
+}
+
+#[test]
+fn a_recorded_run_keeps_its_attempt_and_its_output() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run("StateSpace");
+    {
+        let record = open(results.path());
+        record.plan_runs(std::slice::from_ref(&run)).unwrap();
+        assert_eq!(make(&record, &run.id(), FINISHED, "STATE_SPACE STATES 5\n"), Standing::Recorded);
+    }
+    let record = Record::open_readonly(results.path()).unwrap();
+    let records: Vec<_> = record.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].run, run);
+    let stdout = record.outputs_dir(&run.id(), 1).join("stdout");
+    assert_eq!(std::fs::read_to_string(stdout).unwrap(), "STATE_SPACE STATES 5\n");
+    assert_eq!(
+        records[0].last.outputs,
+        [Disk {
+            role: "stdout".into(),
+            sha256: "eebdd95ab84d55625d17698291f849225465949206566b8ce01ea5d3cee475a7".into(),
+            bytes: 21
+        }]
+    );
+    assert_eq!(record.facts(), &campaign(), "judgeable without campaign file and archives");
+    assert_eq!(std::fs::read_dir(results.path().join("running")).unwrap().count(), 0);
+}
+
+#[test]
+fn infrastructure_is_retried_until_the_budget_is_used_up() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    let run = run("StateSpace");
+    record.plan_runs(std::slice::from_ref(&run)).unwrap();
+    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Open { attempts_left: 2 });
+    assert_eq!(record.open_runs().next().unwrap().unwrap().attempts, 1);
+    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Open { attempts_left: 1 });
+    assert_eq!(record.records().count(), 0);
+    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Recorded);
+    assert_eq!(record.attempts(&run.id()).unwrap().len(), 3);
+    let summary = record.summary().unwrap();
+    assert_eq!((summary.planned, summary.recorded, summary.retried), (1, 1, 2));
+    assert_eq!(summary.outcomes, BTreeMap::from([("infrastructure".into(), 1)]));
+    assert!(matches!(record.begin_attempt(&run.id()), Err(StoreError::AlreadyRecorded { .. })));
+}
+
+#[test]
+fn outputs_moved_by_a_killed_controller_are_replaced_by_the_rerun() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run("StateSpace").id();
+    {
+        let record = open(results.path());
+        record.plan_runs(&[self::run("StateSpace")]).unwrap();
+        let dir = record.begin_attempt(&run).unwrap();
+        std::fs::write(dir.outputs().join("stdout"), "half").unwrap();
+        std::fs::write(dir.outputs().join("stderr"), "half").unwrap();
+        std::fs::write(dir.path().join("overlay.qcow2"), "overlay").unwrap();
+        kill_before_transaction(&record, dir);
+    }
+    let mut reaped = Vec::new();
+    let record =
+        Record::create_or_open(results.path(), &campaign(), |dir| reaped.push(dir.join("overlay.qcow2")))
+            .unwrap();
+    assert_eq!(reaped.len(), 1, "the machine of a killed controller can be ended");
+    assert!(!reaped[0].exists(), "its overlay is gone");
+    assert_eq!(open_ids(&record), [run.clone()]);
+    assert_eq!(make(&record, &run, FINISHED, "whole"), Standing::Recorded);
+    let kept = record.outputs_dir(&run, 1);
+    assert_eq!(std::fs::read_to_string(kept.join("stdout")).unwrap(), "whole");
+    assert!(!kept.join("stderr").exists(), "nothing of the killed attempt is left");
+}
+
+#[test]
+fn an_attempt_that_is_given_up_leaves_nothing_and_no_number() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    let run = run("StateSpace").id();
+    let dir = record.begin_attempt(&run).unwrap();
+    let path = dir.path().to_owned();
+    assert!(matches!(record.begin_attempt(&run), Err(StoreError::UnderWay { .. })));
+    drop(dir);
+    assert!(!path.exists());
+    assert_eq!(record.begin_attempt(&run).unwrap().number(), 1);
+}
+
+#[test]
+fn open_runs_come_in_the_order_they_were_planned_and_records_sorted() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    let plan: Vec<_> = (0..1234).rev().map(|n| run(&format!("X{n:04}"))).collect();
+    record.plan_runs(&plan).unwrap();
+    record.plan_runs(&plan).unwrap();
+    let ids: Vec<_> = plan.iter().map(Run::id).collect();
+    assert_eq!(open_ids(&record), ids);
+    for id in ids.iter().take(3) {
+        make(&record, id, FINISHED, "");
+    }
+    assert_eq!(open_ids(&record), ids[3..]);
+    let mut sorted = ids[..3].to_vec();
+    sorted.sort();
+    assert_eq!(record.records().map(|r| r.unwrap().run.id()).collect::<Vec<_>>(), sorted);
+}
+
+#[test]
+fn a_second_controller_is_refused_and_told_who_holds_the_record() {
+    let results = tempfile::tempdir().unwrap();
+    let first = open(results.path());
+    let error = Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap();
+    let message = error.to_string();
+    assert!(message.contains(&format!("pid {}", std::process::id())), "{message}");
+    assert!(error.is_usage());
+    drop(first);
+    open(results.path());
+}
+
+#[test]
+fn a_campaign_that_changed_is_not_resumed_and_the_message_says_what_changed() {
+    let results = tempfile::tempdir().unwrap();
+    drop(open(results.path()));
+    let mut changed = campaign();
+    changed.settings.insert("limits".into(), "cpu_s = 10".into());
+    changed.disks[0].sha256 = "33".repeat(32);
+    changed.instances[0].sha256 = "44".repeat(32);
+    changed.edition = "{\"name\":\"mcc-2019\"}".into();
+    let error = Record::create_or_open(results.path(), &changed, |_| {}).err().unwrap();
+    let message = error.to_string();
+    for what in ["limits was not there", "edition differs", "disk inputs differs", "PT-000005 differs"] {
+        assert!(message.contains(what), "{message}");
+    }
+    assert!(message.contains("a new folder to --out"), "{message}");
+}
+
+#[test]
+fn more_retries_may_be_given_on_resuming() {
+    let results = tempfile::tempdir().unwrap();
+    drop(open(results.path()));
+    let more = CampaignFacts { retries: 5, ..campaign() };
+    let record = Record::create_or_open(results.path(), &more, |_| {}).unwrap();
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    let standing = make(&record, &run("StateSpace").id(), trouble(), "");
+    assert_eq!(standing, Standing::Open { attempts_left: 5 });
+}
+
+#[test]
+fn a_record_is_read_while_a_controller_writes_and_never_written_by_a_reader() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = open(results.path());
+    writer.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+    let reader = Record::open_readonly(results.path()).unwrap();
+    assert_eq!(reader.summary().unwrap().recorded, 0);
+    make(&writer, &run("StateSpace").id(), FINISHED, "");
+    assert_eq!(reader.summary().unwrap().recorded, 1);
+    let refused = reader.begin_attempt(&run("UpperBounds").id());
+    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(reader.plan_runs(&[]), Err(StoreError::ReadOnly { .. })));
+}
+
+#[test]
+fn a_folder_that_is_no_record_is_refused_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = Record::open_readonly(folder.path()).err().unwrap().to_string();
+    assert!(message.contains("holds no record"), "{message}");
+
+    std::fs::write(folder.path().join("thesis.tex"), "x").unwrap();
+    let message = Record::create_or_open(folder.path(), &campaign(), |_| {}).err().unwrap().to_string();
+    assert!(message.contains("not empty"), "{message}");
+
+    let db = folder.path().join("record.db");
+    std::fs::write(&db, "not a database, but long enough to look like a file of something else\n").unwrap();
+    let message = Record::open_readonly(folder.path()).err().unwrap().to_string();
+    assert!(message.contains("is not a record"), "{message}");
+
+    std::fs::remove_file(&db).unwrap();
+    rusqlite::Connection::open(&db).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let message = Record::open_readonly(folder.path()).err().unwrap().to_string();
+    assert!(message.contains("is not a record"), "{message}");
+}
+
+#[test]
+fn a_record_of_a_newer_format_is_refused_by_name() {
+    let results = tempfile::tempdir().unwrap();
+    drop(open(results.path()));
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    db.pragma_update(None, "user_version", 2).unwrap();
+    drop(db);
+    for error in [
+        Record::open_readonly(results.path()).err().unwrap(),
+        Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
+    ] {
+        assert!(error.to_string().contains("format 2"), "{error}");
+        assert!(error.to_string().contains("newer mcc-harness"), "{error}");
+    }
+}
+
+#[test]
+fn workers_commit_at_once_and_every_run_is_recorded_once() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    let plan: Vec<_> = (0..40).map(|n| run(&format!("X{n}"))).collect();
+    record.plan_runs(&plan).unwrap();
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let (record, plan) = (&record, &plan);
+            scope.spawn(move || {
+                for run in plan.iter().skip(worker).step_by(4) {
+                    make(record, &run.id(), FINISHED, &run.id());
+                }
+            });
+        }
+    });
+    assert_eq!(record.records().count(), 40);
+    assert_eq!(record.open_runs().count(), 0);
+}
+
+/// What happens to a run next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Finish,
+    Trouble,
+    /// Killed while the tool runs.
+    KilledRunning,
+    /// Killed after the outputs were moved, before the transaction.
+    KilledCommitting,
+    Reopen,
+}
+
+fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
+    let step = prop_oneof![
+        Just(Step::Finish),
+        Just(Step::Trouble),
+        Just(Step::KilledRunning),
+        Just(Step::KilledCommitting),
+        Just(Step::Reopen),
+    ];
+    prop::collection::vec((0..3_usize, step), 0..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    /// P1 and P3: whatever happens, a run has one final record or is open, and what is open can be finished.
+    #[test]
+    fn any_history_ends_with_exactly_one_record_per_run(steps in steps()) {
+        let results = tempfile::tempdir().unwrap();
+        let plan = [run("A"), run("B"), run("C")];
+        let mut record = Some(open(results.path()));
+        record.as_ref().unwrap().plan_runs(&plan).unwrap();
+        let mut committed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let reopen = |record: &mut Option<Record>| {
+            drop(record.take());
+            *record = Some(open(results.path()));
+        };
+        for (number, (at, step)) in steps.iter().enumerate() {
+            let id = plan[*at].id();
+            let store = record.as_ref().unwrap();
+            if matches!(step, Step::Reopen) {
+                reopen(&mut record);
+                continue;
+            }
+            let dir = match store.begin_attempt(&id) {
+                Ok(dir) => dir,
+                Err(StoreError::AlreadyRecorded { .. }) => {
+                    let history = &committed[&id];
+                    prop_assert!(history.len() == 3 || history.last() == Some(&"finished"));
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            std::fs::write(dir.outputs().join("stdout"), number.to_string()).unwrap();
+            match step {
+                Step::Finish | Step::Trouble => {
+                    let outcome = if matches!(step, Step::Finish) { FINISHED } else { trouble() };
+                    committed.entry(id.clone()).or_default().push(outcome.word());
+                    store.commit(attempt(&id, dir.number(), outcome), dir).unwrap();
+                }
+                Step::KilledRunning | Step::KilledCommitting => {
+                    match step {
+                        Step::KilledCommitting => kill_before_transaction(store, dir),
+                        _ => std::mem::forget(dir),
+                    }
+                    reopen(&mut record);
+                }
+                Step::Reopen => unreachable!(),
+            }
+        }
+        let record = record.unwrap();
+        for open in open_ids(&record) {
+            make(&record, &open, FINISHED, "last");
+            committed.entry(open).or_default().push("finished");
+        }
+        let mut finals = BTreeMap::new();
+        for record in record.records() {
+            let record = record.unwrap();
+            prop_assert!(finals.insert(record.run.id(), record).is_none(), "recorded twice");
+        }
+        prop_assert_eq!(finals.len(), 3);
+        for (id, found) in finals {
+            let history: Vec<_> =
+                record.attempts(&id).unwrap().iter().map(|attempt| attempt.outcome.word()).collect();
+            prop_assert_eq!(&history, &committed[&id]);
+            prop_assert_eq!(found.last.outcome.word(), *history.last().unwrap());
+            prop_assert_eq!(found.last.number as usize, history.len());
+        }
+    }
+}
