@@ -1,5 +1,6 @@
 use super::{Exit, Failure};
 use crate::report::{self, ReportError};
+use crate::store::Record;
 use std::path::PathBuf;
 
 /// Write the static site of a judgement.
@@ -11,12 +12,20 @@ pub struct Args {
     /// Where the site goes; an older site there is replaced, anything else refused
     #[arg(long, value_name = "SITE")]
     out: PathBuf,
+    /// The record that was judged: adds a page per run with its output
+    #[arg(long, value_name = "RESULTS")]
+    record: Option<PathBuf>,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let fail = |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
     let judgement = report::read_judgement(&args.judgement).map_err(fail)?;
-    let written = report::write_site(&judgement, Some(&args.judgement), None, &args.out).map_err(fail)?;
+    let record = match &args.record {
+        Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),
+        None => None,
+    };
+    let written =
+        report::write_site(&judgement, Some(&args.judgement), record.as_ref(), &args.out).map_err(fail)?;
     println!(
         "{}: {} examination pages, {} run pages",
         args.out.join("index.html").display(),

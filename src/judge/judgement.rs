@@ -16,12 +16,17 @@ pub struct Judgement {
     pub edition: Edition,
     /// Digests of what was judged, by file name (no paths: the same input gives the same bytes).
     pub inputs: Vec<InputDigest>,
+    /// What people must know about this judgement, such as families that were guessed.
+    pub notes: Vec<String>,
     pub entries: Vec<Entry>,
     pub instances: Vec<Instance>,
     /// Examination names in the edition's order.
     pub examinations: Vec<String>,
     /// Runs still `infrastructure` after their retries; not empty = provisional, no medal is final.
     pub unresolved: Vec<RunName>,
+    /// Runs still `infrastructure` whose blocks were dropped for all tools (`infrastructure = "exclude"`); the
+    /// reason is in the edition's settings.
+    pub excluded: Vec<RunName>,
     /// By entry number.
     pub confidence: Vec<Confidence>,
     /// Sorted by examination (edition's order), then instance.

@@ -1,9 +1,11 @@
 //! The judgement, indexed for pages: which runs have a page, where each page lies, what a cell says.
 
+use super::ReportError;
 use super::show::visible;
 use super::site::segment;
-use super::{ReportError, Runs};
-use crate::judge::judgement::{Block, Cell, Ending, Entry, Judgement, Status};
+use crate::edition::Status;
+use crate::judge::judgement::{Block, Cell, Ending, Entry, Judgement, RunName};
+use crate::store::{Record, StoreError};
 use std::collections::{BTreeSet, HashMap};
 
 /// Entry, instance and examination by number.
@@ -16,6 +18,8 @@ pub struct Contest<'a> {
     pub judgement: &'a Judgement,
     /// The entries that are shown: a resigned one vanishes (rule P-4).
     pub entries: Vec<usize>,
+    /// The examinations that anything was judged in.
+    pub examinations: Vec<usize>,
     /// The runs with a page.
     pub recorded: BTreeSet<RunKey>,
     /// By examination, then page: the instances in it, families together.
@@ -31,55 +35,60 @@ struct Segments {
 }
 
 impl<'a> Contest<'a> {
-    pub fn new(judgement: &'a Judgement, runs: Option<&dyn Runs>) -> Result<Self, ReportError> {
+    pub fn new(judgement: &'a Judgement, record: Option<&Record>) -> Result<Self, ReportError> {
         check(judgement)?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
         let blocks: HashMap<_, _> =
             judgement.blocks.iter().map(|block| ((block.examination, block.instance), block)).collect();
+        let examinations: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
+        let examinations = examinations.into_iter().collect();
         let segments = Segments {
             entries: judgement.entries.iter().map(|entry| segment(&entry.entry)).collect(),
             instances: judgement.instances.iter().map(|instance| segment(&instance.instance)).collect(),
             examinations: judgement.examinations.iter().map(|name| segment(name)).collect(),
         };
-        let mut contest =
-            Self { judgement, entries, recorded: BTreeSet::new(), pages: Vec::new(), blocks, segments };
-        if let Some(runs) = runs {
-            contest.find_recorded(runs)?;
+        let (recorded, pages) = Default::default();
+        let mut contest = Self { judgement, entries, examinations, recorded, pages, blocks, segments };
+        if let Some(record) = record {
+            contest.find_recorded(record)?;
         }
         contest.pages = (0..judgement.examinations.len()).map(|e| contest.paginate(e)).collect();
         Ok(contest)
     }
 
-    fn find_recorded(&mut self, runs: &dyn Runs) -> Result<(), ReportError> {
+    /// Every judged run is in the record. Infrastructure need not be: a run may never have been started.
+    fn find_recorded(&mut self, record: &Record) -> Result<(), ReportError> {
         let judgement = self.judgement;
-        let names =
-            runs.names().map_err(|source| ReportError::Record { run: "list of runs".into(), source })?;
-        let number = |names: Vec<&'a str>| -> HashMap<&'a str, usize> {
-            names.into_iter().enumerate().map(|(number, name)| (name, number)).collect()
-        };
-        let entries = number(judgement.entries.iter().map(|entry| entry.entry.as_str()).collect());
-        let instances = number(judgement.instances.iter().map(|i| i.instance.as_str()).collect());
-        let examinations = number(judgement.examinations.iter().map(String::as_str).collect());
-        for name in &names {
-            let mut parts = name.rsplitn(3, '/');
-            let (examination, instance, entry) = (parts.next(), parts.next(), parts.next());
-            let key = entry
-                .and_then(|entry| entries.get(entry))
-                .zip(instance.and_then(|instance| instances.get(instance)))
-                .zip(examination.and_then(|examination| examinations.get(examination)));
-            if let Some(((&entry, &instance), &examination)) = key
-                && self.entries.contains(&entry)
-            {
-                self.recorded.insert((entry, instance, examination));
+        let mut doubtful = BTreeSet::new();
+        for block in &judgement.blocks {
+            for cell in block.cells.iter().filter(|cell| self.entries.contains(&cell.entry)) {
+                let key = (cell.entry, block.instance, block.examination);
+                let known = cell.ending != Ending::Infrastructure;
+                if known { &mut self.recorded } else { &mut doubtful }.insert(key);
             }
         }
-        match names.first() {
-            Some(first) if self.recorded.is_empty() => {
-                Err(ReportError::OtherRecord { runs: names.len(), first: first.clone() })
+        doubtful
+            .extend(judgement.unresolved.iter().chain(&judgement.excluded).filter_map(|run| self.key(run)));
+        for key in doubtful {
+            match record.attempts(&self.run_name(key)) {
+                Ok(attempts) if attempts.is_empty() => {}
+                Err(StoreError::UnknownRun { .. }) => {}
+                attempts => {
+                    attempts?;
+                    self.recorded.insert(key);
+                }
             }
-            _ => Ok(()),
         }
+        Ok(())
+    }
+
+    pub fn key(&self, run: &RunName) -> Option<RunKey> {
+        let judgement = self.judgement;
+        let entry = judgement.entries.iter().position(|entry| entry.entry == run.entry)?;
+        let instance = judgement.instances.iter().position(|i| i.instance == run.instance)?;
+        let examination = judgement.examinations.iter().position(|name| *name == run.examination)?;
+        self.entries.contains(&entry).then_some((entry, instance, examination))
     }
 
     /// Splits an examination's instances into pages at the borders of families.

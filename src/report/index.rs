@@ -5,8 +5,10 @@ use super::run::host_words;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, table};
-use crate::edition::CpuReading;
-use crate::judge::judgement::{Podium, PodiumPlace};
+use crate::campaign::Kind;
+use crate::edition::{CpuReading, Status};
+use crate::judge::judgement::{Podium, PodiumPlace, RunName};
+use crate::store::Record;
 use askama::Template;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -26,7 +28,12 @@ struct Page {
     legend: Vec<(&'static str, &'static str)>,
     endings: Vec<(String, &'static str, Vec<String>)>,
     confidence: Vec<ConfidenceRow>,
-    notes: Vec<(String, String)>,
+    /// The confidence from which a lone value is trusted.
+    threshold: String,
+    notes: Vec<String>,
+    entries: Vec<EntryRow>,
+    excluded: Vec<(String, String)>,
+    excluded_reason: String,
     facts: Vec<(&'static str, Vec<String>)>,
     disks: Vec<DiskRow>,
     rules: String,
@@ -69,10 +76,20 @@ struct PointsRow {
 struct ConfidenceRow {
     entry: String,
     status: &'static str,
+    trusted_alone: bool,
     confidence: String,
     exact: String,
     agreed: String,
     answered: String,
+}
+
+struct EntryRow {
+    entry: String,
+    tool: String,
+    /// Empty without a record.
+    kind: &'static str,
+    status: &'static str,
+    note: String,
 }
 
 struct DiskRow {
@@ -93,9 +110,20 @@ pub struct RecordFacts {
     started: Option<(String, String)>,
     /// Role, digest and size; the entries whose machines saw it.
     disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
+    kinds: BTreeMap<String, &'static str>,
 }
 
 impl RecordFacts {
+    /// What the record says of the campaign as a whole.
+    pub fn finish(&mut self, record: &Record) {
+        let kind = |kind| match kind {
+            Kind::Sequential => "sequential",
+            Kind::Concurrent => "concurrent",
+        };
+        self.kinds =
+            record.facts().entries.iter().map(|entry| (entry.entry.clone(), kind(entry.kind))).collect();
+    }
+
     pub fn add(&mut self, attempts: &[KeptAttempt]) {
         self.runs += 1;
         self.attempts += attempts.len() as u64;
@@ -129,7 +157,7 @@ pub fn write(
     let mut size = vec![
         number(contest.entries.len(), "entry", "entries"),
         number(judgement.instances.len(), "instance", "instances"),
-        number(judgement.examinations.len(), "examination", "examinations"),
+        number(contest.examinations.len(), "examination", "examinations"),
     ];
     if record.runs > 0 {
         size.push(number(record.runs as usize, "run", "runs"));
@@ -139,12 +167,19 @@ pub fn write(
     let page = Page {
         frame: contest.frame(String::new(), ""),
         size: size.join(" · "),
-        unresolved: unresolved(contest),
+        unresolved: links(contest, &judgement.unresolved),
         marks: table::marks(contest, None),
-        podiums: judgement.podiums.iter().map(|podium| card(contest, podium)).collect(),
+        podiums: judgement
+            .podiums
+            .iter()
+            .filter(|podium| was_held(contest, podium))
+            .map(|podium| card(contest, podium))
+            .collect(),
         awards: awards(contest),
-        examinations: (0..judgement.examinations.len())
-            .map(|e| (contest.table_path(e, 0), visible(&judgement.examinations[e])))
+        examinations: contest
+            .examinations
+            .iter()
+            .map(|&e| (contest.table_path(e, 0), visible(&judgement.examinations[e])))
             .collect(),
         points: points(contest),
         legend: ENDINGS
@@ -166,13 +201,16 @@ pub fn write(
             })
             .collect(),
         confidence: confidence(contest),
-        notes: contest
-            .entries
-            .iter()
-            .map(|&entry| contest.entry(entry))
-            .filter(|entry| !entry.note.is_empty())
-            .map(|entry| (visible(&entry.entry), visible(&entry.note)))
-            .collect(),
+        threshold: show::percent(&judgement.edition.judging.single_threshold),
+        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        entries: entries(contest, record),
+        excluded: links(contest, &judgement.excluded),
+        excluded_reason: judgement
+            .edition
+            .judging
+            .infrastructure_reason
+            .as_deref()
+            .map_or(String::new(), visible),
         facts: facts(contest, record),
         disks: disks(record),
         rules: toml::to_string_pretty(&judgement.edition)
@@ -183,14 +221,42 @@ pub fn write(
     site.page("index.html", &page)
 }
 
-fn unresolved(contest: &Contest) -> Vec<(String, String)> {
-    let judgement = contest.judgement;
-    let run = |run: &crate::judge::judgement::RunName| {
-        let name = format!("{}/{}/{}", run.entry, run.instance, run.examination);
-        let key = contest.recorded.iter().find(|&&key| contest.run_name(key) == name);
-        (key.map_or(String::new(), |&key| format!("{}.html", contest.run_path(key))), visible(&name))
+/// Runs by name, with the path of their page where they have one.
+fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
+    let resigned = |run: &&RunName| {
+        let entries = &contest.judgement.entries;
+        !entries.iter().any(|entry| entry.entry == run.entry && entry.status == Status::Resigned)
     };
-    judgement.unresolved.iter().map(run).collect()
+    let link = |run: &RunName| {
+        let key = contest.key(run).filter(|key| contest.recorded.contains(key));
+        let path = key.map_or(String::new(), |key| format!("{}.html", contest.run_path(key)));
+        (path, visible(&format!("{}/{}/{}", run.entry, run.instance, run.examination)))
+    };
+    runs.iter().filter(resigned).map(link).collect()
+}
+
+fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
+    let row = |&entry: &usize| {
+        let entry = contest.entry(entry);
+        EntryRow {
+            entry: visible(&entry.entry),
+            tool: visible(&entry.tool),
+            kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
+            status: entry.status.word(),
+            note: visible(&entry.note),
+        }
+    };
+    contest.entries.iter().map(row).collect()
+}
+
+/// Whether anything was judged in an examination of the category.
+fn was_held(contest: &Contest, podium: &Podium) -> bool {
+    let judgement = contest.judgement;
+    let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
+    rule.is_none_or(|rule| {
+        let held = |name: &String| contest.examinations.iter().any(|&e| judgement.examinations[e] == *name);
+        rule.examinations.iter().any(held)
+    })
 }
 
 fn card(contest: &Contest, podium: &Podium) -> Card {
@@ -263,13 +329,11 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
     for score in &judgement.scores {
         by_cell.insert((score.entry, score.examination), score);
     }
-    let examinations = 0..judgement.examinations.len();
-    let decimals: Vec<u32> = examinations
-        .clone()
+    let examinations = &contest.examinations;
+    let decimals: Vec<u32> = (0..judgement.examinations.len())
         .map(|e| show::places(judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized)))
         .collect();
-    let best: Vec<Option<&BigRational>> = examinations
-        .clone()
+    let best: Vec<Option<&BigRational>> = (0..judgement.examinations.len())
         .map(|e| judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized).max())
         .collect();
     let cell = |entry: usize, e: usize| match by_cell.get(&(entry, e)) {
@@ -291,7 +355,7 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
     let row = |(&entry, (name, status)): (&usize, (String, &'static str))| PointsRow {
         entry: name,
         status,
-        cells: examinations.clone().map(|e| cell(entry, e)).collect(),
+        cells: examinations.iter().map(|&e| cell(entry, e)).collect(),
     };
     contest.entries.iter().zip(table::columns(contest)).map(row).collect()
 }
@@ -305,6 +369,7 @@ fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
     let row = |c: &crate::judge::judgement::Confidence| ConfidenceRow {
         entry: visible(&contest.entry(c.entry).entry),
         status: contest::status_words(contest.entry(c.entry).status),
+        trusted_alone: c.confidence >= contest.judgement.edition.judging.single_threshold,
         confidence: show::percent(&c.confidence),
         exact: c.confidence.to_string(),
         agreed: show::thousands(c.agreed),

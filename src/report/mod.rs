@@ -18,7 +18,7 @@ mod site;
 mod table;
 
 use crate::judge::judgement::Judgement;
-use crate::store::Attempt;
+use crate::store::{Attempt, Record, StoreError};
 use std::path::{Path, PathBuf};
 
 /// What went wrong while a site was made.
@@ -37,12 +37,12 @@ pub enum ReportError {
              give another --out or empty this one yourself", path.display())]
     Foreign { path: PathBuf, entry: String },
     #[error(
-        "none of the {runs} runs of the record is in the judgement (the first is `{first}`); \
-             give --record the record that was judged"
+        "run {run} is in the judgement but not in the record {}; give --record the record that was judged",
+        record.display()
     )]
-    OtherRecord { runs: usize, first: String },
-    #[error("run {run}: {source}")]
-    Record { run: String, source: RecordError },
+    OtherRecord { run: String, record: PathBuf },
+    #[error(transparent)]
+    Record(#[from] StoreError),
     #[error("run {run}: cannot read its output {}: {source}; restore the file, or report without --record",
             path.display())]
     Output { run: String, path: PathBuf, source: std::io::Error },
@@ -55,27 +55,19 @@ pub enum ReportError {
 impl ReportError {
     /// Whether the input or the arguments are at fault, not this program or its host.
     pub fn is_bad_input(&self) -> bool {
-        !matches!(self, Self::Write { .. } | Self::Template { .. })
+        match self {
+            Self::Write { .. } | Self::Template { .. } => false,
+            Self::Record(error) => error.is_usage(),
+            _ => true,
+        }
     }
 }
 
-/// Whatever the record's keeper says is wrong.
-pub type RecordError = Box<dyn std::error::Error + Send + Sync>;
-
-/// The record of a campaign, as far as a site needs it.
-pub trait Runs {
-    /// All runs, `entry/instance/examination`.
-    fn names(&self) -> Result<Vec<String>, RecordError>;
-    /// All attempts at a run in order; the last one is the one that was judged.
-    fn attempts(&self, run: &str) -> Result<Vec<KeptAttempt>, RecordError>;
-}
-
 /// An attempt and where its raw outputs lie.
-#[derive(Clone, Debug)]
-pub struct KeptAttempt {
-    pub attempt: Attempt,
+struct KeptAttempt {
+    attempt: Attempt,
     /// (`stdout`, path), (`stderr`, path), ...
-    pub outputs: Vec<(String, PathBuf)>,
+    outputs: Vec<(String, PathBuf)>,
 }
 
 /// What was written.
@@ -100,31 +92,49 @@ pub fn read_judgement(dir: &Path) -> Result<Judgement, ReportError> {
 
 /// Writes the site of a judgement to `out`: beside it first, then renamed, so `out` is always a whole site.
 ///
-/// `judgement_dir` is the folder of the judgement; its files are copied to `SITE/data/`. Without `runs` the
+/// `judgement_dir` is the folder of the judgement; its files are copied to `SITE/data/`. Without a record the
 /// site has no page per run. The same judgement and record give the same bytes.
 pub fn write_site(
     judgement: &Judgement,
     judgement_dir: Option<&Path>,
-    runs: Option<&dyn Runs>,
+    record: Option<&Record>,
     out: &Path,
 ) -> Result<Written, ReportError> {
-    let contest = contest::Contest::new(judgement, runs)?;
+    let contest = contest::Contest::new(judgement, record)?;
     let site = site::NewSite::beside(out)?;
     let mut facts = index::RecordFacts::default();
-    for &key in contest.recorded.iter().filter(|_| runs.is_some()) {
-        let name = contest.run_name(key);
-        let attempts = runs
-            .map_or(Ok(Vec::new()), |runs| runs.attempts(&name))
-            .map_err(|source| ReportError::Record { run: name.clone(), source })?;
-        facts.add(&attempts);
-        run::write(&contest, key, &attempts, &site)?;
+    if let Some(record) = record {
+        for &key in &contest.recorded {
+            let attempts = kept_attempts(record, &contest.run_name(key))?;
+            facts.add(&attempts);
+            run::write(&contest, key, &attempts, &site)?;
+        }
+        facts.finish(record);
     }
     let mut examination_pages = 0;
-    for examination in 0..judgement.examinations.len() {
+    for &examination in &contest.examinations {
         examination_pages += table::write(&contest, examination, &site)?;
     }
     let data = site.copy_data(judgement_dir)?;
     index::write(&contest, &facts, &data, &site)?;
     site.finish(judgement)?;
     Ok(Written { examination_pages, run_pages: contest.recorded.len() })
+}
+
+/// All attempts at a run in order; the last one is the one that was judged.
+fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
+    let attempts = match record.attempts(run) {
+        Err(StoreError::UnknownRun { .. }) => Vec::new(),
+        attempts => attempts?,
+    };
+    if attempts.is_empty() {
+        return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
+    }
+    let keep = |attempt: Attempt| {
+        let dir = record.outputs_dir(run, attempt.number);
+        let outputs =
+            attempt.outputs.iter().map(|output| (output.role.clone(), dir.join(&output.role))).collect();
+        KeptAttempt { attempt, outputs }
+    };
+    Ok(attempts.into_iter().map(keep).collect())
 }

@@ -94,8 +94,10 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<us
             columns: columns(contest),
             families: families(contest, examination, instances),
             parts: if pages.len() > 1 { pages.iter().enumerate().map(part).collect() } else { Vec::new() },
-            examinations: (0..judgement.examinations.len())
-                .map(|other| {
+            examinations: contest
+                .examinations
+                .iter()
+                .map(|&other| {
                     let link =
                         if other == examination { String::new() } else { up(contest.table_path(other, 0)) };
                     (link, visible(&judgement.examinations[other]))
