@@ -132,8 +132,8 @@ fn a_run_page_tells_answers_limits_machine_attempts_and_output() {
         "degraded:tcg",
         "q35,accel=tcg",
         &"d".repeat(64),
-        "<i>␛</i>[1mexploring",
-        "Linux version 6.1<i>␍</i>",
+        "<i>⟨ESC⟩</i>[1mexploring",
+        "Linux version 6.1\n",
         "CTLCardinality.1.stdout.txt",
     ] {
         assert!(page.contains(expected), "{expected}: {page}");

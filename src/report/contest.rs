@@ -164,13 +164,19 @@ impl<'a> Contest<'a> {
         &self.segments.instances[instance]
     }
 
+    /// Whether the run belongs to an entry that vanished (rule P-4).
+    pub fn is_resigned(&self, run: &RunName) -> bool {
+        let entries = &self.judgement.entries;
+        entries.iter().any(|entry| entry.entry == run.entry && entry.status == Status::Resigned)
+    }
+
     pub fn frame(&self, title: String, root: &'static str) -> Frame {
         Frame {
             title,
             contest: visible(&self.judgement.edition.title),
             root,
             version: visible(&self.judgement.version),
-            unresolved: self.judgement.unresolved.len(),
+            unresolved: self.judgement.unresolved.iter().filter(|run| !self.is_resigned(run)).count(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The front page.
 
-use super::contest::{self, Contest, ENDINGS, Frame};
+use super::contest::{self, Contest, Frame};
 use super::run::host_words;
 use super::show::{self, visible};
 use super::site::NewSite;
+use super::table::Endings;
 use super::{KeptAttempt, ReportError, table};
 use crate::campaign::Kind;
 use crate::edition::{CpuReading, Status};
@@ -162,7 +163,7 @@ pub fn write(
     if record.runs > 0 {
         size.push(number(record.runs as usize, "run", "runs"));
     }
-    let endings = table::endings(contest, None);
+    let endings = Endings::of(contest, None);
     let columns = table::columns(contest);
     let page = Page {
         frame: contest.frame(String::new(), ""),
@@ -182,23 +183,12 @@ pub fn write(
             .map(|&e| (contest.table_path(e, 0), visible(&judgement.examinations[e])))
             .collect(),
         points: points(contest),
-        legend: ENDINGS
-            .into_iter()
-            .map(|ending| match contest::code(ending) {
-                "" if ending == contest::ENDINGS[0] => {
-                    ("answered", "ended by itself with a well-formed answer")
-                }
-                "" => ("–", contest::words(ending)),
-                code => (code, contest::words(ending)),
-            })
-            .collect(),
+        legend: endings.columns.clone(),
         endings: contest
             .entries
             .iter()
             .zip(columns)
-            .map(|(&entry, (name, status))| {
-                (name, status, endings[entry].iter().map(|&count| table::blank_zero(count)).collect())
-            })
+            .map(|(&entry, (name, status))| (name, status, endings.row(contest, entry)))
             .collect(),
         confidence: confidence(contest),
         threshold: show::percent(&judgement.edition.judging.single_threshold),
@@ -223,16 +213,12 @@ pub fn write(
 
 /// Runs by name, with the path of their page where they have one.
 fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
-    let resigned = |run: &&RunName| {
-        let entries = &contest.judgement.entries;
-        !entries.iter().any(|entry| entry.entry == run.entry && entry.status == Status::Resigned)
-    };
     let link = |run: &RunName| {
         let key = contest.key(run).filter(|key| contest.recorded.contains(key));
         let path = key.map_or(String::new(), |key| format!("{}.html", contest.run_path(key)));
         (path, visible(&format!("{}/{}/{}", run.entry, run.instance, run.examination)))
     };
-    runs.iter().filter(resigned).map(link).collect()
+    runs.iter().filter(|run| !contest.is_resigned(run)).map(link).collect()
 }
 
 fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
@@ -333,9 +319,10 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
     let decimals: Vec<u32> = (0..judgement.examinations.len())
         .map(|e| show::places(judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized)))
         .collect();
-    let best: Vec<Option<&BigRational>> = (0..judgement.examinations.len())
-        .map(|e| judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized).max())
-        .collect();
+    let competing = |entry: usize| contest.entry(entry).status == Status::Competing;
+    let of = |e: usize| judgement.scores.iter().filter(move |s| s.examination == e && competing(s.entry));
+    let best: Vec<Option<&BigRational>> =
+        (0..judgement.examinations.len()).map(|e| of(e).map(|s| &s.normalized).max()).collect();
     let cell = |entry: usize, e: usize| match by_cell.get(&(entry, e)) {
         None => (String::new(), String::new(), ""),
         Some(score) if score.right + score.wrong + score.unjudged == 0 => {
@@ -344,7 +331,7 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
         Some(score) => {
             let class = if score.normalized.is_negative() {
                 "bad"
-            } else if best[e] == Some(&score.normalized) {
+            } else if best[e] == Some(&score.normalized) && competing(entry) {
                 "best"
             } else {
                 ""

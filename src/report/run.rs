@@ -111,6 +111,10 @@ pub fn write(
         }
         rows.push(attempt_row(&kept.attempt, last, links));
     }
+    // What the tool said comes first, whatever the record's order.
+    let place =
+        |output: &Output| ["stdout", "stderr", "console"].iter().position(|name| *name == output.name);
+    outputs.sort_by_key(|output| place(output).unwrap_or(usize::MAX));
     let block = contest.block(examination, instance);
     let cell = block.and_then(|block| block.cells.iter().find(|cell| cell.entry == entry));
     let tally = block.zip(cell).map(|(block, cell)| Tally::of(block, cell));

@@ -6,13 +6,13 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-/// Control and invisible characters made visible: NUL as U+2400, escape as U+241B, others as `⟨U+202E⟩`.
+/// Control and invisible characters made visible, in words that every font has: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
 /// A name that came from a tool can neither hide nor turn the text around it.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match control(c) {
-            Some(picture) => shown.push_str(&picture),
+            Some(word) => shown.push_str(&word),
             None => shown.push(c),
         }
     }
@@ -21,10 +21,15 @@ pub fn visible(text: &str) -> String {
 
 /// What stands for a character that would not be seen, or would change how others are seen.
 pub fn control(c: char) -> Option<String> {
+    const C0: [&str; 32] = [
+        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO",
+        "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS",
+        "RS", "US",
+    ];
     let code = u32::from(c);
     match code {
-        0x00..=0x1F => char::from_u32(0x2400 + code).map(String::from),
-        0x7F => Some('\u{2421}'.into()),
+        0x00..=0x1F => Some(format!("⟨{}⟩", C0[code as usize])),
+        0x7F => Some("⟨DEL⟩".into()),
         // C1 controls, soft hyphen, zero-width and bidirectional marks, line separators, BOM, tags.
         0x80..=0x9F
         | 0xAD
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn controls_are_seen_and_text_stays() {
-        assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a␀b␛[31m⟨U+202E⟩é␡");
+        assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
     }
 
     #[test]

@@ -17,6 +17,8 @@ struct Page {
     instances: usize,
     has_runs: bool,
     scores: Vec<ScoreRow>,
+    /// The endings that occur: code and words.
+    endings: Vec<(&'static str, &'static str)>,
     /// Column heads: entry and its status where it does not compete.
     columns: Vec<(String, &'static str)>,
     families: Vec<Family>,
@@ -71,6 +73,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<us
     let judgement = contest.judgement;
     let name = visible(&judgement.examinations[examination]);
     let pages = &contest.pages[examination];
+    let endings = Endings::of(contest, Some(examination));
     for (number, instances) in pages.iter().enumerate() {
         let title = match number {
             0 => name.clone(),
@@ -90,7 +93,8 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<us
             values: values(contest, examination),
             instances: pages.iter().map(Vec::len).sum(),
             has_runs: !contest.recorded.is_empty(),
-            scores: scores(contest, examination),
+            scores: scores(contest, examination, &endings),
+            endings: endings.columns.clone(),
             columns: columns(contest),
             families: families(contest, examination, instances),
             parts: if pages.len() > 1 { pages.iter().enumerate().map(part).collect() } else { Vec::new() },
@@ -151,12 +155,11 @@ pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<(String, Stri
         .collect()
 }
 
-fn scores(contest: &Contest, examination: usize) -> Vec<ScoreRow> {
+fn scores(contest: &Contest, examination: usize, endings: &Endings) -> Vec<ScoreRow> {
     let scores: Vec<_> =
         contest.judgement.scores.iter().filter(|score| score.examination == examination).collect();
     let places = show::places(scores.iter().map(|score| &score.points));
     let normalized = show::places(scores.iter().map(|score| &score.normalized));
-    let endings = endings(contest, Some(examination));
     let mut rows: Vec<_> =
         scores.into_iter().filter(|score| contest.entries.contains(&score.entry)).collect();
     rows.sort_by(|a, b| b.normalized.cmp(&a.normalized).then(a.entry.cmp(&b.entry)));
@@ -173,29 +176,51 @@ fn scores(contest: &Contest, examination: usize) -> Vec<ScoreRow> {
                 points_exact: score.points.to_string(),
                 normalized: show::decimal(&score.normalized, normalized),
                 normalized_exact: score.normalized.to_string(),
-                endings: endings[score.entry].iter().map(|&count| blank_zero(count)).collect(),
+                endings: endings.row(contest, score.entry),
             }
         })
         .collect()
 }
 
-/// A count in a sparse table: nothing where there is nothing.
-pub fn blank_zero(count: u64) -> String {
-    if count == 0 { String::new() } else { show::thousands(count) }
+/// How runs ended: the endings that occur, by code and words, and their counts by entry.
+pub struct Endings {
+    pub columns: Vec<(&'static str, &'static str)>,
+    counts: Vec<[u64; ENDINGS.len()]>,
 }
 
-/// By entry, then ending in the order of `ENDINGS`: how many runs ended so.
-pub fn endings(contest: &Contest, examination: Option<usize>) -> Vec<[u64; ENDINGS.len()]> {
-    let mut counts = vec![[0; ENDINGS.len()]; contest.judgement.entries.len()];
-    for block in &contest.judgement.blocks {
-        if examination.is_none_or(|examination| block.examination == examination) {
-            for cell in &block.cells {
-                let ending = ENDINGS.iter().position(|&ending| ending == cell.ending);
-                counts[cell.entry][ending.expect("ENDINGS has all")] += 1;
+impl Endings {
+    pub fn of(contest: &Contest, examination: Option<usize>) -> Self {
+        let mut counts = vec![[0; ENDINGS.len()]; contest.judgement.entries.len()];
+        for block in &contest.judgement.blocks {
+            if examination.is_none_or(|examination| block.examination == examination) {
+                for cell in &block.cells {
+                    let ending = ENDINGS.iter().position(|&ending| ending == cell.ending);
+                    counts[cell.entry][ending.expect("ENDINGS has all")] += 1;
+                }
             }
         }
+        let mut endings = Self { columns: Vec::new(), counts };
+        endings.columns = endings.occurring(contest).map(|at| column(ENDINGS[at])).collect();
+        endings
     }
-    counts
+
+    fn occurring<'a>(&'a self, contest: &'a Contest) -> impl Iterator<Item = usize> + 'a {
+        (0..ENDINGS.len()).filter(|&at| contest.entries.iter().any(|&entry| self.counts[entry][at] > 0))
+    }
+
+    /// The counts of an entry; nothing where there is nothing.
+    pub fn row(&self, contest: &Contest, entry: usize) -> Vec<String> {
+        let shown = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
+        self.occurring(contest).map(|at| shown(self.counts[entry][at])).collect()
+    }
+}
+
+fn column(ending: Ending) -> (&'static str, &'static str) {
+    match ending {
+        Ending::Answered => ("Answered", "ended by itself with a well-formed answer"),
+        Ending::Unsaid => ("–", contest::words(ending)),
+        _ => (contest::code(ending), contest::words(ending)),
+    }
 }
 
 fn families(contest: &Contest, examination: usize, instances: &[usize]) -> Vec<Family> {
@@ -222,7 +247,8 @@ fn row(contest: &Contest, examination: usize, instance: usize) -> Row {
     };
     let judged = &contest.judgement.instances[instance];
     // The family's part of the name can be left away where the page is narrow.
-    let rest = judged.instance.strip_prefix(&judged.family).unwrap_or(&judged.instance);
+    let rest = judged.instance.strip_prefix(&judged.family).and_then(|rest| rest.strip_prefix('-'));
+    let rest = rest.unwrap_or(&judged.instance);
     let known = block.trusted.iter().filter(|trusted| trusted.value.is_some()).count();
     let mut by_entry: Vec<Option<&Cell>> = vec![None; contest.judgement.entries.len()];
     for cell in &block.cells {
