@@ -1,6 +1,14 @@
 //! What BenchKit fixes between the contest and a tool: how it is invoked, what it may print, and the
 //! published tables of answers.
 
+mod anomaly;
+mod answers;
+mod lines;
+mod questions;
 mod value;
+mod words;
 
-pub use value::Value;
+pub use anomaly::{Anomaly, AnomalyKind};
+pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading};
+pub use questions::{Questions, STATE_SPACE};
+pub use value::{NotAValue, Value};

@@ -2,9 +2,14 @@
 
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// A value as a tool gave it for one position. Never a float, never a fixed-width integer: a state count
 /// can have 24,000 decimal digits.
+///
+/// As text: `F`, `T`, a decimal number, `inf`, `d.ddddE+dddd`, `Inf`, `X`; reading what was printed gives
+/// the same value back. A negative number means "not given" (notes of the answer protocol) and is no value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Value {
@@ -26,16 +31,181 @@ pub enum Value {
     Lost,
 }
 
+/// A text that is no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]
+pub struct NotAValue(pub String);
+
+impl Value {
+    /// Whether this is a published number of 5 significant digits.
+    pub fn is_rounded(&self) -> bool {
+        matches!(self, Self::Rounded { .. })
+    }
+
+    /// The value with 5 significant digits, the form in which all answers to a position are compared as soon
+    /// as one of them is rounded (RULES, Value). Rounds half up on the decimal digits, exactly, however long
+    /// the number; everything but a positive number stays as it is.
+    pub fn rounded(&self) -> Self {
+        let Self::Number(number) = self else { return self.clone() };
+        let decimal = number.to_string();
+        if decimal == "0" {
+            return self.clone();
+        }
+        let figure = |at: usize| decimal.as_bytes().get(at).map_or(0, |c| u32::from(c - b'0'));
+        let mut digits = (0..5).fold(0, |sum, at| sum * 10 + figure(at));
+        let mut exponent = (decimal.len() - 1) as u32;
+        if figure(5) >= 5 {
+            digits += 1;
+        }
+        if digits == 100_000 {
+            digits = 10_000;
+            exponent += 1;
+        }
+        Self::Rounded { digits, exponent }
+    }
+
+    /// Whether two answers to one position agree; `any_rounded` says that some answer to the position is
+    /// rounded. Judging many values compares interned numbers instead, by the same rule.
+    pub fn agrees(&self, other: &Self, any_rounded: bool) -> bool {
+        match (self, other) {
+            (Self::Lost, _) | (_, Self::Lost) => false,
+            _ if any_rounded => self.rounded() == other.rounded(),
+            _ => self == other,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::False => out.write_str("F"),
+            Self::True => out.write_str("T"),
+            Self::Number(number) => number.fmt(out),
+            Self::Infinite => out.write_str("inf"),
+            Self::Rounded { digits, exponent } => {
+                write!(out, "{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
+            }
+            Self::Overflow => out.write_str("Inf"),
+            Self::Lost => out.write_str("X"),
+        }
+    }
+}
+
+impl FromStr for Value {
+    type Err = NotAValue;
+
+    fn from_str(text: &str) -> Result<Self, NotAValue> {
+        let value = match text {
+            "F" => Some(Self::False),
+            "T" => Some(Self::True),
+            "inf" => Some(Self::Infinite),
+            "Inf" => Some(Self::Overflow),
+            "X" => Some(Self::Lost),
+            _ if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) => {
+                text.parse().ok().map(Self::Number)
+            }
+            _ => rounded_form(text.as_bytes()),
+        };
+        value.ok_or_else(|| NotAValue(text.chars().take(60).collect()))
+    }
+}
+
+/// `d.ddddE+dddd`, the first digit not 0.
+fn rounded_form(text: &[u8]) -> Option<Value> {
+    let figure = |c: u8| c.is_ascii_digit().then(|| u32::from(c - b'0'));
+    let [first @ b'1'..=b'9', b'.', a, b, c, d, b'E', b'+', power @ ..] = text else { return None };
+    if power.is_empty() || power.len() > 9 {
+        return None;
+    }
+    let mut digits = 0;
+    for part in [*first, *a, *b, *c, *d] {
+        digits = digits * 10 + figure(part)?;
+    }
+    let mut exponent = 0;
+    for part in power {
+        exponent = exponent * 10 + figure(*part)?;
+    }
+    Some(Value::Rounded { digits, exponent })
+}
+
 impl From<Value> for String {
-    fn from(_: Value) -> Self {
-        todo!()
+    fn from(value: Value) -> Self {
+        value.to_string()
     }
 }
 
 impl TryFrom<String> for Value {
-    type Error = String;
+    type Error = NotAValue;
 
-    fn try_from(_: String) -> Result<Self, String> {
-        todo!()
+    fn try_from(text: String) -> Result<Self, NotAValue> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn every_form_reads_back_as_printed() {
+        for text in
+            ["F", "T", "0", "7", "99999", "4000000000", "inf", "3.2057E+0008", "1.0000E+12345", "Inf", "X"]
+        {
+            assert_eq!(value(text).to_string(), text);
+        }
+        let long = "9".repeat(24_000);
+        assert_eq!(value(&long).to_string(), long);
+        assert_eq!(value("007"), value("7"));
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused_with_the_forms_that_are() {
+        for text in
+            ["", "-1", "?", "TRUE", "1.5", "0.0000E+0000", "1.2345E+", "1.23456E+0002", "1e5", "+inf", "٣"]
+        {
+            let error = text.parse::<Value>().unwrap_err().to_string();
+            assert!(error.contains(&format!("`{text}`")) && error.contains("decimal number"), "{error}");
+        }
+    }
+
+    #[test]
+    fn rounding_is_half_up_on_decimal_digits() {
+        for (exact, rounded) in [
+            ("320565000", "3.2057E+0008"),
+            ("320564999", "3.2056E+0008"),
+            ("999995", "1.0000E+0006"),
+            ("999994", "9.9999E+0005"),
+            ("100000", "1.0000E+0005"),
+            ("7", "7.0000E+0000"),
+        ] {
+            assert_eq!(value(exact).rounded(), value(rounded), "{exact}");
+        }
+        assert_eq!(value("0").rounded(), value("0"));
+        assert_eq!(value("inf").rounded(), Value::Infinite);
+    }
+
+    #[test]
+    fn a_number_of_24000_digits_rounds_exactly() {
+        let below = format!("12345{}", "4".to_string() + &"9".repeat(23_994));
+        let above = format!("12345{}", "5".to_string() + &"0".repeat(23_994));
+        assert_eq!(value(&below).rounded(), value("1.2345E+23999"));
+        assert_eq!(value(&above).rounded(), value("1.2346E+23999"));
+        assert_eq!(value(&"9".repeat(24_000)).rounded(), value("1.0000E+24000"));
+    }
+
+    #[test]
+    fn answers_agree_as_the_rules_say() {
+        let agree = |a: &str, b: &str, rounded| value(a).agrees(&value(b), rounded);
+        assert!(agree("320565001", "3.2057E+0008", true));
+        assert!(agree("320565001", "320565002", true), "agreement stays transitive");
+        assert!(!agree("320565001", "320565002", false));
+        assert!(
+            agree("Inf", "Inf", true) && !agree("Inf", "1.0000E+0400", true) && !agree("Inf", "inf", false)
+        );
+        assert!(!agree("X", "X", false) && !agree("X", "7", true));
     }
 }

@@ -1,6 +1,17 @@
 //! A year's rules as data: `editions/*.toml`.
 
+pub mod fraction;
+mod judging;
+mod load;
+
+pub use judging::{
+    AwardKind, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status, StatusRule,
+    Votes,
+};
+pub use load::EditionError;
+
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An edition of the contest. Every key is documented in `editions/README.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +24,34 @@ pub struct Edition {
     pub examinations: Vec<Examination>,
     pub limits: Limits,
     pub machine: Machine,
+    pub judging: Judging,
+    #[serde(rename = "podium")]
+    pub podiums: Vec<PodiumRule>,
+    /// In order; the first pattern that fits an entry says its status.
+    #[serde(default, rename = "status")]
+    pub statuses: Vec<StatusRule>,
+    /// A tool and its entries (rule E-4.6); an entry named nowhere is a tool of its own.
+    #[serde(default)]
+    pub variants: BTreeMap<String, Vec<String>>,
+}
+
+impl Edition {
+    /// The examination of that name and its number in the edition's order.
+    pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
+        self.examinations.iter().enumerate().find(|(_, examination)| examination.name == name)
+    }
+
+    /// The tool this entry is (a variant of); the entry itself where the edition names no other.
+    pub fn tool_of<'a>(&'a self, entry: &'a str) -> &'a str {
+        let tool = self.variants.iter().find(|(_, entries)| entries.iter().any(|variant| variant == entry));
+        tool.map_or(entry, |(tool, _)| tool)
+    }
+
+    /// The entry's status as the edition's patterns say, `competing` where none fits.
+    pub fn status_of(&self, entry: &str) -> Status {
+        let rule = self.statuses.iter().find(|rule| rule.fits(entry));
+        rule.map_or(Status::Competing, |rule| rule.status)
+    }
 }
 
 /// One examination (rules E-1.2 to E-1.6).

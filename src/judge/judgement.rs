@@ -3,7 +3,8 @@
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
 use crate::benchkit::Value;
-use crate::edition::Edition;
+pub use crate::edition::Status;
+use crate::edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 
@@ -43,16 +44,6 @@ pub struct Entry {
     pub tool: String,
     pub status: Status,
     pub note: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    Competing,
-    Virtual,
-    OutOfCompetition,
-    Withdrawn,
-    Resigned,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -203,19 +194,4 @@ pub struct AwardPlace {
     pub runs_compared: u64,
     pub value: u64,
     pub unit: String,
-}
-
-/// Rationals as text: an integer, an exact decimal, or `p/q`.
-pub mod fraction {
-    use super::*;
-    use serde::{Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&value.to_string())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
 }

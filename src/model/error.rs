@@ -45,8 +45,6 @@ pub enum Problem {
     NetType(String),
     #[error("<{element}> is not read")]
     Unsupported { element: String },
-    #[error("{0}")]
-    Nupn(String),
 }
 
 impl Problem {
@@ -72,7 +70,6 @@ impl Problem {
                 "contest models are \"ptnet\" or \"symmetricnet\" (http://www.pnml.org/version-2009/grammar/...)"
             }
             Problem::Unsupported { .. } => "flatten the net to plain places, transitions and arcs",
-            Problem::Nupn(_) => "correct the NUPN section or remove it",
         }
     }
 }

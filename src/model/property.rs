@@ -220,7 +220,7 @@ fn unexpected<'a>(node: Node<'a, 'a>, expected: &str) -> Fault<'a> {
     (node, Problem::Unexpected { found, expected: expected.to_owned() })
 }
 
-fn missing<'a>(node: Node<'a, 'a>, missing: &str) -> Fault<'a> {
+pub(super) fn missing<'a>(node: Node<'a, 'a>, missing: &str) -> Fault<'a> {
     let element = node.tag_name().name().to_owned();
     (node, Problem::Missing { element, missing: missing.to_owned() })
 }

@@ -1,0 +1,71 @@
+//! Exact numbers as text: an integer, `p/q`, or a plain decimal (`0.97`). Written as an integer or `p/q`.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use serde::de::{Deserializer, Error, Visitor};
+use serde::ser::Serializer;
+use std::fmt;
+
+pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(value)
+}
+
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
+    from.deserialize_any(Exact)
+}
+
+/// Reads `16`, `97/100` or `0.97`; None for anything else.
+pub fn parse(text: &str) -> Option<BigRational> {
+    if let Some((whole, decimals)) = text.split_once('.') {
+        if decimals.is_empty() || !decimals.bytes().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        let digits: BigInt = format!("{whole}{decimals}").parse().ok()?;
+        return Some(BigRational::new(digits, BigInt::from(10).pow(decimals.len() as u32)));
+    }
+    text.parse().ok()
+}
+
+struct Exact;
+
+impl Visitor<'_> for Exact {
+    type Value = BigRational;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an integer, or an exact number in quotes such as \"97/100\" or \"0.97\"")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<BigRational, E> {
+        Ok(BigRational::from_integer(number.into()))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<BigRational, E> {
+        Ok(BigRational::from_integer(number.into()))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<BigRational, E> {
+        parse(text).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+    }
+}
+
+/// A map of exact numbers, such as the multipliers.
+pub mod map {
+    use super::*;
+    use serde::{Deserialize, Serialize};
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Number(#[serde(with = "super")] BigRational);
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<String, BigRational>, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_map(map.iter().map(|(key, number)| (key, Number(number.clone()))))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<String, BigRational>, D::Error> {
+        let map = BTreeMap::<String, Number>::deserialize(from)?;
+        Ok(map.into_iter().map(|(key, Number(number))| (key, number)).collect())
+    }
+}

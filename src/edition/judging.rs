@@ -1,0 +1,139 @@
+//! The settings of judging (rules E-2 to E-4; RULES names the readings).
+
+use super::fraction;
+use globset::Glob;
+use num_rational::BigRational;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judging {
+    /// Points of one examination on one instance, shared equally by its values (E-4.1).
+    #[serde(with = "fraction")]
+    pub points_per_examination: BigRational,
+    /// A wrong value costs this many times what a right one gives (E-4.1).
+    #[serde(with = "fraction")]
+    pub penalty: BigRational,
+    /// By the status of a model, `known`, `surprise`, ... (E-4.4).
+    #[serde(with = "fraction::map")]
+    pub multipliers: BTreeMap<String, BigRational>,
+    pub normalization: Normalization,
+    pub confidence: ConfidenceReading,
+    /// How many tools must agree for a value to count towards confidence (E-2.2).
+    pub min_agreeing: usize,
+    /// The confidence from which a value that one tool alone gave is trusted (E-3.1).
+    #[serde(with = "fraction")]
+    pub single_threshold: BigRational,
+    pub votes: Votes,
+    pub infrastructure: InfrastructureRule,
+    /// Why runs may be excluded; asked for with `infrastructure = "exclude"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infrastructure_reason: Option<String>,
+    /// Whether an answer without TECHNIQUES counts as none.
+    pub strict: bool,
+    /// Given on every podium (E-4.5).
+    pub awards: Vec<AwardKind>,
+}
+
+/// How instances weigh (E-4.4). A third formula is a variant here and its arm in `judge/mcc/weights.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Normalization {
+    /// An instance of a family of n weighs (1 + (n-1)/(nmax-1))/n.
+    FamilyLinear,
+    /// Every instance weighs 1.
+    None,
+}
+
+/// What an entry's agreeing values are divided by (E-2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfidenceReading {
+    /// The values of V the entry gave.
+    Answered,
+    /// All values of V.
+    AllTrusted,
+}
+
+/// Who has a vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Votes {
+    /// Every competing entry, each variant included.
+    PerVariant,
+}
+
+/// What becomes of a run the harness failed to give a fair machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InfrastructureRule {
+    /// The judgement is provisional: no medal is final.
+    Provisional,
+    /// That examination on that instance is dropped for all tools, with a written reason.
+    Exclude,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AwardKind {
+    /// Least CPU time.
+    RoadRunner,
+    /// Least memory.
+    Camel,
+}
+
+/// A category and the examinations whose points it sums (E-4.5, E-4.6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PodiumRule {
+    pub category: String,
+    pub examinations: Vec<String>,
+}
+
+/// What an entry is in the contest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Votes, scores and ranks.
+    Competing,
+    /// Best virtual tool: judged, never voting, never ranked.
+    Virtual,
+    /// An earlier gold medallist, a reference tool: judged, never voting, never ranked.
+    OutOfCompetition,
+    /// By the organizers (P-3): shown with the reason; neither votes, scores nor ranks.
+    Withdrawn,
+    /// By its authors (P-4): vanishes from everything.
+    Resigned,
+}
+
+impl Status {
+    pub const ALL: [Self; 5] =
+        [Self::Competing, Self::Virtual, Self::OutOfCompetition, Self::Withdrawn, Self::Resigned];
+
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Competing => "competing",
+            Self::Virtual => "virtual",
+            Self::OutOfCompetition => "out-of-competition",
+            Self::Withdrawn => "withdrawn",
+            Self::Resigned => "resigned",
+        }
+    }
+}
+
+/// The status of the entries whose name fits a pattern (`*`, `?`, `[ab]`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusRule {
+    pub pattern: String,
+    pub status: Status,
+}
+
+impl StatusRule {
+    /// A pattern that cannot be read fits nothing; `Edition::load` refuses it.
+    pub fn fits(&self, entry: &str) -> bool {
+        Glob::new(&self.pattern).is_ok_and(|glob| glob.compile_matcher().is_match(entry))
+    }
+}
