@@ -1,6 +1,10 @@
 //! What is kept of a run.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// How an attempt at a run ended. All but `Infrastructure` are the tool's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +109,26 @@ pub struct Disk {
     pub role: String,
     pub sha256: String,
     pub bytes: u64,
+}
+
+impl Disk {
+    /// Digests a file (lower-case hex SHA-256).
+    pub fn of_file(role: &str, path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut digest = Sha256::new();
+        let mut bytes = 0;
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            digest.update(&buffer[..read]);
+            bytes += read as u64;
+        }
+        let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { role: role.to_owned(), sha256, bytes })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
