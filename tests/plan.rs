@@ -234,6 +234,7 @@ mod facts {
     use super::*;
     use mcc_harness::campaign::{Campaign, InstanceFacts};
     use mcc_harness::edition::Edition;
+    use mcc_harness::store::CampaignFacts;
 
     fn facts(folder: &Folder) -> Vec<InstanceFacts> {
         let campaign = Campaign::load(&folder.campaign()).unwrap();
@@ -275,6 +276,19 @@ mod facts {
             |text: &str| Campaign::load(&Folder::new(&["A-PT-2"], text).campaign()).unwrap().settings();
         assert_eq!(load(CAMPAIGN), load(&format!("# a remark\n{CAMPAIGN}[hosts]\njobs = 7\n")));
         assert_ne!(load(CAMPAIGN), load(&CAMPAIGN.replace("State*", "Upper*")));
+    }
+
+    #[test]
+    fn the_record_keeps_the_edition_with_the_campaigns_limits() {
+        let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}[limits]\nwall_s = 7\n"));
+        let campaign = Campaign::load(&folder.campaign()).unwrap();
+        let effective = campaign.effective(&Edition::load("mcc-2018").unwrap());
+        let kept = CampaignFacts::new(&campaign, &effective, facts(&folder), vec![]).unwrap();
+        let edition: Edition = serde_json::from_str(&kept.edition).unwrap();
+        assert_eq!(edition, effective);
+        assert_eq!(edition.limits.wall_s, 7);
+        let entries: Vec<_> = kept.entries.iter().map(|e| (e.entry.as_str(), e.tool.as_str())).collect();
+        assert_eq!(entries, [("LoLA", "LoLA"), ("ITS-Tools.L", "ITS-Tools")]);
     }
 
     #[test]
