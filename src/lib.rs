@@ -8,6 +8,7 @@
 pub mod benchkit;
 pub mod campaign;
 pub mod cli;
+pub mod digest;
 pub mod edition;
 pub mod executor;
 pub mod host;

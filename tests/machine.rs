@@ -130,7 +130,7 @@ fn endless_output_is_cut_at_the_cap_while_it_streams() {
 #[test]
 fn no_byte_passes_from_one_machine_to_the_next() {
     let spec = spec(1024, 1);
-    let before = mcc_harness::vm::sha256(&spec.disk).unwrap();
+    let before = mcc_harness::digest::file(&spec.disk).unwrap();
     for _ in 0..2 {
         let folder = tempfile::tempdir().unwrap();
         let script = "cat /home/mcc/secret 2>&1; echo secret > /home/mcc/secret; sync; cat /home/mcc/secret";
@@ -140,7 +140,7 @@ fn no_byte_passes_from_one_machine_to_the_next() {
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
     }
-    assert_eq!(mcc_harness::vm::sha256(&spec.disk).unwrap(), before);
+    assert_eq!(mcc_harness::digest::file(&spec.disk).unwrap(), before);
 }
 
 #[test]

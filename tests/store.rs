@@ -157,7 +157,7 @@ fn outputs_moved_by_a_killed_controller_are_replaced_by_the_rerun() {
             .unwrap();
     assert_eq!(reaped.len(), 1, "the machine of a killed controller can be ended");
     assert!(!reaped[0].exists(), "its overlay is gone");
-    assert_eq!(open_ids(&record), [run.clone()]);
+    assert_eq!(open_ids(&record), std::slice::from_ref(&run));
     assert_eq!(make(&record, &run, FINISHED, "whole"), Standing::Recorded);
     let kept = record.outputs_dir(&run, 1);
     assert_eq!(std::fs::read_to_string(kept.join("stdout")).unwrap(), "whole");

@@ -15,8 +15,8 @@ pub struct InstanceFacts {
     pub status: String,
     /// Of the archive, lower-case hex.
     pub sha256: String,
-    /// Property ids by examination, in the contest's order; an examination that is missing here has no
-    /// property file in the archive (StateSpace never has one).
+    /// The ids of the values asked for, by examination, in the contest's order (`Questions::ids`); an
+    /// examination is missing here where the archive has no property file for it.
     pub questions: BTreeMap<String, Vec<String>>,
 }
 

@@ -15,6 +15,8 @@ pub enum CampaignError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
     Wrong { file: PathBuf, line: usize, message: String },
+    #[error(transparent)]
+    Archive(#[from] crate::model::ArchiveError),
     #[error("--only {glob}: {message}")]
     Filter { glob: String, message: String },
 }
@@ -23,17 +25,17 @@ pub enum CampaignError {
 #[serde(deny_unknown_fields)]
 struct RawCampaign {
     edition: Spanned<String>,
-    #[serde(default)]
     phase: Option<Spanned<String>>,
     inputs: Spanned<PathBuf>,
     examinations: Option<Spanned<Vec<String>>>,
     instances: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
     start: Option<Spanned<String>>,
     #[serde(default)]
     tool: Vec<RawTool>,
-    limits: Option<Spanned<Overrides>>,
-    hosts: Option<Spanned<Hosts>>,
+    #[serde(default)]
+    limits: Overrides,
+    #[serde(default)]
+    hosts: Hosts,
     #[serde(default)]
     model: Vec<Spanned<ModelRow>>,
     models: Option<Spanned<PathBuf>>,
@@ -119,10 +121,11 @@ impl Campaign {
     pub fn load(path: &Path) -> Result<Self, CampaignError> {
         let text = read(path)?;
         let source = Source { file: path, text: &text };
-        let raw: RawCampaign = toml::from_str(&text).map_err(|error| CampaignError::Wrong {
-            file: path.to_owned(),
-            line: source.line(error.span().map_or(0, |span| span.start)),
-            message: error.message().replace('\n', " "),
+        let raw: RawCampaign = toml::from_str(&text).map_err(|error| {
+            let line = source.line(error.span().map_or(0, |span| span.start));
+            let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+            let message = format!("`{written}`: {}", error.message().replace('\n', " "));
+            CampaignError::Wrong { file: path.to_owned(), line, message }
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
 
@@ -141,20 +144,6 @@ impl Campaign {
         }
         let lines = lines(&source, &raw);
         let tools = tools(&source, &raw.tool, folder)?;
-        if let (Some(limits), Some(limit)) =
-            (&raw.limits, raw.limits.as_ref().and_then(|limits| zero(limits.get_ref())))
-        {
-            return Err(source.wrong(limits, format!("limits: {limit} must be more than 0")));
-        }
-        if let Some(hosts) = &raw.hosts {
-            let host = hosts.get_ref();
-            let key = [("jobs", host.jobs == Some(0)), ("boot_deadline_s", host.boot_deadline_s == 0)]
-                .into_iter()
-                .find(|(_, zero)| *zero);
-            if let Some((key, _)) = key {
-                return Err(source.wrong(hosts, format!("hosts: {key} must be more than 0")));
-            }
-        }
         Ok(Self {
             edition: edition(folder, raw.edition.get_ref()),
             inputs,
@@ -162,8 +151,8 @@ impl Campaign {
             instances: raw.instances.as_ref().map(|globs| globs.get_ref().clone()),
             tools,
             models: models_of(&source, &raw, folder)?,
-            limits: raw.limits.map(Spanned::into_inner).unwrap_or_default(),
-            hosts: raw.hosts.map(Spanned::into_inner).unwrap_or_default(),
+            limits: raw.limits,
+            hosts: raw.hosts,
             lines,
             file: path.to_owned(),
             text,
@@ -254,16 +243,6 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             message: "no [[tool]]; a campaign needs at least one".to_owned(),
         }),
     }
-}
-
-/// The first limit that must not be 0 and is (a CPU limit of 0 is none).
-fn zero(limits: &Overrides) -> Option<&'static str> {
-    let limits = [
-        ("wall_s", limits.wall_s),
-        ("confinement_s", limits.confinement_s),
-        ("output_bytes", limits.output_bytes),
-    ];
-    limits.into_iter().find(|(_, value)| *value == Some(0)).map(|(key, _)| key)
 }
 
 fn models_of(

@@ -1,20 +1,21 @@
 //! campaign.toml, the plan made of it, run ids. `docs/campaign.md` documents every key.
 
 mod facts;
-mod inputs;
+mod instances;
 mod load;
 mod models;
 mod plan;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
-pub use inputs::{ARCHIVES, Input, archives};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 
 use crate::edition::{CpuReading, Edition};
+use crate::model::InstanceName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 /// What an organizer runs: an edition, tools, instances, examinations, hosts.
@@ -58,11 +59,12 @@ pub struct Tool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
+    /// 0: no CPU limit.
     pub cpu_s: Option<u64>,
     pub cpu_reading: Option<CpuReading>,
-    pub wall_s: Option<u64>,
-    pub confinement_s: Option<u64>,
-    pub output_bytes: Option<u64>,
+    pub wall_s: Option<NonZeroU64>,
+    pub confinement_s: Option<NonZeroU64>,
+    pub output_bytes: Option<NonZeroU64>,
 }
 
 /// `[hosts]`: how it is run; no result depends on it.
@@ -70,16 +72,17 @@ pub struct Overrides {
 #[serde(deny_unknown_fields, default)]
 pub struct Hosts {
     /// Most runs at once; None: as many as cores and memory allow.
-    pub jobs: Option<u32>,
+    pub jobs: Option<NonZeroU32>,
     /// How many more attempts a run gets after its first ended in infrastructure.
     pub retries: u32,
     /// Seconds from QEMU's start to the guest's readiness.
-    pub boot_deadline_s: u64,
+    pub boot_deadline_s: NonZeroU64,
 }
 
 impl Default for Hosts {
     fn default() -> Self {
-        Self { jobs: None, retries: 2, boot_deadline_s: 60 }
+        const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
+        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S }
     }
 }
 
@@ -98,9 +101,9 @@ impl Campaign {
         let (limits, changes) = (&mut edition.limits, &self.limits);
         limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);
         limits.cpu_reading = changes.cpu_reading.unwrap_or(limits.cpu_reading);
-        limits.wall_s = changes.wall_s.unwrap_or(limits.wall_s);
-        limits.confinement_s = changes.confinement_s.unwrap_or(limits.confinement_s);
-        limits.output_bytes = changes.output_bytes.unwrap_or(limits.output_bytes);
+        limits.wall_s = changes.wall_s.map_or(limits.wall_s, NonZeroU64::get);
+        limits.confinement_s = changes.confinement_s.map_or(limits.confinement_s, NonZeroU64::get);
+        limits.output_bytes = changes.output_bytes.map_or(limits.output_bytes, NonZeroU64::get);
         edition
     }
 
@@ -145,13 +148,12 @@ impl Campaign {
 
     /// Family and status of an instance: as the organizer wrote them down, else the family from its name, and
     /// surprise where the archive carries the marker `NewModel`.
-    pub fn classify(&self, instance: &str, new_model: bool) -> (String, String) {
-        match self.models.get(instance) {
+    pub fn classify(&self, instance: &InstanceName, new_model: bool) -> (String, String) {
+        match self.models.get(instance.as_str()) {
             Some(row) => (row.family.clone(), row.status.clone()),
             None => {
-                let end = instance.find("-PT-").or_else(|| instance.find("-COL-"));
                 let status = if new_model { "surprise" } else { "known" };
-                (instance[..end.unwrap_or(instance.len())].to_owned(), status.to_owned())
+                (instance.family().to_owned(), status.to_owned())
             }
         }
     }

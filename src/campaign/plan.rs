@@ -5,6 +5,8 @@ use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
 use crate::edition::{Edition, Examination};
 use globset::{Glob, GlobMatcher, GlobSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 /// One entry on one instance in one examination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,8 +49,16 @@ impl Plan {
         edition: &Edition,
         instances: &[InstanceFacts],
     ) -> Result<Self, CampaignError> {
-        let examinations = examinations(campaign, edition)?;
-        let mut instances = selected(campaign, instances)?;
+        let examinations = campaign.examinations_of(edition)?;
+        for instance in instances {
+            if let Err(problem) = check_name(&instance.name) {
+                return Err(campaign.wrong_inputs(format!("instance \"{}\" {problem}", instance.name)));
+            }
+        }
+        let names: Vec<&str> = instances.iter().map(|instance| instance.name.as_str()).collect();
+        let selected = campaign.selected(&names)?;
+        let mut instances: Vec<_> =
+            instances.iter().filter(|instance| selected.contains(instance.name.as_str())).collect();
         instances.sort_by(|a, b| (&a.family, &a.name).cmp(&(&b.family, &b.name)));
         let tools = campaign
             .tools
@@ -74,15 +84,15 @@ impl Plan {
                 }
             }
         }
-        let longest_run_s = campaign.hosts.boot_deadline_s + edition.limits.wall_s;
-        Ok(Self { runs, jobs: campaign.hosts.jobs.unwrap_or(1), longest_run_s })
+        let longest_run_s = campaign.hosts.boot_deadline_s.get().saturating_add(edition.limits.wall_s);
+        Ok(Self { runs, jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get), longest_run_s })
     }
 
     /// Seconds it takes when every run boots at the last moment and runs into its wall limit, retries not
     /// counted: all runs being equally long, `jobs` at once in order.
     pub fn worst_case_s(&self) -> u64 {
         let machines = self.runs.iter().filter(|run| run.competes).count() as u64;
-        machines.div_ceil(u64::from(self.jobs)) * self.longest_run_s
+        machines.div_ceil(u64::from(self.jobs)).saturating_mul(self.longest_run_s)
     }
 
     /// Only the runs whose id the filter takes.
@@ -117,57 +127,47 @@ impl RunFilter {
     }
 }
 
-/// The examinations of the campaign in the edition's order.
-fn examinations<'e>(
-    campaign: &Campaign,
-    edition: &'e Edition,
-) -> Result<Vec<&'e Examination>, CampaignError> {
-    let all = || edition.examinations.iter();
-    let Some(wanted) = &campaign.examinations else { return Ok(all().collect()) };
-    if let Some(unknown) = wanted.iter().find(|name| all().all(|known| known.name != **name)) {
-        return Err(campaign.wrong(
-            "examinations",
-            format!("examinations: {} has no \"{unknown}\"; {}", edition.name, known_examinations(edition)),
-        ));
-    }
-    match wanted.is_empty() {
-        false => Ok(all().filter(|known| wanted.contains(&known.name)).collect()),
-        true => {
-            Err(campaign.wrong("examinations", "examinations: none; leave the key out for all".to_owned()))
+impl Campaign {
+    /// The examinations of the campaign in the edition's order.
+    pub fn examinations_of<'e>(&self, edition: &'e Edition) -> Result<Vec<&'e Examination>, CampaignError> {
+        let all = || edition.examinations.iter();
+        let wrong = |message: String| self.wrong("examinations", format!("examinations: {message}"));
+        let Some(wanted) = &self.examinations else { return Ok(all().collect()) };
+        if let Some(unknown) = wanted.iter().find(|name| all().all(|known| known.name != **name)) {
+            let known = known_examinations(edition);
+            return Err(wrong(format!("{} has no \"{unknown}\"; {known}", edition.name)));
         }
+        match wanted.is_empty() {
+            false => Ok(all().filter(|known| wanted.contains(&known.name)).collect()),
+            true => Err(wrong("none; leave the key out for all".to_owned())),
+        }
+    }
+
+    /// Those of the instances that the campaign's globs take.
+    pub(super) fn selected<'n>(&self, instances: &[&'n str]) -> Result<BTreeSet<&'n str>, CampaignError> {
+        if instances.is_empty() {
+            let message = format!("{} holds no instance archive (NAME.tgz)", self.inputs.display());
+            return Err(self.wrong_inputs(message));
+        }
+        let Some(globs) = &self.instances else { return Ok(instances.iter().copied().collect()) };
+        let wrong = |message: String| self.wrong("instances", format!("instances: {message}"));
+        for glob in globs {
+            let matcher = compiled(self, "instances", std::slice::from_ref(glob))?;
+            if !instances.iter().any(|instance| matcher.is_match(instance)) {
+                return Err(wrong(format!("\"{glob}\" fits no instance in {}", self.inputs.display())));
+            }
+        }
+        if globs.is_empty() {
+            return Err(wrong("none; leave the key out for all".to_owned()));
+        }
+        let matcher = compiled(self, "instances", globs)?;
+        Ok(instances.iter().copied().filter(|instance| matcher.is_match(instance)).collect())
     }
 }
 
 fn known_examinations(edition: &Edition) -> String {
     let names: Vec<_> = edition.examinations.iter().map(|known| known.name.as_str()).collect();
     format!("allowed are {}", names.join(", "))
-}
-
-fn selected<'i>(
-    campaign: &Campaign,
-    instances: &'i [InstanceFacts],
-) -> Result<Vec<&'i InstanceFacts>, CampaignError> {
-    for instance in instances {
-        if let Err(problem) = check_name(&instance.name) {
-            return Err(campaign.wrong_inputs(format!("instance \"{}\" {problem}", instance.name)));
-        }
-    }
-    if instances.is_empty() {
-        return Err(campaign.wrong_inputs(format!("{} holds no instance", campaign.inputs.display())));
-    }
-    let Some(globs) = &campaign.instances else { return Ok(instances.iter().collect()) };
-    let nothing = |what: String| campaign.wrong("instances", format!("instances: {what} of inputs"));
-    for glob in globs {
-        let matcher = compiled(campaign, "instances", std::slice::from_ref(glob))?;
-        if !instances.iter().any(|instance| matcher.is_match(&instance.name)) {
-            return Err(nothing(format!("\"{glob}\" fits no instance")));
-        }
-    }
-    if globs.is_empty() {
-        return Err(nothing("none; leave the key out for all".to_owned()));
-    }
-    let matcher = compiled(campaign, "instances", globs)?;
-    Ok(instances.iter().filter(|instance| matcher.is_match(&instance.name)).collect())
 }
 
 /// Rule T-4. A glob that fits none of the edition's examinations is a slip of the pen.

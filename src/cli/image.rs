@@ -2,7 +2,8 @@ use super::{Exit, Failure};
 use crate::campaign;
 use crate::model::{Archive, Severity, validate};
 use crate::vm::build::{self, BuildDisk};
-use crate::vm::{Image, sha256};
+use crate::digest;
+use crate::vm::Image;
 use anyhow::{Context, anyhow};
 use std::path::PathBuf;
 
@@ -107,7 +108,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 fn show(image: &Image) -> Result<(), Failure> {
     println!("{} image {}", image.facts.kind, image.folder.display());
     for (role, path) in image.files() {
-        let (digest, bytes) = sha256(&path)?;
+        let (digest, bytes) = digest::file(&path).with_context(|| path.display().to_string())?;
         println!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}", path.display());
     }
     for packed in &image.facts.instances {

@@ -1,12 +1,13 @@
 use super::{Exit, Failure, progress};
-use crate::campaign::{ARCHIVES, Campaign, Input, Plan, Run, RunFilter};
+use crate::campaign::{Campaign, InstanceFacts, Plan, Run, RunFilter};
 use crate::edition::Edition;
 use crate::executor::{EntryDisks, Executor, ExecutorError};
 use crate::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
-use crate::vm::{Image, build, sha256};
+use crate::vm::Image;
+use crate::vm::build::{self, ARCHIVES};
 use anyhow::{Context, anyhow};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,8 +46,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let edition = campaign.effective(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
-    let inputs = campaign.inputs(&edition).map_err(Failure::usage)?;
-    let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
+    let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
     let images = open_images(&campaign)?;
 
@@ -56,10 +56,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let survey = Survey::take().map_err(Failure::host)?;
     let leases = Leases::new(&survey.cores, &survey.memory);
 
-    let inputs_disk = inputs_disk(&campaign, &inputs, &args)?;
+    let inputs_disk = inputs_disk(&campaign, &facts, &args)?;
     let (disks, inputs_digest) = digests(&images, &inputs_disk)?;
-    let planned: BTreeSet<&str> = plan.runs.iter().map(|run| run.instance.as_str()).collect();
-    let facts = facts.into_iter().filter(|facts| planned.contains(facts.name.as_str())).collect();
     let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
     for (entry, disks) in &disks {
         all_disks
@@ -118,12 +116,12 @@ fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> 
 }
 
 /// The campaign's own inputs disk, or one made of its archives beside the record.
-fn inputs_disk(campaign: &Campaign, inputs: &[Input], args: &Args) -> Result<Image, Failure> {
+fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Result<Image, Failure> {
     if campaign.inputs.join(ARCHIVES).is_dir() {
         return Ok(Image::open(&campaign.inputs).map_err(Failure::usage)?);
     }
     let beside = args.out.join("inputs");
-    let asked: Vec<_> = inputs.iter().map(|input| (&input.facts.name, &input.facts.sha256)).collect();
+    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
     if let Ok(image) = Image::open(&beside) {
         let packed: Vec<_> =
             image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
@@ -137,25 +135,24 @@ fn inputs_disk(campaign: &Campaign, inputs: &[Input], args: &Args) -> Result<Ima
         );
         return Err(Failure::usage(changed));
     }
-    let archives: Vec<_> =
-        inputs.iter().map(|input| (input.facts.name.clone(), input.archive.clone())).collect();
+    let archives: Vec<_> = campaign.archives().map_err(Failure::usage)?.into_iter().collect();
     super::image::check_inputs(&archives, args.accept)?;
     Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}"))
         .context("making the inputs disk")?)
 }
 
-/// Digests every disk a machine will see; a file that several images share by name is read once each.
+/// Digests every disk a machine will see; a file that several images share by name is read once.
 fn digests(
     images: &BTreeMap<String, Image>,
     inputs: &Image,
 ) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
-    let mut known: BTreeMap<PathBuf, (String, u64)> = BTreeMap::new();
+    let mut known: BTreeMap<PathBuf, Disk> = BTreeMap::new();
     let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
-        let (sha256, bytes) = match known.get(path) {
-            Some(known) => known.clone(),
-            None => known.entry(path.to_owned()).or_insert(sha256(path)?).clone(),
-        };
-        Ok(Disk { role: role.to_owned(), sha256, bytes })
+        if !known.contains_key(path) {
+            let disk = Disk::of_file(role, path).with_context(|| path.display().to_string())?;
+            known.insert(path.to_owned(), disk);
+        }
+        Ok(known[path].clone())
     };
     let mut disks = BTreeMap::new();
     for (entry, image) in images {

@@ -4,9 +4,9 @@
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
+use crate::digest;
 use crate::edition::Edition;
 use crate::store::{Attempt, Outcome, Record, StoreError};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -40,7 +40,7 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
     let facts = record.facts();
     let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
     let mut ballots = Ballots::new(edition);
-    let mut outputs = Sha256::new();
+    let mut outputs = String::new();
     for recorded in record.records() {
         let recorded = recorded?;
         let (run, attempt) = (&recorded.run, &recorded.last);
@@ -56,7 +56,7 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
             false => None,
         };
         for output in attempt.outputs.iter().filter(|output| output.role == "stdout") {
-            outputs.update(format!("{} {}\n", attempt.run, output.sha256));
+            outputs += &format!("{} {}\n", attempt.run, output.sha256);
         }
         let ids =
             answers.as_ref().map_or_else(|| questions.ids.clone().unwrap_or_default(), |a| a.ids.clone());
@@ -73,8 +73,8 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
     }
     ballots
         .inputs
-        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: hex(Sha256::digest(&facts.campaign)) });
-    ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: hex(outputs.finalize()) });
+        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: digest::bytes(&facts.campaign) });
+    ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(ballots)
 }
 
@@ -127,8 +127,4 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
             _ => Ending::NoAnswer,
         },
     }
-}
-
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

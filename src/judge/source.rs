@@ -5,10 +5,7 @@ use super::judgement::{Ending, InputDigest};
 use crate::benchkit::Value;
 use crate::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
 use crate::edition::{AnswerKind, Edition, Status};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 #[derive(Debug, thiserror::Error)]
@@ -24,18 +21,8 @@ pub enum SourceError {
 /// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
 /// judgement anywhere.
 pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
-    let read = |source| TableError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let count = file.read(&mut buffer).map_err(read)?;
-        if count == 0 {
-            break;
-        }
-        hasher.update(&buffer[..count]);
-    }
-    let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = crate::digest::file(path);
+    let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
 }

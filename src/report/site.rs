@@ -3,7 +3,7 @@
 use super::ReportError;
 use crate::judge::judgement::Judgement;
 use askama::Template;
-use sha2::{Digest, Sha256};
+use crate::digest;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -152,12 +152,9 @@ pub fn segment(name: &str) -> String {
         }
     }
     if segment.is_empty() || segment.len() > 120 {
-        let digest = Sha256::digest(name);
         segment.truncate(80);
         segment.push_str("~~");
-        for byte in &digest[..12] {
-            write!(segment, "{byte:02x}").expect("a String takes all");
-        }
+        segment.push_str(&digest::bytes(name)[..24]);
     }
     segment
 }

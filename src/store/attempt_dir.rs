@@ -1,7 +1,6 @@
 use super::{Disk, StoreError};
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The private directory of one attempt under way: overlay, sockets and whatever else lies in it are removed
@@ -57,12 +56,15 @@ impl AttemptDir {
         for item in fs::read_dir(&dir).map_err(list)? {
             let item = item.map_err(list)?;
             let path = item.path();
-            let (sha256, bytes) = sync_and_digest(&path).map_err(|source| StoreError::Io {
+            let digest = || {
+                File::open(&path)?.sync_all()?;
+                Disk::of_file(&item.file_name().to_string_lossy(), &path)
+            };
+            outputs.push(digest().map_err(|source| StoreError::Io {
                 action: "keep the output",
                 path: path.clone(),
                 source,
-            })?;
-            outputs.push(Disk { role: item.file_name().to_string_lossy().into_owned(), sha256, bytes });
+            })?);
         }
         outputs.sort_by(|a, b| a.role.cmp(&b.role));
         sync_dir(&dir)?;
@@ -76,23 +78,6 @@ impl Drop for AttemptDir {
             tracing::warn!(path = %self.path.display(), %error, "private directory of a run not removed");
         }
     }
-}
-
-fn sync_and_digest(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = File::open(path)?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    let mut bytes = 0;
-    loop {
-        let n = file.read(&mut buffer)?;
-        if n == 0 {
-            break;
-        }
-        digest.update(&buffer[..n]);
-        bytes += n as u64;
-    }
-    file.sync_all()?;
-    Ok((digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
 }
 
 /// Makes the names in a directory durable.

@@ -151,15 +151,20 @@ impl Record {
             check_format(&db, &path)?;
             Ok(db)
         });
-        let db = match readable {
-            // SQLite can't read a write-ahead log it may not index. A record at rest has none, and nobody
-            // writes to it where there is none, so it may be taken as immutable.
-            Err(StoreError::Database { source, .. })
-                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
-                    && !dir.join("record.db-wal").exists() =>
-            {
-                connect_immutable(&path)?
+        let unopenable = |error: &StoreError| match error {
+            StoreError::Database { source, .. } => {
+                source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
             }
+            _ => false,
+        };
+        let db = match readable {
+            // SQLite can't read a write-ahead log that it can't index, and there is no room for an index here.
+            Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
+                return Err(StoreError::NeedsWriting { dir: dir.to_owned() });
+            }
+            // A record at rest has no such log; and where there is none, nobody writes, so it may be taken as
+            // immutable.
+            Err(error) if unopenable(&error) => connect_immutable(&path)?,
             other => other?,
         };
         if !check_format(&db, &path)? {
@@ -517,4 +522,31 @@ fn pages<K: Clone, T>(
         }
         page.next().map(|(_, item)| Ok(item))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_at_rest_is_read_as_immutable_whatever_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("2018 #1, 100 %?é");
+        let facts = CampaignFacts {
+            campaign: "edition = \"mcc-2018\"".into(),
+            settings: BTreeMap::new(),
+            edition: "{}".into(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 2,
+        };
+        drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
+        let path = dir.join("record.db");
+        assert!(!dir.join("record.db-wal").exists(), "a record at rest is one file");
+        let db = connect_immutable(&path).unwrap();
+        assert!(check_format(&db, &path).unwrap());
+        assert_eq!(read_facts(&db, &path).unwrap(), facts);
+        db.execute("DELETE FROM facts", []).unwrap_err();
+    }
 }

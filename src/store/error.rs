@@ -7,6 +7,12 @@ pub enum StoreError {
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
     Database { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "the record in {dir} was left by a controller that did not end in order, and this folder is read-only; \
+         copy it to a writable place and read it there",
+        dir = dir.display()
+    )]
+    NeedsWriting { dir: PathBuf },
     #[error("the record {path} holds something unreadable in {what}: {source}; restore it from a copy", path = path.display())]
     Content { path: PathBuf, what: String, source: serde_json::Error },
     #[error("{path} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", path = dir.display())]
@@ -51,6 +57,7 @@ impl StoreError {
             Self::NoRecord { .. }
                 | Self::NotARecord { .. }
                 | Self::NotEmpty { .. }
+                | Self::NeedsWriting { .. }
                 | Self::Newer { .. }
                 | Self::Locked { .. }
                 | Self::Changed { .. }

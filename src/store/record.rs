@@ -1,6 +1,10 @@
 //! What is kept of a run.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// How an attempt at a run ended. All but `Infrastructure` are the tool's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +109,14 @@ pub struct Disk {
     pub role: String,
     pub sha256: String,
     pub bytes: u64,
+}
+
+impl Disk {
+    /// Digests a file (lower-case hex SHA-256).
+    pub fn of_file(role: &str, path: &Path) -> io::Result<Self> {
+        let (sha256, bytes) = digest::file(path)?;
+        Ok(Self { role: role.to_owned(), sha256, bytes })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

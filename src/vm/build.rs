@@ -1,6 +1,7 @@
 //! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
 
-use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance, sha256, sha256_text};
+use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
+use crate::digest;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
     }
     let base = build.reference.map(Image::open).transpose()?;
     let packages = build.packages.join(",");
-    let rootfs_by = sha256_text(&format!("{ROOTFS}{packages}"));
+    let rootfs_by = digest::bytes(format!("{ROOTFS}{packages}"));
     let before = Image::open(build.out).ok().filter(|before| {
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
         !build.refresh && kept && before.facts.rootfs_by == rootfs_by
@@ -155,16 +156,20 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
     })
 }
 
+/// In the folder of an inputs disk: the archives it was made of (published with the results, E-5.6).
+pub const ARCHIVES: &str = "archives";
+
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
 pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
     into_place(out, |out| {
         progress(&format!("packing {} instances", archives.len()));
-        let staging = out.join("archives");
+        let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;
         let mut instances = vec![];
         for (instance, archive) in archives {
             copy(archive, &staging.join(format!("{instance}.tgz")))?;
-            instances.push(PackedInstance { instance: instance.clone(), sha256: sha256(archive)?.0 });
+            let (sha256, _) = digest::file(archive).map_err(io_at(archive))?;
+            instances.push(PackedInstance { instance: instance.clone(), sha256 });
         }
         recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())])?;
         instances.sort_by(|a, b| a.instance.cmp(&b.instance));

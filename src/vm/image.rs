@@ -1,9 +1,8 @@
 //! Disk images on the host, by digest.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A folder made by `image build` or `image inputs`: `image.json` and the files it names.
@@ -116,31 +115,4 @@ impl Image {
         }
         files
     }
-}
-
-/// SHA-256 of a file in hex, and its length in bytes.
-pub fn sha256(path: &Path) -> Result<(String, u64), ImageError> {
-    let io = |source| ImageError::Io { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(io)?;
-    let (mut hasher, mut bytes) = (Sha256::new(), 0);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(io)? {
-            0 => break,
-            n => {
-                hasher.update(&buffer[..n]);
-                bytes += n as u64;
-            }
-        }
-    }
-    Ok((hex(&hasher.finalize()), bytes))
-}
-
-/// SHA-256 of a text in hex.
-pub(super) fn sha256_text(text: &str) -> String {
-    hex(&Sha256::digest(text))
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

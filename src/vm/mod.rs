@@ -9,6 +9,6 @@ mod qmp;
 mod sink;
 mod spec;
 
-pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance, sha256};
+pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use machine::{Event, Machine, Stream, VmError};
 pub use spec::{MachineSpec, Wiring, argv};

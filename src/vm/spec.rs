@@ -131,6 +131,6 @@ mod tests {
         ] {
             assert!(args.contains(part), "{part} in {args}");
         }
-        assert!(!args.contains("netdev") && !args.contains("nic"), "no network: {args}");
+        assert!(!args.contains("-netdev") && !args.contains("-nic"), "no network: {args}");
     }
 }

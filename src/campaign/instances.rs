@@ -1,0 +1,60 @@
+//! The facts of a campaign's instances, read from their archives.
+
+use super::{Campaign, CampaignError, InstanceFacts};
+use crate::benchkit::Questions;
+use crate::edition::Edition;
+use crate::model::Archive;
+use crate::digest;
+use crate::vm::build::ARCHIVES;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+impl Campaign {
+    /// The archives (`NAME.tgz`) in `inputs`, a folder of them or an inputs disk with them beside it, that the campaign's globs take, by instance name.
+    pub fn archives(&self) -> Result<BTreeMap<String, PathBuf>, CampaignError> {
+        let packed = self.inputs.join(ARCHIVES);
+        let folder = if packed.is_dir() { packed } else { self.inputs.clone() };
+        let read = |source| CampaignError::Read { path: folder.clone(), source };
+        let mut archives = BTreeMap::new();
+        for item in std::fs::read_dir(&folder).map_err(read)? {
+            let path = item.map_err(read)?.path();
+            if path.extension().is_none_or(|extension| extension != "tgz") {
+                continue;
+            }
+            match path.file_stem().and_then(|name| name.to_str()) {
+                Some(name) => archives.insert(name.to_owned(), path.clone()),
+                None => return Err(self.wrong_inputs(format!("{} has no plain name", path.display()))),
+            };
+        }
+        let names: Vec<&str> = archives.keys().map(String::as_str).collect();
+        let wanted: BTreeSet<String> = self.selected(&names)?.into_iter().map(str::to_owned).collect();
+        archives.retain(|name, _| wanted.contains(name));
+        Ok(archives)
+    }
+
+    /// The facts of the campaign's instances, sorted by name. Reads every archive; `read` is told of each.
+    pub fn instance_facts(
+        &self,
+        edition: &Edition,
+        mut read: impl FnMut(&str),
+    ) -> Result<Vec<InstanceFacts>, CampaignError> {
+        let examinations = self.examinations_of(edition)?;
+        let mut facts = Vec::new();
+        for (name, path) in self.archives()? {
+            read(&name);
+            let archive = Archive::open(&path)?;
+            let mut questions = BTreeMap::new();
+            for examination in &examinations {
+                if let Some(ids) = Questions::of(&archive, examination)?.ids {
+                    questions.insert(examination.name.clone(), ids);
+                }
+            }
+            let digest = digest::file(&path);
+            let (sha256, _) = digest.map_err(|source| CampaignError::Read { path: path.clone(), source })?;
+            let (family, status) = self.classify(&archive.instance, archive.markers().new_model);
+            let name = archive.instance.as_str().to_owned();
+            facts.push(InstanceFacts { name, family, status, sha256, questions });
+        }
+        Ok(facts)
+    }
+}

@@ -1,0 +1,90 @@
+//! `doctor`: what this host can do, with evidence and the way out.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+/// Runs doctor with nothing but fakes on PATH (programs in /usr/sbin are still found).
+fn doctor(fakes: &[(&str, &str)], args: &[&str]) -> assert_cmd::assert::Assert {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, script) in fakes {
+        fake(folder.path(), name, script);
+    }
+    let mut command = Command::cargo_bin("mcc-harness").unwrap();
+    command.arg("doctor").args(args).env("PATH", folder.path()).assert()
+}
+
+/// Written by another process: see the fakes of the unit tests in `host`.
+fn fake(folder: &Path, name: &str, script: &str) {
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    let written = Command::new("sh").arg("-c").arg(write).arg(folder.join(name)).arg(script).ok();
+    written.unwrap();
+}
+
+const VERSION: &str =
+    "case \"$*\" in --version) echo 'QEMU emulator version 9.9.1 (Debian)'; exit 0;; esac\n";
+
+fn checks(assert: assert_cmd::assert::Assert) -> serde_json::Value {
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+fn state(report: &serde_json::Value, name: &str) -> (String, String, String) {
+    let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap();
+    let text = |key: &str| check[key].as_str().unwrap().to_owned();
+    (text("state"), text("found"), text("way_out"))
+}
+
+#[test]
+fn a_missing_qemu_is_named_with_its_package() {
+    let report = checks(doctor(&[], &["--format", "json", "--allow-degraded"]).code(69));
+    assert_eq!(report["verdict"], "cannot");
+    let (state, found, way_out) = state(&report, "qemu");
+    assert_eq!(state, "missing");
+    assert!(found.contains("qemu-system-x86_64 is not on PATH"), "{found}");
+    assert!(way_out.contains("apt-get install"), "{way_out}");
+}
+
+#[test]
+fn kvm_that_boots_nothing_is_unusable_with_evidence_and_the_flag_is_named() {
+    let qemu =
+        format!("{VERSION}case \"$*\" in *accel=kvm*) echo 'KVM: no such thing' >&2; exit 1;; esac; exit 33");
+    let fakes = [("qemu-system-x86_64", qemu.as_str()), ("qemu-img", "")];
+    let report = checks(doctor(&fakes, &["--format", "json"]).code(69));
+    assert_eq!(report["verdict"], "degraded-only");
+    let (kvm, found, way_out) = state(&report, "kvm");
+    assert_eq!(kvm, "degraded");
+    assert!(found.contains("KVM: no such thing"), "{found}");
+    assert!(way_out.contains("--allow-degraded"), "{way_out}");
+    assert_eq!(state(&report, "tcg").0, "ok");
+    doctor(&fakes, &["--allow-degraded"])
+        .code(0)
+        .stdout(predicates::str::contains("only with --allow-degraded"));
+}
+
+#[test]
+fn kvm_that_boots_is_found_fit() {
+    let qemu = format!("{VERSION}exit 33");
+    let report = checks(doctor(&[("qemu-system-x86_64", &qemu), ("qemu-img", "")], &["--format", "json"]));
+    assert_eq!(state(&report, "kvm").0, "ok");
+    assert!(state(&report, "qemu").1.contains("9.9.1"));
+    assert_ne!(report["verdict"], "cannot");
+}
+
+#[test]
+fn a_qemu_that_hangs_is_given_up_and_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    let qemu = format!("{VERSION}echo $$ >> {}; exec /bin/sleep 1000", pids.display());
+    let report = checks(doctor(&[("qemu-system-x86_64", &qemu)], &["--format", "json"]).code(69));
+    assert!(state(&report, "kvm").1.contains("still running"));
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert_eq!(pids.lines().count(), 2);
+    for pid in pids.lines() {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(!command.starts_with(b"/bin/sleep"), "process {pid} is left behind");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_bad_input() {
+    doctor(&[], &["--dir", "/no/such/folder"]).code(2).stderr(predicates::str::contains("/no/such/folder"));
+}
