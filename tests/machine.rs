@@ -2,8 +2,9 @@
 
 mod images;
 
+use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
-use mcc_harness::vm::{Accelerator, Event, Machine, MachineSpec, Stream};
+use mcc_harness::vm::{Event, Machine, MachineSpec, Stream};
 use std::time::{Duration, Instant};
 use std::{fs, path::Path};
 

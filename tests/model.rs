@@ -1,12 +1,20 @@
-//! What the contest distributes is read as it is.
+//! What the contest distributes is read as it is, and what is wrong with it is found.
 
 mod data;
 
-use mcc_harness::model::{Net, NetKind, Property};
-use std::io::{BufReader, Read};
+use mcc_harness::model::{Archive, NetKind, Severity, validate};
+use std::fs;
+use std::path::Path;
+
+fn archives(folder: &Path) -> Vec<Archive> {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "tgz"));
+    paths.sort();
+    paths.iter().map(|path| Archive::open(path).unwrap()).collect()
+}
 
 #[test]
-fn every_net_of_the_contest_has_the_places_transitions_and_arcs_of_the_manifest() {
+fn every_instance_of_the_contest_is_as_the_manifest_says() {
     let Some(folder) = data::shared("mcc/inputs") else { return };
     let mut manifest = csv::Reader::from_path(folder.join("MANIFEST.csv")).unwrap();
     let header = manifest.headers().unwrap().clone();
@@ -15,36 +23,239 @@ fn every_net_of_the_contest_has_the_places_transitions_and_arcs_of_the_manifest(
         let row = row.unwrap();
         let column = |name: &str| row.get(header.iter().position(|h| h == name).unwrap()).unwrap();
         let instance = column("instance");
-        let archive = std::fs::File::open(folder.join(format!("{instance}.tgz"))).unwrap();
-        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(archive));
-        for entry in archive.entries().unwrap() {
-            let mut entry = entry.unwrap();
-            let path = entry.path().unwrap().display().to_string();
-            if path.ends_with("/model.pnml") {
-                let net = Net::read(BufReader::new(entry), &path).unwrap();
-                let arcs: usize = net.transitions.iter().map(|t| t.inputs.len() + t.outputs.len()).sum();
-                if !instance.starts_with("RefineWMG") {
-                    assert_eq!(net.id, instance);
-                }
-                assert_eq!((net.kind == NetKind::Coloured), column("coloured") == "yes", "{instance}");
-                assert_eq!(net.places.len().to_string(), column("places"), "{instance}");
-                assert_eq!(net.transitions.len().to_string(), column("transitions"), "{instance}");
-                assert_eq!(arcs.to_string(), column("arcs"), "{instance}");
-                if net.kind == NetKind::PlaceTransition {
-                    let sum: u64 = net.places.iter().map(|p| p.initial).sum();
-                    let arcs = net.transitions.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
-                    assert_eq!(sum.to_string(), column("sum_initial_tokens"), "{instance}");
-                    let weight = arcs.map(|arc| arc.weight).max().unwrap();
-                    assert_eq!(weight.to_string(), column("max_arc_weight"), "{instance}");
-                }
-                read += 1;
-            } else if path.ends_with(".xml") && !path.contains("GenericProperties") {
-                let mut text = String::new();
-                entry.read_to_string(&mut text).unwrap();
-                let count = Property::read_set(&text, &path).unwrap().len();
-                assert_eq!(count, if path.ends_with("Deadlock.xml") { 1 } else { 16 }, "{path}");
+        let archive = Archive::open(&folder.join(format!("{instance}.tgz"))).unwrap();
+        let net = archive.net().unwrap();
+        let arcs = || net.transitions.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
+        assert_eq!(archive.instance.as_str(), instance);
+        assert_eq!(archive.instance.family(), column("family"));
+        assert_eq!(archive.markers().scale.as_deref(), Some(archive.instance.scale()));
+        assert_eq!(archive.markers().new_model, column("status") == "surprise", "{instance}");
+        assert_eq!(net.kind == NetKind::Coloured, column("coloured") == "yes", "{instance}");
+        assert_eq!(net.places.len().to_string(), column("places"), "{instance}");
+        assert_eq!(net.transitions.len().to_string(), column("transitions"), "{instance}");
+        assert_eq!(arcs().count().to_string(), column("arcs"), "{instance}");
+        assert_eq!(archive.nupn().unwrap().is_some(), column("nupn") == "yes", "{instance}");
+        if net.kind == NetKind::PlaceTransition {
+            let tokens = || net.places.iter().map(|place| place.initial);
+            assert_eq!(tokens().max().unwrap().to_string(), column("max_initial_tokens"), "{instance}");
+            assert_eq!(tokens().sum::<u64>().to_string(), column("sum_initial_tokens"), "{instance}");
+            let weight = arcs().map(|arc| arc.weight).max().unwrap();
+            assert_eq!(weight.to_string(), column("max_arc_weight"), "{instance}");
+        }
+        for file in column("formula_files").split_whitespace() {
+            let examination = file.strip_suffix(".xml").unwrap_or(file);
+            let properties = archive.properties(examination).unwrap().unwrap();
+            let count = if examination == "ReachabilityDeadlock" { 1 } else { 16 };
+            assert_eq!(properties.len(), count, "{instance} {examination}");
+        }
+        read += 1;
+    }
+    assert_eq!(read, 48);
+}
+
+#[test]
+fn published_instances_are_valid_and_their_oddities_are_named() {
+    let mut warnings = Vec::new();
+    for (folder, count) in [("mcc/inputs", 48), ("mcc/2023/inputs", 6), ("mcc/2025/inputs", 6)] {
+        let Some(path) = data::shared(folder) else { return };
+        let archives = archives(&path);
+        assert_eq!(archives.len(), count);
+        for archive in archives {
+            for finding in validate(&archive) {
+                assert_eq!(finding.severity, Severity::Warning, "{folder}: {finding}");
+                warnings.push(finding.to_string());
             }
         }
     }
-    assert_eq!(read, 48);
+    for expected in [
+        "RefineWMG-PT-002002/model.pnml: the net's id is \"RefineWMG-PT-002-002\", not the instance's name",
+        "RefineWMG-PT-002002/CTLCardinality.xml: ids such as \"RefineWMG-PT-002-002-CTLCardinality-00\" do not begin",
+        "BART-PT-002/CTLFireability.xml: 6 properties name no place or no transition",
+    ] {
+        assert!(warnings.iter().any(|warning| warning.contains(expected)), "{expected}\n{warnings:#?}");
+    }
+}
+
+/// A small valid instance, unpacked; `change` spoils it: file, what is replaced, by what ("" for all: deleted).
+fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
+    let folder = tempfile::TempDir::new().unwrap();
+    let instance = folder.path().join("Small-PT-2");
+    fs::create_dir(&instance).unwrap();
+    let set = |examination: &str, count: usize, formula: &str| {
+        let property = |n| {
+            format!(
+                "<property><id>Small-PT-2-{examination}-{n:02}</id>\n<formula>{formula}</formula></property>\n"
+            )
+        };
+        let properties: String = (0..count).map(property).collect();
+        (format!("{examination}.xml"), format!("<property-set>\n{properties}</property-set>\n"))
+    };
+    let fireable =
+        "<exists-path><finally><is-fireable><transition>t</transition></is-fireable></finally></exists-path>";
+    let cardinality = "<all-paths><globally><integer-le><tokens-count><place>p</place></tokens-count>\
+                       <integer-constant>1</integer-constant></integer-le></globally></all-paths>";
+    let model = "<?xml version='1.0'?>
+<pnml><net id='Small-PT-2' type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='page'>
+<place id='p'><initialMarking><text>1</text></initialMarking></place>
+<transition id='t'/>
+<arc id='a' source='p' target='t'/>
+<toolspecific tool='nupn' version='1.1'><size places='1' transitions='1' arcs='1'/>
+<structure units='1' root='u' safe='true'><unit id='u'><places>p</places><subunits/></unit></structure></toolspecific>
+</page></net></pnml>
+";
+    let verdicts = "<toolspecific tool='propertiesverdict'>\n<verdict reference='SAFE' value='true'/>
+<verdict reference='ORDINARY' value='true'/>\n</toolspecific>\n";
+    let mut files = vec![
+        ("model.pnml".to_owned(), model.to_owned()),
+        ("iscolored".to_owned(), "FALSE\n".to_owned()),
+        ("instance".to_owned(), "2\n".to_owned()),
+        ("equiv_col".to_owned(), "FALSE\n".to_owned()),
+        ("GenericPropertiesVerdict.xml".to_owned(), verdicts.to_owned()),
+        set("UpperBounds", 16, "<place-bound><place>p</place></place-bound>"),
+        set("ReachabilityDeadlock", 1, "<exists-path><finally><deadlock/></finally></exists-path>"),
+    ];
+    for logic in ["Reachability", "CTL", "LTL"] {
+        files.push(set(&format!("{logic}Cardinality"), 16, cardinality));
+        files.push(set(&format!("{logic}Fireability"), 16, fireable));
+    }
+    for (name, text) in &files {
+        if name != file {
+            fs::write(instance.join(name), text).unwrap();
+        } else if !old.is_empty() {
+            assert!(text.contains(old), "{name} has no {old}");
+            fs::write(instance.join(name), text.replace(old, new)).unwrap();
+        }
+    }
+    validate(&Archive::open(&instance).unwrap()).iter().map(|finding| finding.to_string()).collect()
+}
+
+#[test]
+fn what_makes_a_model_improper_is_found_by_file_and_line() {
+    assert_eq!(findings("none", "", ""), [""; 0]);
+    let cases = [
+        ("model.pnml", "</page>", "", "error: Small-PT-2/model.pnml:8: not well-formed XML"),
+        ("model.pnml", "source='p'", "source='x'", "error: Small-PT-2/model.pnml:5: arc a refers to \"x\""),
+        (
+            "model.pnml",
+            "id='a'",
+            "id='p'",
+            "error: Small-PT-2/model.pnml:5: the id \"p\" was already used in line 3",
+        ),
+        (
+            "model.pnml",
+            "ptnet",
+            "symmetricnet",
+            "error: Small-PT-2/iscolored:1: iscolored says FALSE, the net is a coloured net",
+        ),
+        (
+            "model.pnml",
+            "ptnet",
+            "symmetricnet",
+            "error: Small-PT-2/model.pnml: the net is a coloured net, the instance's name says",
+        ),
+        (
+            "model.pnml",
+            "<text>1",
+            "<text>2",
+            "error: Small-PT-2/model.pnml:6: NUPN says safe, but p begins with 2",
+        ),
+        (
+            "model.pnml",
+            "<text>1",
+            "<text>2",
+            "error: Small-PT-2/GenericPropertiesVerdict.xml:2: SAFE is true, but p begins with 2 tokens",
+        ),
+        (
+            "model.pnml",
+            "target='t'/>",
+            "target='t'><inscription><text>3</text></inscription></arc>",
+            "error: Small-PT-2/GenericPropertiesVerdict.xml:3: ORDINARY is true, but an arc at p weighs 3",
+        ),
+        (
+            "model.pnml",
+            "<text>1",
+            "<text>5000000000",
+            "warning: Small-PT-2/model.pnml: the initial marking has 5000000000",
+        ),
+        (
+            "model.pnml",
+            "arcs='1'",
+            "arcs='2'",
+            "error: Small-PT-2/model.pnml:6: NUPN states 2 arcs, there are 1",
+        ),
+        (
+            "GenericPropertiesVerdict.xml",
+            "'true'",
+            "'yes'",
+            "error: Small-PT-2/GenericPropertiesVerdict.xml:2: <verdict value=\"yes\">",
+        ),
+        (
+            "iscolored",
+            "FALSE",
+            "TRUE",
+            "error: Small-PT-2/iscolored:1: iscolored says TRUE, the net is a P/T net",
+        ),
+        ("iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: says \"no\"; write TRUE or FALSE"),
+        ("iscolored", "", "", "error: Small-PT-2/iscolored: is missing"),
+        ("instance", "2", "3", "error: Small-PT-2/instance:1: says \"3\", the instance's name says \"2\""),
+        ("equiv_col", "", "", "warning: Small-PT-2/equiv_col: is missing"),
+        (
+            "CTLFireability.xml",
+            ">t<",
+            ">x<",
+            "error: Small-PT-2/CTLFireability.xml:3: the net has no transition \"x\"",
+        ),
+        ("UpperBounds.xml", ">p<", ">t<", "error: Small-PT-2/UpperBounds.xml:3: the net has no place \"t\""),
+        ("LTLCardinality.xml", "-00</id>", "-01</id>", "error: Small-PT-2/LTLCardinality.xml:4: the id"),
+        (
+            "CTLCardinality.xml",
+            "<property><id>Small-PT-2-CTLCardinality-15</id>",
+            "</property-set><property-set>",
+            "error: Small-PT-2/CTLCardinality.xml:32: not well-formed XML",
+        ),
+        (
+            "UpperBounds.xml",
+            "Small-PT-2-",
+            "Tiny-PT-2-",
+            "warning: Small-PT-2/UpperBounds.xml: ids such as \"Tiny-PT-2-UpperBounds-00\"",
+        ),
+        (
+            "CTLFireability.xml",
+            "<transition>t</transition>",
+            "",
+            "warning: Small-PT-2/CTLFireability.xml: 16 properties name no place or no transition",
+        ),
+        ("LTLFireability.xml", "", "", "error: Small-PT-2/LTLFireability.xml: is missing"),
+        (
+            "ReachabilityDeadlock.xml",
+            "</property-set>",
+            "<property><id>b</id><formula><deadlock/></formula></property></property-set>",
+            "error: Small-PT-2/ReachabilityDeadlock.xml: 2 properties, ReachabilityDeadlock has 1",
+        ),
+        (
+            "ReachabilityDeadlock.xml",
+            "<exists-path><finally><deadlock/></finally></exists-path>",
+            "<place-bound><place>p</place></place-bound>",
+            "is not a formula of ReachabilityDeadlock",
+        ),
+    ];
+    for (file, old, new, expected) in cases {
+        let found = findings(file, old, new);
+        assert!(found.iter().any(|finding| finding.contains(expected)), "{expected}\n{found:#?}");
+    }
+    let later = findings("ReachabilityDeadlock.xml", "", "");
+    assert_eq!(later, [""; 0], "editions after 2018 have no such file");
+}
+
+#[test]
+fn an_archive_under_another_name_is_an_error() {
+    let Some(tgz) = data::shared("mcc/inputs/Philosophers-PT-000005.tgz") else { return };
+    let folder = tempfile::TempDir::new().unwrap();
+    let other = folder.path().join("Philosophers-PT-000010.tgz");
+    fs::copy(tgz, &other).unwrap();
+    let found = validate(&Archive::open(&other).unwrap());
+    assert!(
+        found[0].to_string().contains("the archive holds the folder Philosophers-PT-000005"),
+        "{found:?}"
+    );
 }

@@ -1,7 +1,17 @@
 //! What BenchKit fixes between the contest and a tool: how it is invoked, what it may print, and the
 //! published tables of answers.
 
+mod anomaly;
+mod answers;
+mod invocation;
+mod lines;
 pub mod published;
+mod questions;
 mod value;
+mod words;
 
+pub use anomaly::{Anomaly, AnomalyKind};
+pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading};
+pub use invocation::Invocation;
+pub use questions::{Questions, STATE_SPACE};
 pub use value::{NotAValue, Value};

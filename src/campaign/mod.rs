@@ -1,11 +1,13 @@
 //! campaign.toml, the plan made of it, run ids. `docs/campaign.md` documents every key.
 
 mod facts;
+mod inputs;
 mod load;
 mod models;
 mod plan;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
+pub use inputs::{ARCHIVES, Input, archives};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};

@@ -1,9 +1,51 @@
-use super::{Exit, Failure};
+use super::{Exit, Failure, Format};
+use crate::edition::Edition;
+use crate::host::{Needs, Policy, Report, State};
+use std::path::PathBuf;
 
 /// Can this machine run a campaign, and what would be degraded.
+///
+/// Exit code 0: it can run a contest campaign, or a degraded one with --allow-degraded; 69: it can't.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The edition whose machine this host has to offer: a name or the path of a file.
+    #[arg(long, default_value = "mcc-2018")]
+    edition: String,
+    /// Where results are going to be written.
+    #[arg(long, default_value = ".")]
+    dir: PathBuf,
+    /// End with exit code 0 also where campaigns run only degraded.
+    #[arg(long)]
+    allow_degraded: bool,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
 
-pub fn run(_args: Args) -> Result<Exit, Failure> {
-    todo!()
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
+    if !args.dir.is_dir() {
+        return Err(Failure::usage(anyhow::anyhow!("--dir {}: no such folder", args.dir.display())));
+    }
+    let report = Report::of_this_host(&Needs { machine: edition.machine, folder: args.dir })?;
+    match args.format {
+        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+        Format::Text => print(&report),
+    }
+    let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
+    Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
+}
+
+fn print(report: &Report) {
+    for check in &report.checks {
+        let state = match check.state {
+            State::Ok => "ok",
+            State::Degraded => "degraded",
+            State::Missing => "missing",
+        };
+        println!("{state:<9} {:<11} {}", check.name, check.found);
+        if !check.way_out.is_empty() {
+            println!("{:<9} {:<11} way out: {}", "", "", check.way_out);
+        }
+    }
+    println!("verdict: {}", report.sentence());
 }

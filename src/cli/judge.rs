@@ -2,23 +2,27 @@ use super::{Exit, Failure, Format};
 use crate::edition::Edition;
 use crate::judge::judgement::Podium;
 use crate::judge::mcc::{Jury, Opening, Verdict};
-use crate::judge::{source, write};
+use crate::judge::record::{edition_of, read_record};
+use crate::judge::{Ballots, source, write};
+use crate::store::Record;
+use anyhow::anyhow;
 use num_rational::BigRational;
 use std::io::Write;
 use std::path::PathBuf;
 
 /// Judge a record or a table of answers.
 ///
-/// Reads the compact table of published answers (tool,instance,examination,answers,wrong; gzip or plain) and writes
+/// Reads the record of a campaign, or the compact table of published answers
+/// (tool,instance,examination,answers,wrong; gzip or plain), and writes
 /// confidence.csv, trusted.csv, scores.csv, podiums.csv, awards.csv, tools.csv and judgement.json.
 /// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A table of answers.
+    /// The folder of a record (RESULTS), or a table of answers.
     input: PathBuf,
-    /// The rules: the name of an edition, or the path of an edition file.
+    /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
     #[arg(long, value_name = "NAME|FILE")]
-    edition: String,
+    edition: Option<String>,
     /// Family and status (known, surprise) of the instances: columns instance,family,status.
     #[arg(long, value_name = "CSV")]
     models: Option<PathBuf>,
@@ -33,8 +37,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let mut ballots = source::read_answers(&edition, &args.input).map_err(Failure::usage)?;
+    let (edition, mut ballots) = ballots(&args)?;
     if let Some(models) = &args.models {
         source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
     }
@@ -64,6 +67,23 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         eprintln!("  {} on {} in {}", run.entry, run.instance, run.examination);
     }
     Ok(Exit::Failed)
+}
+
+fn ballots(args: &Args) -> Result<(Edition, Ballots), Failure> {
+    let named = args.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
+    if args.input.is_dir() {
+        let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
+        let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
+        let ballots = read_record(&edition, &record)?;
+        return Ok((edition, ballots));
+    }
+    let Some(edition) = named else {
+        return Err(Failure::usage(anyhow!(
+            "a table of answers does not say its rules; name them with --edition"
+        )));
+    };
+    let ballots = source::read_answers(&edition, &args.input).map_err(Failure::usage)?;
+    Ok((edition, ballots))
 }
 
 /// The podiums, ranked places only; points rounded for reading.

@@ -6,6 +6,7 @@ mod image;
 mod judge;
 mod lint;
 mod plan;
+mod progress;
 mod report;
 mod run;
 
@@ -95,4 +96,16 @@ pub fn main() -> Exit {
         eprintln!("mcc-harness: {:#}", failure.error);
         failure.exit
     })
+}
+
+/// An outcome as people read it.
+fn outcome(outcome: &crate::store::Outcome) -> String {
+    use crate::store::Outcome;
+    match outcome {
+        Outcome::Finished { exit_code: 0 } => "finished".to_owned(),
+        Outcome::Finished { exit_code } => format!("finished with exit code {exit_code}"),
+        Outcome::ToolCrash { signal } => format!("tool-crash (signal {signal})"),
+        Outcome::Infrastructure { state, reason } => format!("infrastructure while {state}: {reason}"),
+        other => other.word().to_owned(),
+    }
 }

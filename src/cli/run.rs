@@ -1,9 +1,179 @@
-use super::{Exit, Failure};
+use super::{Exit, Failure, progress};
+use crate::campaign::{ARCHIVES, Campaign, Input, Plan, Run, RunFilter};
+use crate::edition::Edition;
+use crate::executor::{EntryDisks, Executor, ExecutorError};
+use crate::host::{Accelerator, Leases, Policy, Qemu, Survey};
+use crate::store::{CampaignFacts, Disk, Record, StoreError};
+use crate::vm::{Image, build, sha256};
+use anyhow::{Context, anyhow};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Run or resume a campaign.
+///
+/// Every run gets a fresh machine and ends in exactly one record in RESULTS. Interrupted or killed, the same
+/// command goes on where it was. Ctrl-C once lets the running runs end, twice stops at once.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// campaign.toml
+    campaign: PathBuf,
+    /// Folder of the record.
+    #[arg(long, value_name = "RESULTS")]
+    out: PathBuf,
+    /// Runs at once [default: as many as cores and memory allow, or what the campaign says].
+    #[arg(long)]
+    jobs: Option<u32>,
+    /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits this glob.
+    #[arg(long, value_name = "GLOB")]
+    only: Option<String>,
+    /// Try runs once more that are recorded as `infrastructure`.
+    #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
+    retry: Option<String>,
+    /// Run although this host cannot honour the contest's machine (no KVM, too few cores, too little memory);
+    /// every such run is marked.
+    #[arg(long)]
+    allow_degraded: bool,
+    /// Pack instances although their archives have errors.
+    #[arg(long)]
+    accept: bool,
+}
 
-pub fn run(_args: Args) -> Result<Exit, Failure> {
-    todo!()
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
+    let edition = campaign.effective(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
+    let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
+    let inputs = campaign.inputs(&edition).map_err(Failure::usage)?;
+    let facts: Vec<_> = inputs.iter().map(|input| input.facts.clone()).collect();
+    let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
+    let images = open_images(&campaign)?;
+
+    let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
+    let qemu = Qemu::find().map_err(Failure::host)?;
+    let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
+    let survey = Survey::take().map_err(Failure::host)?;
+    let leases = Leases::new(&survey.cores, &survey.memory);
+
+    let inputs_disk = inputs_disk(&campaign, &inputs, &args)?;
+    let (disks, inputs_digest) = digests(&images, &inputs_disk)?;
+    let planned: BTreeSet<&str> = plan.runs.iter().map(|run| run.instance.as_str()).collect();
+    let facts = facts.into_iter().filter(|facts| planned.contains(facts.name.as_str())).collect();
+    let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
+    for (entry, disks) in &disks {
+        all_disks
+            .extend(disks.digests.iter().map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }));
+    }
+    let facts = CampaignFacts::new(&campaign, &edition, facts, all_disks)?;
+    // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
+    let record = Record::create_or_open(&args.out, &facts, |_| {}).map_err(store_failure)?;
+    record.plan_runs(&plan.runs).map_err(store_failure)?;
+    if args.retry.is_some() {
+        let reopened = record.reopen_infrastructure()?;
+        eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
+    }
+
+    let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
+    let jobs = args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs as usize);
+    let largest = plan.runs.iter().map(|run| run.vcpus).max().unwrap_or(1);
+    let capacity = leases.capacity(largest, edition.machine.memory_mib).max(1) as usize;
+    let drain = drain_on_ctrl_c()?;
+    let executor = Executor {
+        record: &record,
+        edition: &edition,
+        disks,
+        inputs: inputs_disk.disk(),
+        inputs_digest,
+        host: survey.facts(accelerator, &qemu),
+        accelerator,
+        policy,
+        boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s),
+        jobs: jobs.unwrap_or(capacity),
+        drain: &drain,
+    };
+    let bar = progress::Campaign::new(&record.summary()?);
+    let done = executor.run(leases, &wanted, &|event| bar.show(event));
+    let summary = record.summary()?;
+    bar.finish(&summary);
+    match done {
+        Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
+        Ok(()) => Ok(Exit::Done),
+        Err(error @ ExecutorError::Lease(_)) => Err(Failure::host(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn store_failure(error: StoreError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> {
+    let open = |tool: &crate::campaign::Tool| {
+        let image = Image::open(&tool.image).and_then(|image| image.boot().map(|_| image));
+        let image = image.map_err(|e| Failure::usage(campaign.wrong_image(&tool.entry, e.to_string())))?;
+        Ok((tool.entry.clone(), image))
+    };
+    campaign.tools.iter().map(open).collect()
+}
+
+/// The campaign's own inputs disk, or one made of its archives beside the record.
+fn inputs_disk(campaign: &Campaign, inputs: &[Input], args: &Args) -> Result<Image, Failure> {
+    if campaign.inputs.join(ARCHIVES).is_dir() {
+        return Ok(Image::open(&campaign.inputs).map_err(Failure::usage)?);
+    }
+    let beside = args.out.join("inputs");
+    let asked: Vec<_> = inputs.iter().map(|input| (&input.facts.name, &input.facts.sha256)).collect();
+    if let Ok(image) = Image::open(&beside) {
+        let packed: Vec<_> =
+            image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
+        if packed == asked {
+            return Ok(image);
+        }
+        let changed = anyhow!(
+            "the archives in {} changed since {} was made of them; use another --out",
+            campaign.inputs.display(),
+            beside.display()
+        );
+        return Err(Failure::usage(changed));
+    }
+    let archives: Vec<_> =
+        inputs.iter().map(|input| (input.facts.name.clone(), input.archive.clone())).collect();
+    super::image::check_inputs(&archives, args.accept)?;
+    Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}"))
+        .context("making the inputs disk")?)
+}
+
+/// Digests every disk a machine will see; a file that several images share by name is read once each.
+fn digests(
+    images: &BTreeMap<String, Image>,
+    inputs: &Image,
+) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
+    let mut known: BTreeMap<PathBuf, (String, u64)> = BTreeMap::new();
+    let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
+        let (sha256, bytes) = match known.get(path) {
+            Some(known) => known.clone(),
+            None => known.entry(path.to_owned()).or_insert(sha256(path)?).clone(),
+        };
+        Ok(Disk { role: role.to_owned(), sha256, bytes })
+    };
+    let mut disks = BTreeMap::new();
+    for (entry, image) in images {
+        let (kernel, initrd) = image.boot()?;
+        let files = image.files();
+        let digests = files.iter().map(|(role, path)| digest(role, path)).collect::<Result<_, _>>()?;
+        disks.insert(entry.clone(), EntryDisks { kernel, initrd, disk: image.disk(), digests });
+    }
+    Ok((disks, digest("inputs", &inputs.disk())?))
+}
+
+/// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.
+fn drain_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let drain = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: a signal first looks whether one came before, then leaves its own mark.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, drain.clone())?;
+        signal_hook::flag::register(signal, drain.clone())?;
+    }
+    Ok(drain)
 }

@@ -4,6 +4,7 @@ mod ballots;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
+pub mod record;
 pub mod source;
 pub mod write;
 

@@ -8,6 +8,7 @@ mod net;
 mod nupn;
 mod pnml;
 mod property;
+mod validate;
 mod verdict;
 mod xml;
 
@@ -17,4 +18,5 @@ pub use instance::{BadInstanceName, InstanceName};
 pub use net::{Arc, Net, NetKind, Place, Transition};
 pub use nupn::{Nupn, Unit};
 pub use property::{Count, Expr, Formula, Property};
+pub use validate::{Finding, Severity, validate};
 pub use verdict::Verdict;

@@ -104,8 +104,9 @@ impl Record {
         let path = dir.join("record.db");
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
-            // A controller killed before it wrote anything leaves its lock.
-            if items.any(|item| item.file_name() != "lock") {
+            // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
+            let expected = |name: &str| ["lock", "inputs"].contains(&name) || name.starts_with(".building-");
+            if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
         }
@@ -301,6 +302,21 @@ impl Record {
             true => Standing::Recorded,
             false => Standing::Open { attempts_left: self.facts.retries + 1 - attempt.number },
         })
+    }
+
+    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
+    pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
+        self.writable()?;
+        let mut reopened = 0;
+        self.write(|transaction| {
+            reopened = transaction.execute(
+                "UPDATE runs SET recorded = 0 WHERE recorded = 1 AND 'infrastructure' =
+                     (SELECT outcome FROM attempts WHERE run = position ORDER BY number DESC LIMIT 1)",
+                [],
+            )?;
+            Ok(())
+        })?;
+        Ok(reopened)
     }
 
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {

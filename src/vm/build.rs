@@ -144,7 +144,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
     })
 }
 
-/// Packs instance archives, already validated, into a read-only disk.
+/// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
 pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
     into_place(out, |out| {
         progress(&format!("packing {} instances", archives.len()));
@@ -156,7 +156,6 @@ pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) ->
             instances.push(PackedInstance { instance: instance.clone(), sha256: sha256(archive)?.0 });
         }
         recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())])?;
-        fs::remove_dir_all(&staging).map_err(io_at(&staging))?;
         instances.sort_by(|a, b| a.instance.cmp(&b.instance));
         Ok(ImageFacts {
             format: FORMAT,

@@ -33,7 +33,9 @@ pub enum VmError {
     #[error("QEMU ended {0}")]
     Gone(String),
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
-    Pin { cpu: usize, source: nix::Error },
+    Pin { cpu: u32, source: nix::Error },
+    #[error("QEMU stopped the machine: {0} (is the disk of the overlay full?)")]
+    Stopped(String),
     #[error("guest agent: {0}")]
     Agent(String),
     #[error("{}: {source}", path.display())]
@@ -212,21 +214,40 @@ impl Machine {
             if let Some(event) = self.pour()? {
                 return Ok(event);
             }
-            if !self.qmp.lines.open {
-                return Err(VmError::Gone(String::new()));
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if !self.poll(deadline)? {
                 return Ok(Event::Deadline);
             }
-            let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
-            let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
-            streams.push(&self.qmp.lines.stream);
-            if self.control.open {
-                streams.push(&self.control.stream);
-            }
-            poll_readable(&streams, left);
         }
+    }
+
+    /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
+    pub fn wait_for_output(&mut self, bytes: (u64, u64), deadline: Instant) -> Result<bool, VmError> {
+        while self.received() != bytes {
+            self.pour()?;
+            if !self.poll(deadline)? {
+                return Ok(self.received() == bytes);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sleeps until any channel has something; false once `deadline` has passed.
+    fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
+        if !self.qmp.lines.open {
+            return Err(VmError::Gone(String::new()));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
+        let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
+        streams.push(&self.qmp.lines.stream);
+        if self.control.open {
+            streams.push(&self.control.stream);
+        }
+        poll_readable(&streams, left);
+        Ok(true)
     }
 
     /// Moves what the streams hold, one buffer each.
@@ -269,10 +290,11 @@ impl Machine {
         peak.split_whitespace().next()?.parse().ok()
     }
 
-    /// Stops the machine at once and keeps what it had already sent.
-    pub fn halt(mut self) -> Result<(), VmError> {
+    /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
+    pub fn halt(mut self) -> Result<(u64, u64), VmError> {
         self.kill();
-        self.drain()
+        self.drain()?;
+        Ok(self.received())
     }
 
     /// QEMU is gone, so each stream ends after what its socket still holds.
@@ -351,10 +373,10 @@ fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
     stat.split_whitespace().next()?.parse().ok()
 }
 
-fn cpu_set(cpus: &[usize]) -> Option<CpuSet> {
+fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {
-        set.set(*cpu).ok()?;
+        set.set(*cpu as usize).ok()?;
     }
     (!cpus.is_empty()).then_some(set)
 }

@@ -11,4 +11,4 @@ mod spec;
 
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance, sha256};
 pub use machine::{Event, Machine, Stream, VmError};
-pub use spec::{Accelerator, MachineSpec, Wiring, argv};
+pub use spec::{MachineSpec, Wiring, argv};

@@ -1,23 +1,7 @@
 //! A machine as asked for, and the QEMU arguments that make it.
 
-use std::fmt;
+use crate::host::Accelerator;
 use std::path::PathBuf;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accelerator {
-    Kvm,
-    /// QEMU's own translation: slow, and its CPU lacks x2apic, tsc-deadline and more.
-    Tcg,
-}
-
-impl fmt::Display for Accelerator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kvm => "kvm",
-            Self::Tcg => "tcg",
-        })
-    }
-}
 
 /// One machine: what it has and what it boots from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +17,9 @@ pub struct MachineSpec {
     /// Raw file systems, read-only at the level of QEMU; `/dev/vdb`, `/dev/vdc`, ...
     pub read_only_disks: Vec<PathBuf>,
     /// Host CPUs for the vCPU threads, one each; empty = not pinned.
-    pub pin_to: Vec<usize>,
+    pub pin_to: Vec<u32>,
     /// Host CPUs for everything else of QEMU; empty = as inherited.
-    pub rest_on: Vec<usize>,
+    pub rest_on: Vec<u32>,
 }
 
 /// Where the machine's ends are in this process; numbers of inherited sockets.
@@ -85,7 +69,7 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
     arg("-display", "none");
     arg("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
     arg("-machine", "q35,usb=off,vmport=off");
-    arg("-accel", &spec.accelerator.to_string());
+    arg("-accel", spec.accelerator.word());
     arg("-cpu", &spec.cpu_model);
     arg("-m", &format!("{}M", spec.memory_mib));
     arg("-smp", &format!("{0},sockets=1,cores={0},threads=1", spec.vcpus));

@@ -1,1 +1,134 @@
-fn main() {}
+//! A small explicit-state checker for P/T nets: an example of a tool, and a jury of known honesty for tests.
+//!
+//! Runs in the unpacked instance folder, as BenchKit starts a tool: reads BK_EXAMINATION and BK_INPUT,
+//! `model.pnml` and `<Examination>.xml`, and prints answers as soon as it knows them.
+
+mod answers;
+mod check;
+mod ctl;
+mod net;
+mod query;
+mod space;
+mod walk;
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use mcc_harness::model::{Expr, Formula, ModelError, Net, NetKind, Property};
+
+use answers::Answers;
+use net::{Compiled, TooManyTokens};
+use query::{Queries, QueryError};
+use space::Order;
+
+#[derive(Parser)]
+#[command(name = "mcc-reference-tool", version, about = "An explicit-state checker for P/T nets")]
+struct Args {
+    /// How to look for answers
+    #[arg(long, value_enum)]
+    strategy: Strategy,
+    /// Give up when more markings than this are reachable; 0: never
+    #[arg(long, default_value_t = 2_000_000)]
+    max_states: usize,
+    /// Seed of the random walk
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Length of the random walk, in firings
+    #[arg(long, default_value_t = 100_000)]
+    steps: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Strategy {
+    /// Breadth-first
+    Bfs,
+    /// Depth-first
+    Dfs,
+    /// A random walk: answers only what a walk can prove
+    Walk,
+    /// Breadth-first, and wrong on purpose at positions 01, 05, 09 and 13
+    Liar,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ToolError {
+    #[error("BK_EXAMINATION is not set: start this tool as BenchKit does")]
+    NoExamination,
+    #[error("{}: {error}", .path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    #[error(transparent)]
+    TooManyTokens(#[from] TooManyTokens),
+    #[error("cannot print: {0}")]
+    Print(#[from] io::Error),
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mcc-reference-tool: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), ToolError> {
+    let examination = std::env::var("BK_EXAMINATION").map_err(|_| ToolError::NoExamination)?;
+    let instance = std::env::var("BK_INPUT").unwrap_or_default();
+    let mut out = io::stdout().lock();
+    writeln!(out, "mcc-reference-tool: {examination} of {instance}")?;
+    let supported = match examination.as_str() {
+        // A walk proves no maximum and counts nothing.
+        "StateSpace" | "UpperBounds" => args.strategy != Strategy::Walk,
+        "ReachabilityDeadlock" | "ReachabilityCardinality" | "ReachabilityFireability" => true,
+        "CTLCardinality" | "CTLFireability" => true,
+        _ => false,
+    };
+    if !supported {
+        return decline(out);
+    }
+    let path = Path::new("model.pnml");
+    let file = File::open(path).map_err(|error| ToolError::File { path: path.to_owned(), error })?;
+    let net = Net::read(BufReader::new(file), "model.pnml")?;
+    if net.kind == NetKind::Coloured {
+        return decline(out);
+    }
+    let compiled = Compiled::new(&net);
+    let order = if args.strategy == Strategy::Dfs { Order::Depth } else { Order::Breadth };
+    let liar = args.strategy == Strategy::Liar;
+    if examination == "StateSpace" {
+        return check::state_space(&compiled, order, args.max_states, Answers::of_state_space(out, liar));
+    }
+    let properties = properties(&examination)?;
+    let queries = Queries::new(&net, &properties)?;
+    let ids = properties.iter().map(|property| property.id.as_str());
+    let answers = Answers::of_formulas(out, ids, liar);
+    match args.strategy {
+        Strategy::Walk => walk::walk(&compiled, &queries, args.seed, args.steps, answers),
+        _ => check::properties(&compiled, &queries, order, args.max_states, answers),
+    }
+}
+
+fn decline(mut out: impl Write) -> Result<(), ToolError> {
+    Ok(writeln!(out, "DO_NOT_COMPETE")?)
+}
+
+/// Reads `<Examination>.xml`. From 2020 on there is none for ReachabilityDeadlock: its id is its bare name.
+fn properties(examination: &str) -> Result<Vec<Property>, ToolError> {
+    let name = format!("{examination}.xml");
+    match fs::read_to_string(&name) {
+        Ok(text) => Ok(Property::read_set(&text, &name)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && examination == "ReachabilityDeadlock" => {
+            let deadlock = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(Expr::Deadlock))));
+            Ok(vec![Property { id: examination.to_owned(), formula: Formula::Boolean(Box::new(deadlock)) }])
+        }
+        Err(error) => Err(ToolError::File { path: name.into(), error }),
+    }
+}

@@ -1,0 +1,402 @@
+//! What a tool answered: the protocol's result lines found in its standard output.
+//!
+//! ```text
+//! FORMULA <id> TRUE|FALSE|<n>|inf TECHNIQUES <word>...
+//! STATE_SPACE STATES|TRANSITIONS|MAX_TOKEN_IN_PLACE|MAX_TOKEN_PER_MARKING <n> TECHNIQUES <word>...
+//! FORMULA <id> CANNOT_COMPUTE          one value
+//! CANNOT_COMPUTE                       alone on its line: the whole examination
+//! DO_NOT_COMPETE                       alone on its line: the whole examination
+//! ```
+//!
+//! Anything else may stand between such lines, and before the keyword in the line. The last value printed
+//! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
+
+use super::anomaly::{Anomaly, AnomalyKind};
+use super::lines::{Cut, LONGEST_RESULT, Line, for_each_candidate};
+use super::words::{Statement, Verdict, is_technique, statements, words};
+use super::{Questions, Value};
+use crate::edition::AnswerKind;
+use serde::Serialize;
+use std::io::{self, BufRead};
+
+/// How lines are taken where the protocol leaves a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// A value without TECHNIQUES does not count.
+    pub strict: bool,
+    /// Numbers in the contest's published form `d.ddddE+dddd` count: for files the contest made, not tools.
+    pub published: bool,
+}
+
+/// What a tool says of a whole examination (rule E-1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Declared {
+    DoNotCompete,
+    CannotCompute,
+}
+
+impl Declared {
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Declared::DoNotCompete => "DO_NOT_COMPETE",
+            Declared::CannotCompute => "CANNOT_COMPUTE",
+        }
+    }
+}
+
+/// The answers of one run. `ids`, `values`, `techniques`, `lines` and `given_up` are by position and equally long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// As asked for; where no archive told, those printed, in the contest's order (sorted bytewise).
+    pub ids: Vec<String>,
+    pub values: Vec<Option<Value>>,
+    /// Of the line whose value counts (E-1.10).
+    pub techniques: Vec<Vec<String>>,
+    /// The line whose value counts.
+    pub lines: Vec<Option<u64>>,
+    /// `FORMULA id CANNOT_COMPUTE` was printed, or a negative number.
+    pub given_up: Vec<bool>,
+    /// The last declaration. A tool that gave no value and gave some up one by one counts as `CannotCompute`.
+    pub declared: Option<Declared>,
+    /// The first `MOST_ANOMALIES` of them, by line.
+    pub anomalies: Vec<Anomaly>,
+    /// How many more there were.
+    pub anomalies_dropped: u64,
+}
+
+/// More anomalies are only counted: an output of 10 GB must not fill memory.
+pub const MOST_ANOMALIES: usize = 1000;
+
+impl Answers {
+    /// Reads a tool's output. Any bytes are taken; only the source itself can fail.
+    pub fn read(source: impl BufRead, questions: &Questions, reading: Reading) -> io::Result<Answers> {
+        let mut reader = Reader::new(questions, reading);
+        for_each_candidate(source, |line| reader.take(&line))?;
+        Ok(reader.finish())
+    }
+
+    /// No well-formed answer at all: neither a value nor a declaration (E-1.7).
+    pub fn is_empty(&self) -> bool {
+        self.declared.is_none() && self.values.iter().all(Option::is_none)
+    }
+}
+
+/// What was last said of one position.
+#[derive(Clone, Debug, Default)]
+struct Position {
+    id: String,
+    given: Option<Given>,
+    given_up: bool,
+}
+
+/// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
+#[derive(Clone, Debug)]
+struct Given {
+    text: String,
+    line: u64,
+    techniques: Vec<String>,
+}
+
+struct Reader<'a> {
+    questions: &'a Questions,
+    reading: Reading,
+    positions: Vec<Position>,
+    declared: Option<Declared>,
+    anomalies: Vec<Anomaly>,
+    dropped: u64,
+    line: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(questions: &'a Questions, reading: Reading) -> Self {
+        let position = |id: &String| Position { id: id.clone(), ..Position::default() };
+        let positions = questions.ids.iter().flatten().map(position).collect();
+        Self { questions, reading, positions, declared: None, anomalies: Vec::new(), dropped: 0, line: 0 }
+    }
+
+    fn take(&mut self, line: &Line<'_>) {
+        self.line = line.number;
+        let words = words(line.text);
+        let alone = line.cut == Cut::Nowhere;
+        match words.as_slice() {
+            [b"DO_NOT_COMPETE"] if alone => return self.declare(Declared::DoNotCompete),
+            [b"CANNOT_COMPUTE"] if alone => return self.declare(Declared::CannotCompute),
+            [b"DO", b"NOT", b"COMPETE"] | [b"DO_NOT", b"COMPETE"] | [b"DO", b"NOT_COMPETE"] => {
+                return self.spaced(&words, Declared::DoNotCompete);
+            }
+            [b"CANNOT", b"COMPUTE"] => return self.spaced(&words, Declared::CannotCompute),
+            _ => {}
+        }
+        let statements = statements(&words, self.questions.answers, self.reading.published);
+        let mut results = 0;
+        for (at, statement) in statements.iter().enumerate() {
+            let cut_off = line.cut == Cut::End && at + 1 == statements.len();
+            results += u32::from(self.statement(statement, cut_off));
+        }
+        if results > 1 {
+            self.anomaly(AnomalyKind::SeveralResults);
+        }
+        if statements.is_empty() {
+            for keyword in [Declared::DoNotCompete, Declared::CannotCompute].map(Declared::keyword) {
+                if words.contains(&keyword.as_bytes()) {
+                    self.anomaly(AnomalyKind::NotAlone { keyword: keyword.to_owned() });
+                }
+            }
+        }
+    }
+
+    /// Takes `FORMULA ...` or `STATE_SPACE ...`; true if it was a result.
+    fn statement(&mut self, statement: &Statement<'_>, cut_off: bool) -> bool {
+        let Some(subject) = statement.subject else { return false };
+        let known = self.find(subject);
+        let shown = self.shown(known, subject);
+        // Tools log about formulas: without a value it only matters if it names one that is asked for.
+        let meant = known.is_some() || statement.verdict.is_value();
+        if !meant || (statement.stuck && known.is_none()) {
+            return false;
+        }
+        let keyword = self.keyword();
+        if statement.stuck {
+            self.anomaly(AnomalyKind::Stuck { keyword: statement.keyword.to_owned() });
+            return false;
+        }
+        if statement.keyword != keyword {
+            let (found, examination) = (statement.keyword.to_owned(), self.questions.examination.clone());
+            self.anomaly(AnomalyKind::WrongForm { found, examination, expected: keyword.to_owned() });
+            return false;
+        }
+        if cut_off {
+            self.anomaly(AnomalyKind::TooLong { limit: LONGEST_RESULT });
+            return false;
+        }
+        let expected = self.expected();
+        match &statement.verdict {
+            Verdict::Value(text) => return self.value(known, subject, text, statement),
+            Verdict::Negative => {
+                let id = shown;
+                self.anomaly(match (self.questions.answers, id.as_str()) {
+                    (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
+                    // The protocol's own way to leave one of the other three metrics out.
+                    (AnswerKind::StateSpace, _) => return self.give_up(known, subject),
+                    _ => AnomalyKind::Negative { id },
+                });
+                return self.give_up(known, subject);
+            }
+            Verdict::CannotCompute { more } => {
+                if *more || keyword == "STATE_SPACE" {
+                    let form = match known {
+                        Some(_) if keyword == "FORMULA" => format!("FORMULA {shown} CANNOT_COMPUTE"),
+                        _ => "CANNOT_COMPUTE".to_owned(),
+                    };
+                    self.anomaly(AnomalyKind::WordsAfterGiveUp { form });
+                }
+                return self.give_up(known, subject);
+            }
+            Verdict::DoNotCompete => {
+                self.anomaly(AnomalyKind::CompetesInPart);
+                return self.give_up(known, subject);
+            }
+            Verdict::Spaced(found) => {
+                let keyword = Declared::CannotCompute.keyword().to_owned();
+                self.anomaly(AnomalyKind::Spaced { found: (*found).to_owned(), keyword });
+                return self.give_up(known, subject);
+            }
+            Verdict::Missing => self.anomaly(AnomalyKind::NoValue { id: shown, expected }),
+            Verdict::Other(text) => {
+                self.anomaly(AnomalyKind::BadValue { id: shown, text: cut(text), expected })
+            }
+        }
+        false
+    }
+
+    fn value(&mut self, known: Option<usize>, subject: &[u8], text: &str, statement: &Statement<'_>) -> bool {
+        let id = self.shown(known, subject);
+        let techniques = match statement.techniques() {
+            Ok(Some(words)) if !words.is_empty() => words,
+            Ok(_) if self.reading.strict => {
+                self.anomaly(AnomalyKind::RefusedWithoutTechniques { id });
+                return false;
+            }
+            Ok(_) => &[],
+            Err(word) => {
+                if known.is_some() {
+                    self.anomaly(AnomalyKind::BadTail { id, text: cut(word) });
+                }
+                return false;
+            }
+        };
+        let Some(position) = self.position(known, subject) else {
+            let hint = self.id_hint();
+            self.anomaly(AnomalyKind::UnknownId { id, hint });
+            return false;
+        };
+        if techniques.is_empty() {
+            self.anomaly(AnomalyKind::MissingTechniques { id: id.clone() });
+        }
+        if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
+            self.anomaly(AnomalyKind::OddTechnique { id: id.clone(), word: cut(word) });
+        }
+        if let Some(before) = &self.positions[position].given
+            && before.text != text
+        {
+            let (before, line_before) = (abridged(&before.text), before.line);
+            self.anomaly(AnomalyKind::Contradiction { id, before, line_before, after: abridged(text) });
+        }
+        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        self.positions[position].given = Some(Given { text: text.to_owned(), line: self.line, techniques });
+        true
+    }
+
+    fn give_up(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
+        if subject == Declared::CannotCompute.keyword().as_bytes() {
+            self.declare(Declared::CannotCompute);
+            return true;
+        }
+        let Some(position) = self.position(known, subject) else {
+            let (id, hint) = (cut(subject), self.id_hint());
+            self.anomaly(AnomalyKind::UnknownId { id, hint });
+            return false;
+        };
+        let position = &mut self.positions[position];
+        position.given_up = true;
+        if let Some(given) = &position.given {
+            let (id, line_before) = (position.id.clone(), given.line);
+            self.anomaly(AnomalyKind::Withdrawn { id, line_before });
+        }
+        true
+    }
+
+    fn declare(&mut self, declared: Declared) {
+        if let Some(before) = self.declared.replace(declared)
+            && before != declared
+        {
+            let (keyword, before) = (declared.keyword().to_owned(), before.keyword().to_owned());
+            self.anomaly(AnomalyKind::SecondDeclaration { keyword, before });
+        }
+    }
+
+    fn spaced(&mut self, words: &[&[u8]], meant: Declared) {
+        let found = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
+        self.anomaly(AnomalyKind::Spaced { found, keyword: meant.keyword().to_owned() });
+    }
+
+    /// The position an id stands for. An examination of one value is also answered by its bare name.
+    fn find(&self, subject: &[u8]) -> Option<usize> {
+        let found = self.positions.iter().position(|position| position.id.as_bytes() == subject);
+        found.or_else(|| {
+            let sole = self.positions.len() == 1 && self.questions.values == 1;
+            (sole && self.answers_alone(subject)).then_some(0)
+        })
+    }
+
+    fn answers_alone(&self, subject: &[u8]) -> bool {
+        let name = self.questions.examination.as_str();
+        // Without an archive `<Instance>-<Examination>-0` cannot be told from its file, only from its make.
+        let made = || {
+            let subject = str::from_utf8(subject).unwrap_or_default();
+            let number = subject.rsplit_once('-').filter(|(_, end)| end.bytes().all(|b| b.is_ascii_digit()));
+            number.is_some_and(|(start, _)| start.ends_with(&format!("-{name}")))
+        };
+        subject == name.as_bytes() || (self.questions.ids.is_none() && made())
+    }
+
+    /// Like `find`; without an archive a new id gets a position of its own, as long as there is room.
+    fn position(&mut self, known: Option<usize>, subject: &[u8]) -> Option<usize> {
+        let room = self.questions.ids.is_none() && self.positions.len() < self.questions.values;
+        if known.is_some() || !room {
+            return known;
+        }
+        let id = str::from_utf8(subject).ok().filter(|id| id.len() <= 1000)?.to_owned();
+        self.positions.push(Position { id, ..Position::default() });
+        Some(self.positions.len() - 1)
+    }
+
+    fn shown(&self, known: Option<usize>, subject: &[u8]) -> String {
+        known.map_or_else(|| cut(subject), |position| self.positions[position].id.clone())
+    }
+
+    fn id_hint(&self) -> String {
+        match (&self.questions.ids, self.positions.first()) {
+            (Some(_), Some(first)) => {
+                format!("the ids are those of the examination's file, such as {}", first.id)
+            }
+            _ => format!("{} has {} values", self.questions.examination, self.questions.values),
+        }
+    }
+
+    fn keyword(&self) -> &'static str {
+        match self.questions.answers {
+            AnswerKind::StateSpace => "STATE_SPACE",
+            AnswerKind::Boolean | AnswerKind::Number => "FORMULA",
+        }
+    }
+
+    fn expected(&self) -> String {
+        let form = match self.questions.answers {
+            AnswerKind::Boolean => "write TRUE or FALSE",
+            AnswerKind::Number => "write a number in decimal digits, or inf",
+            AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"",
+        };
+        form.to_owned()
+    }
+
+    fn anomaly(&mut self, kind: AnomalyKind) {
+        match self.anomalies.len() < MOST_ANOMALIES {
+            true => self.anomalies.push(Anomaly { line: self.line, kind }),
+            false => self.dropped += 1,
+        }
+    }
+
+    fn finish(mut self) -> Answers {
+        if self.questions.ids.is_none() {
+            self.positions.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+        let answered = self.positions.iter().any(|position| position.given.is_some());
+        match self.declared {
+            Some(declared) if answered => {
+                self.anomaly(AnomalyKind::DeclaredAndAnswered { keyword: declared.keyword().to_owned() });
+            }
+            None if !answered && self.positions.iter().any(|position| position.given_up) => {
+                self.declared = Some(Declared::CannotCompute);
+            }
+            _ => {}
+        }
+        let mut answers = Answers {
+            ids: Vec::new(),
+            values: Vec::new(),
+            techniques: Vec::new(),
+            lines: Vec::new(),
+            given_up: Vec::new(),
+            declared: self.declared,
+            anomalies: self.anomalies,
+            anomalies_dropped: self.dropped,
+        };
+        for position in self.positions {
+            answers.ids.push(position.id);
+            answers.given_up.push(position.given_up);
+            answers.lines.push(position.given.as_ref().map(|given| given.line));
+            let (text, techniques) = position.given.map_or_else(Default::default, |g| (g.text, g.techniques));
+            answers.values.push(text.parse().ok());
+            answers.techniques.push(techniques);
+        }
+        answers
+    }
+}
+
+/// A word of the tool, fit to be shown.
+fn cut(word: &[u8]) -> String {
+    String::from_utf8_lossy(&word[..word.len().min(400)])
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(100)
+        .collect()
+}
+
+/// A value as shown in an anomaly: a number can have 24,000 digits.
+fn abridged(value: &str) -> String {
+    match value.get(..20) {
+        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
+        _ => value.to_owned(),
+    }
+}

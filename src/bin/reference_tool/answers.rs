@@ -1,0 +1,87 @@
+//! What is printed: one line per answer, flushed at once, so that a limit cuts nothing already known.
+
+use std::io::{self, Write};
+
+const TECHNIQUES: &str = "TECHNIQUES EXPLICIT SEQUENTIAL_PROCESSING";
+
+pub const STATE_SPACE: [&str; 4] = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
+
+/// An answer as found.
+#[derive(Clone, Copy)]
+pub enum Answer {
+    Truth(bool),
+    Number(u128),
+}
+
+pub struct Answers<W> {
+    out: W,
+    /// `FORMULA <id>` or `STATE_SPACE <metric>`.
+    subjects: Vec<String>,
+    given: Vec<bool>,
+    /// Indexed like `subjects`: is a wrong value printed here?
+    lies: Vec<bool>,
+}
+
+impl<W: Write> Answers<W> {
+    pub fn of_formulas<'a>(out: W, ids: impl IntoIterator<Item = &'a str>, liar: bool) -> Self {
+        let ids: Vec<_> = ids.into_iter().collect();
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        let positions = ids.iter().map(|id| sorted.partition_point(|other| other < id));
+        let lies = positions.map(|position| liar && is_lied_about(position)).collect();
+        Self {
+            out,
+            subjects: ids.iter().map(|id| format!("FORMULA {id}")).collect(),
+            given: vec![false; ids.len()],
+            lies,
+        }
+    }
+
+    pub fn of_state_space(out: W, liar: bool) -> Self {
+        Self {
+            out,
+            subjects: STATE_SPACE.iter().map(|metric| format!("STATE_SPACE {metric}")).collect(),
+            given: vec![false; 4],
+            lies: (0..4).map(|position| liar && is_lied_about(position)).collect(),
+        }
+    }
+
+    pub fn give(&mut self, number: usize, answer: Answer) -> io::Result<()> {
+        self.given[number] = true;
+        let subject = &self.subjects[number];
+        let value = match answer {
+            Answer::Truth(truth) if truth != self.lies[number] => "TRUE".to_owned(),
+            Answer::Truth(_) => "FALSE".to_owned(),
+            Answer::Number(number_found) => (number_found + u128::from(self.lies[number])).to_string(),
+        };
+        writeln!(self.out, "{subject} {value} {TECHNIQUES}")?;
+        self.out.flush()
+    }
+
+    pub fn is_given(&self, number: usize) -> bool {
+        self.given[number]
+    }
+
+    pub fn all_given(&self) -> bool {
+        self.given.iter().all(|given| *given)
+    }
+
+    /// Says of everything not given that it cannot be computed: once where nothing was given.
+    pub fn give_up(&mut self) -> io::Result<()> {
+        if !self.given.contains(&true) {
+            writeln!(self.out, "CANNOT_COMPUTE")?;
+        } else {
+            for (subject, given) in self.subjects.iter().zip(&self.given) {
+                if !given {
+                    writeln!(self.out, "{subject} CANNOT_COMPUTE")?;
+                }
+            }
+        }
+        self.out.flush()
+    }
+}
+
+/// The liar is wrong at positions 01, 05, 09 and 13: one value in four, never the only one.
+fn is_lied_about(position: usize) -> bool {
+    position % 4 == 1
+}

@@ -1,0 +1,154 @@
+//! CTL on a finite graph. Paths are maximal: one that meets a dead state ends there, so in a dead state
+//! EX p is false, AX p true, and EG p, AF p and p are the same.
+
+use crate::space::{Graph, State};
+
+/// A CTL formula over numbered labels; every other operator of the contest is one of these negated.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ctl {
+    Label(usize),
+    Not(Box<Ctl>),
+    And(Vec<Ctl>),
+    Or(Vec<Ctl>),
+    True,
+    ExistsNext(Box<Ctl>),
+    ExistsUntil(Box<Ctl>, Box<Ctl>),
+    AllUntil(Box<Ctl>, Box<Ctl>),
+}
+
+impl Ctl {
+    pub fn not(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+}
+
+/// A set of states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct States {
+    words: Vec<u64>,
+}
+
+impl States {
+    fn none(states: usize) -> Self {
+        Self { words: vec![0; states.div_ceil(64)] }
+    }
+
+    pub fn contains(&self, state: usize) -> bool {
+        self.words.get(state / 64).is_some_and(|word| word >> (state % 64) & 1 == 1)
+    }
+
+    pub fn insert(&mut self, state: usize) {
+        if self.words.len() <= state / 64 {
+            self.words.resize(state / 64 + 1, 0);
+        }
+        self.words[state / 64] |= 1 << (state % 64);
+    }
+
+    fn iter(&self, states: usize) -> impl Iterator<Item = usize> {
+        (0..states).filter(|&state| self.contains(state))
+    }
+
+    fn zip(mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word = combine(*word, *other);
+        }
+        self
+    }
+}
+
+pub struct Checker<'a> {
+    graph: &'a Graph,
+    labels: &'a [States],
+    /// Predecessors of all states in a row, one entry per firing, and where each state's part ends.
+    predecessors: Vec<State>,
+    ends: Vec<usize>,
+}
+
+impl<'a> Checker<'a> {
+    /// `labels[n]` holds the states where label n is true.
+    pub fn new(graph: &'a Graph, labels: &'a [States]) -> Self {
+        let states = graph.states();
+        let mut ends = vec![0; states];
+        for target in (0..states).flat_map(|state| graph.successors(state)) {
+            ends[*target as usize] += 1;
+        }
+        let mut total = 0;
+        for end in &mut ends {
+            let count = *end;
+            *end = total;
+            total += count;
+        }
+        // `ends` holds the starts here; filling moves each on to its end.
+        let mut predecessors = vec![0; total];
+        for state in 0..states {
+            for target in graph.successors(state) {
+                let slot = &mut ends[*target as usize];
+                predecessors[*slot] = state as State;
+                *slot += 1;
+            }
+        }
+        Self { graph, labels, predecessors, ends }
+    }
+
+    pub fn holds_initially(&self, formula: &Ctl) -> bool {
+        self.states(formula).contains(0)
+    }
+
+    fn predecessors(&self, state: usize) -> impl Iterator<Item = usize> {
+        let start = if state == 0 { 0 } else { self.ends[state - 1] };
+        self.predecessors[start..self.ends[state]].iter().map(|state| *state as usize)
+    }
+
+    fn states(&self, formula: &Ctl) -> States {
+        let all = self.graph.states();
+        match formula {
+            Ctl::Label(number) => States::none(all).zip(&self.labels[*number], |_, label| label),
+            Ctl::True => States { words: vec![u64::MAX; all.div_ceil(64)] },
+            Ctl::Not(inner) => {
+                let inner = self.states(inner);
+                inner.clone().zip(&inner, |word, _| !word)
+            }
+            Ctl::And(parts) => parts
+                .iter()
+                .fold(self.states(&Ctl::True), |sum, part| sum.zip(&self.states(part), |a, b| a & b)),
+            Ctl::Or(parts) => {
+                parts.iter().fold(States::none(all), |sum, part| sum.zip(&self.states(part), |a, b| a | b))
+            }
+            Ctl::ExistsNext(inner) => {
+                let mut result = States::none(all);
+                for state in self.states(inner).iter(all) {
+                    self.predecessors(state).for_each(|before| result.insert(before));
+                }
+                result
+            }
+            Ctl::ExistsUntil(before, reach) => self.until(before, reach, |_| true),
+            Ctl::AllUntil(before, reach) => {
+                let mut left: Vec<usize> = (0..all).map(|state| self.graph.successors(state).len()).collect();
+                self.until(before, reach, |state| {
+                    left[state] -= 1;
+                    left[state] == 0
+                })
+            }
+        }
+    }
+
+    /// Backwards from the states of `reach` through those of `before`. `joins(state)` is asked once per
+    /// firing from `state` into the result: is that reason enough for it to belong there too?
+    fn until(&self, before: &Ctl, reach: &Ctl, mut joins: impl FnMut(usize) -> bool) -> States {
+        let before = self.states(before);
+        let mut result = self.states(reach);
+        let mut waiting: Vec<usize> = result.iter(self.graph.states()).collect();
+        while let Some(state) = waiting.pop() {
+            for previous in self.predecessors(state) {
+                if joins(previous) && before.contains(previous) && !result.contains(previous) {
+                    result.insert(previous);
+                    waiting.push(previous);
+                }
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,226 @@
+//! The net prepared for exploration: markings as short byte strings, transitions found by a marked input.
+
+use mcc_harness::model::{self, Net};
+
+/// A place would hold 2^64 tokens or more.
+#[derive(Debug, thiserror::Error)]
+#[error("transition {transition} would put 2^64 tokens or more into a place: this tool cannot count them")]
+pub struct TooManyTokens {
+    transition: String,
+}
+
+pub struct Compiled {
+    pub places: usize,
+    /// Marked places in ascending order, with their tokens.
+    initial: Vec<(usize, u64)>,
+    steps: Vec<Step>,
+    /// Transitions to try when a place is marked; each transition stands under one of its inputs.
+    by_input: Vec<Vec<usize>>,
+    /// Transitions without any input: always enabled.
+    sources: Vec<usize>,
+}
+
+struct Step {
+    id: String,
+    inputs: Vec<(usize, u64)>,
+    /// Places whose tokens change, ascending.
+    effect: Vec<Effect>,
+}
+
+struct Effect {
+    place: usize,
+    consumed: u64,
+    produced: u64,
+}
+
+/// A marking unpacked: tokens per place, and the marked places in ascending order.
+pub struct Marking {
+    pub tokens: Vec<u64>,
+    pub marked: Vec<usize>,
+}
+
+impl Compiled {
+    pub fn new(net: &Net) -> Self {
+        let mut users = vec![0_usize; net.places.len()];
+        for arc in net.transitions.iter().flat_map(|transition| &transition.inputs) {
+            users[arc.place] += 1;
+        }
+        let mut by_input = vec![Vec::new(); net.places.len()];
+        let mut sources = Vec::new();
+        let mut steps = Vec::new();
+        for (number, transition) in net.transitions.iter().enumerate() {
+            let inputs = merged(&transition.inputs);
+            match inputs.iter().min_by_key(|(place, _)| users[*place]) {
+                Some((place, _)) => by_input[*place].push(number),
+                None => sources.push(number),
+            }
+            steps.push(Step {
+                id: transition.id.clone(),
+                effect: effect(&inputs, &merged(&transition.outputs)),
+                inputs,
+            });
+        }
+        let initial = (net.places.iter().enumerate())
+            .filter(|(_, place)| place.initial > 0)
+            .map(|(number, place)| (number, place.initial))
+            .collect();
+        Self { places: net.places.len(), initial, steps, by_input, sources }
+    }
+
+    pub fn initial(&self) -> Vec<u8> {
+        let mut packer = Packer::default();
+        for &(place, tokens) in &self.initial {
+            packer.put(place, tokens);
+        }
+        packer.bytes
+    }
+
+    /// Numbers of the transitions enabled in `marking`, into `enabled`.
+    pub fn enabled(&self, marking: &Marking, enabled: &mut Vec<usize>) {
+        enabled.clear();
+        enabled.extend(&self.sources);
+        for &place in &marking.marked {
+            enabled.extend(self.by_input[place].iter().copied().filter(|&transition| {
+                self.steps[transition].inputs.iter().all(|&(place, weight)| marking.tokens[place] >= weight)
+            }));
+        }
+    }
+
+    /// The marking reached by an enabled transition, packed.
+    pub fn fire(&self, marking: &Marking, transition: usize) -> Result<Vec<u8>, TooManyTokens> {
+        let step = &self.steps[transition];
+        let mut packer = Packer::default();
+        let mut effects = step.effect.iter().peekable();
+        for &place in &marking.marked {
+            while let Some(effect) = effects.next_if(|effect| effect.place < place) {
+                packer.put(effect.place, effect.produced);
+            }
+            let mut tokens = marking.tokens[place];
+            if let Some(effect) = effects.next_if(|effect| effect.place == place) {
+                tokens = (tokens - effect.consumed)
+                    .checked_add(effect.produced)
+                    .ok_or_else(|| TooManyTokens { transition: step.id.clone() })?;
+            }
+            packer.put(place, tokens);
+        }
+        for effect in effects {
+            packer.put(effect.place, effect.produced);
+        }
+        Ok(packer.bytes)
+    }
+}
+
+/// One arc per place, ascending: parallel arcs add up.
+fn merged(arcs: &[model::Arc]) -> Vec<(usize, u64)> {
+    let mut weights = std::collections::BTreeMap::new();
+    for arc in arcs.iter().filter(|arc| arc.weight > 0) {
+        *weights.entry(arc.place).or_insert(0_u64) += arc.weight;
+    }
+    weights.into_iter().collect()
+}
+
+fn effect(inputs: &[(usize, u64)], outputs: &[(usize, u64)]) -> Vec<Effect> {
+    let mut by_place = std::collections::BTreeMap::new();
+    for &(place, weight) in inputs {
+        by_place.entry(place).or_insert((0, 0)).0 = weight;
+    }
+    for &(place, weight) in outputs {
+        by_place.entry(place).or_insert((0, 0)).1 = weight;
+    }
+    by_place
+        .into_iter()
+        .filter(|(_, (consumed, produced))| consumed != produced)
+        .map(|(place, (consumed, produced))| Effect { place, consumed, produced })
+        .collect()
+}
+
+/// Writes marked places in ascending order. One token in a nearby place, the usual case in contest nets,
+/// takes one byte: the distance from the last marked place, doubled, plus 1 when a token count follows.
+#[derive(Default)]
+struct Packer {
+    bytes: Vec<u8>,
+    next_place: usize,
+}
+
+impl Packer {
+    fn put(&mut self, place: usize, tokens: u64) {
+        if tokens == 0 {
+            return;
+        }
+        let distance = (place - self.next_place) as u64;
+        self.varint(distance << 1 | u64::from(tokens > 1));
+        if tokens > 1 {
+            self.varint(tokens);
+        }
+        self.next_place = place + 1;
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+}
+
+impl Marking {
+    pub fn new(places: usize) -> Self {
+        Self { tokens: vec![0; places], marked: Vec::new() }
+    }
+
+    /// Replaces this marking by the packed one.
+    pub fn unpack(&mut self, packed: &[u8]) {
+        for place in self.marked.drain(..) {
+            self.tokens[place] = 0;
+        }
+        let mut rest = packed.iter();
+        let mut place = 0;
+        while !rest.as_slice().is_empty() {
+            let head = varint(&mut rest);
+            place += (head >> 1) as usize;
+            self.tokens[place] = if head & 1 == 1 { varint(&mut rest) } else { 1 };
+            self.marked.push(place);
+            place += 1;
+        }
+    }
+
+    pub fn sum(&self, places: impl IntoIterator<Item = usize>) -> u128 {
+        places.into_iter().map(|place| u128::from(self.tokens[place])).sum()
+    }
+}
+
+fn varint(bytes: &mut std::slice::Iter<u8>) -> u64 {
+    let mut value = 0;
+    for (group, byte) in bytes.by_ref().enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * group);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_packed_marking_unpacks_to_the_same_tokens(
+            tokens in prop::collection::vec(prop_oneof![4 => Just(0), 4 => Just(1), 1 => any::<u64>()], 1..300),
+        ) {
+            let mut packer = Packer::default();
+            for (place, &tokens) in tokens.iter().enumerate() {
+                packer.put(place, tokens);
+            }
+            let mut marking = Marking::new(tokens.len());
+            marking.unpack(&[0x03, 0x05]);
+            marking.unpack(&packer.bytes);
+            prop_assert_eq!(&marking.tokens, &tokens);
+            let marked: Vec<_> = (0..tokens.len()).filter(|&place| tokens[place] > 0).collect();
+            prop_assert_eq!(&marking.marked, &marked);
+        }
+    }
+}

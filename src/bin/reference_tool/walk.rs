@@ -1,0 +1,62 @@
+//! A seeded random walk. A marking found proves what asks for one; nothing proves that there is none.
+
+use std::io::Write;
+
+use crate::ToolError;
+use crate::answers::{Answer, Answers};
+use crate::net::{Compiled, Marking};
+use crate::query::{Queries, Query};
+
+/// Firings after which the walk starts anew, lest it stays in a corner of the net it cannot leave.
+const RESTART: u64 = 2_000;
+
+pub fn walk(
+    net: &Compiled,
+    queries: &Queries,
+    seed: u64,
+    steps: u64,
+    mut answers: Answers<impl Write>,
+) -> Result<(), ToolError> {
+    let mut random = SplitMix(seed);
+    let mut marking = Marking::new(net.places);
+    let mut enabled = Vec::new();
+    marking.unpack(&net.initial());
+    for step in 1..=steps {
+        net.enabled(&marking, &mut enabled);
+        let mut visit = queries.visit(&marking, &enabled);
+        for (number, query) in queries.queries.iter().enumerate() {
+            if let Query::Reach { label, found } = query
+                && !answers.is_given(number)
+                && visit.label(*label)
+            {
+                answers.give(number, Answer::Truth(*found))?;
+            }
+        }
+        if answers.all_given() {
+            return Ok(());
+        }
+        if enabled.is_empty() || step % RESTART == 0 {
+            marking.unpack(&net.initial());
+            continue;
+        }
+        let transition = enabled[(random.next() % enabled.len() as u64) as usize];
+        match net.fire(&marking, transition) {
+            Ok(next) => marking.unpack(&next),
+            Err(_) => marking.unpack(&net.initial()),
+        }
+    }
+    Ok(answers.give_up()?)
+}
+
+/// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}

@@ -1,0 +1,92 @@
+//! When a run is over its limits (rule E-5.1, RULES "Limits"): a function of measured times.
+
+use crate::edition::{CpuReading, Limits};
+use crate::store::Outcome;
+use std::time::Duration;
+
+/// What a run may use, counted from the tool's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Sum over the vCPU threads; None = no CPU limit.
+    pub cpu: Option<Duration>,
+    pub wall: Duration,
+    vcpus: u32,
+}
+
+/// What the times so far say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within the limits, and certainly so for this long.
+    Within(Duration),
+    Over(Outcome),
+}
+
+/// Threads of a machine may burn a little more than their vCPUs' wall time; so no look is further away.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+
+impl Budget {
+    pub fn new(limits: &Limits, vcpus: u32) -> Self {
+        let seconds = |s| (s > 0).then(|| Duration::from_secs(s));
+        let (cpu, wall) = match limits.cpu_reading {
+            CpuReading::PerVcpu => (seconds(limits.cpu_s).map(|s| s * vcpus), limits.wall_s),
+            CpuReading::Summed => (seconds(limits.cpu_s), limits.wall_s),
+            // BenchKit's `timeout`: wall time, and the confinement the tool is told is the limit.
+            CpuReading::Benchkit => (None, limits.confinement_s),
+        };
+        Self { cpu, wall: Duration::from_secs(wall), vcpus }
+    }
+
+    /// `wall` and `cpu` (sum over vCPUs) since the tool's start.
+    pub fn look(&self, wall: Duration, cpu: Duration) -> Verdict {
+        if self.cpu.is_some_and(|limit| cpu >= limit) {
+            return Verdict::Over(Outcome::CpuLimit);
+        }
+        if wall >= self.wall {
+            return Verdict::Over(Outcome::WallLimit);
+        }
+        // All vCPUs together burn at most `vcpus` seconds a second.
+        let cpu_left = self.cpu.map_or(LONGEST_LOOK, |limit| (limit - cpu) / self.vcpus);
+        Verdict::Within(cpu_left.min(self.wall - wall).clamp(SHORTEST_LOOK, LONGEST_LOOK))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(cpu_reading: CpuReading) -> Limits {
+        Limits { cpu_s: 3600, cpu_reading, wall_s: 4500, confinement_s: 3600, output_bytes: 1 }
+    }
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_concurrent_tool_has_its_hour_on_each_of_four_cores() {
+        let budget = Budget::new(&limits(CpuReading::PerVcpu), 4);
+        assert_eq!(budget.look(s(3600), s(4 * 3600 - 1)), Verdict::Within(Duration::from_millis(250)));
+        assert_eq!(budget.look(s(3600), s(4 * 3600)), Verdict::Over(Outcome::CpuLimit));
+    }
+
+    #[test]
+    fn the_summed_reading_counts_all_cores_together() {
+        let budget = Budget::new(&limits(CpuReading::Summed), 4);
+        assert_eq!(budget.look(s(900), s(3600)), Verdict::Over(Outcome::CpuLimit));
+    }
+
+    #[test]
+    fn the_wall_limit_catches_a_tool_that_hangs_without_working() {
+        let budget = Budget::new(&limits(CpuReading::PerVcpu), 1);
+        assert_eq!(budget.look(s(4499), s(0)), Verdict::Within(s(1)));
+        assert_eq!(budget.look(s(4500), s(0)), Verdict::Over(Outcome::WallLimit));
+    }
+
+    #[test]
+    fn benchkits_own_reading_knows_only_the_wall() {
+        let budget = Budget::new(&limits(CpuReading::Benchkit), 1);
+        assert_eq!(budget.look(s(3599), s(9999)), Verdict::Within(s(1)));
+        assert_eq!(budget.look(s(3600), s(0)), Verdict::Over(Outcome::WallLimit));
+    }
+}

@@ -1,0 +1,158 @@
+//! An accelerator counts as usable only when it booted something: `/dev/kvm` opens, and creates machines, on
+//! hosts where no Linux ever comes up.
+
+use super::program::run_until;
+use super::{HostError, MARK_TCG, Policy, Qemu};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accelerator {
+    Kvm,
+    Tcg,
+}
+
+/// What happened when a boot sector was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    pub usable: bool,
+    /// What was seen, for people.
+    pub evidence: String,
+}
+
+/// How often the boot sector turns before it says that it is there. Hardware needs about 10 ms for them, TCG
+/// 100 ms; where a hypervisor interprets the guest instead of running it, they take minutes.
+const TURNS: u32 = 20_000_000;
+
+/// From exec to the end, BIOS included. Under 0.5 s where the accelerator works on an idle host.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// isa-debug-exit ends QEMU with 2 * value + 1; the boot sector writes 16.
+const BOOTED: i32 = 33;
+
+impl Accelerator {
+    /// As QEMU and the record call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Tcg => "tcg",
+        }
+    }
+
+    /// The marks of runs under it.
+    pub fn marks(self) -> Vec<String> {
+        match self {
+            Self::Kvm => vec![],
+            Self::Tcg => vec![MARK_TCG.to_owned()],
+        }
+    }
+
+    /// `auto`: KVM where it boots; else TCG, if that is allowed.
+    pub fn choose(qemu: &Qemu, policy: Policy) -> Result<Self, HostError> {
+        let kvm = Self::Kvm.probe(qemu);
+        if kvm.usable {
+            return Ok(Self::Kvm);
+        }
+        if policy == Policy::Contest {
+            return Err(HostError::NoKvm { evidence: kvm.evidence });
+        }
+        let tcg = Self::Tcg.probe(qemu);
+        match tcg.usable {
+            true => Ok(Self::Tcg),
+            false => Err(HostError::NoAccelerator { kvm: kvm.evidence, tcg: tcg.evidence }),
+        }
+    }
+
+    /// Boots a 512-byte sector under QEMU. Takes at most the deadline of 5 seconds.
+    pub fn probe(self, qemu: &Qemu) -> Probe {
+        let unusable = |evidence: String| Probe { usable: false, evidence };
+        let folder = match tempfile::tempdir() {
+            Ok(folder) => folder,
+            Err(error) => return unusable(format!("no temporary folder for the probe: {error}")),
+        };
+        let disk = folder.path().join("disk.img");
+        if let Err(error) = write_disk(&disk) {
+            return unusable(format!("cannot write {}: {error}", disk.display()));
+        }
+        let mut command = Command::new(&qemu.program);
+        command
+            .args(["-nodefaults", "-no-user-config", "-display", "none", "-m", "64", "-cpu", "SandyBridge"])
+            .args(["-machine", &format!("pc,accel={}", self.word())])
+            .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4"])
+            .args(["-drive", "file=disk.img,if=none,id=disk,format=raw,readonly=on"])
+            .args(["-device", "virtio-blk-pci,drive=disk,bootindex=0"])
+            // A comma in the temporary folder's path would be read as an option.
+            .current_dir(folder.path());
+        match run_until(&mut command, DEADLINE) {
+            Err(error) => unusable(format!("{} does not start: {error}", qemu.program.display())),
+            Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {
+                usable: true,
+                evidence: format!("a boot sector ran in {:.2} s", ended.took.as_secs_f64()),
+            },
+            Ok(ended) => unusable(format!("a boot sector did not run: QEMU {}", ended.describe())),
+        }
+    }
+}
+
+/// A boot sector and room behind it: SeaBIOS finds no geometry on a disk of one sector, and does not boot it.
+fn write_disk(path: &Path) -> io::Result<()> {
+    let mut disk = File::create(path)?;
+    disk.write_all(&boot_sector(TURNS))?;
+    disk.set_len(1 << 20)
+}
+
+/// `cli; mov ecx, turns; 1: dec ecx; jnz 1b; mov dx, 0xf4; mov al, 0x10; out dx, al; 2: hlt; jmp 2b`
+fn boot_sector(turns: u32) -> [u8; 512] {
+    let mut code = vec![0xfa, 0x66, 0xb9];
+    code.extend(turns.to_le_bytes());
+    code.extend([0x66, 0x49, 0x75, 0xfc, 0xba, 0xf4, 0x00, 0xb0, 0x10, 0xee, 0xf4, 0xeb, 0xfd]);
+    let mut sector = [0; 512];
+    sector[..code.len()].copy_from_slice(&code);
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    sector
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program::tests::fake;
+    use super::*;
+
+    fn qemu(folder: &Path, script: &str) -> Qemu {
+        Qemu { program: fake(folder, "qemu", script), version: "7.2".into() }
+    }
+
+    #[test]
+    fn only_the_exit_code_of_the_boot_sector_proves_an_accelerator() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Accelerator::Kvm.probe(&qemu(folder.path(), "exit 33")).usable);
+        assert!(!Accelerator::Kvm.probe(&qemu(folder.path(), "exit 0")).usable);
+        let denied = "echo 'warning: no x2apic' >&2; echo 'Could not access KVM kernel module' >&2; exit 1";
+        let probe = Accelerator::Kvm.probe(&qemu(folder.path(), denied));
+        assert!(!probe.usable);
+        assert!(probe.evidence.contains("Could not access KVM kernel module"), "{}", probe.evidence);
+    }
+
+    #[test]
+    fn without_kvm_the_flag_is_named_and_with_it_tcg_is_taken_and_marked() {
+        let folder = tempfile::tempdir().unwrap();
+        let tcg_only = r#"case "$*" in *accel=kvm*) exit 1;; *) exit 33;; esac"#;
+        let qemu = qemu(folder.path(), tcg_only);
+        let error = Accelerator::choose(&qemu, Policy::Contest).unwrap_err().to_string();
+        assert!(error.contains("--allow-degraded"), "{error}");
+        let chosen = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
+        assert_eq!(chosen.marks(), ["degraded:tcg"]);
+    }
+
+    #[test]
+    fn where_nothing_boots_both_evidences_are_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let qemu = qemu(folder.path(), "echo nothing works >&2; exit 1");
+        let error = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap_err().to_string();
+        assert_eq!(error.matches("nothing works").count(), 2, "{error}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Can this machine run a campaign, and what would be degraded.
+
+use super::{
+    Accelerator, HostError, Leases, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, MARK_TCG, Policy, Probe,
+    Qemu, Survey, find_program,
+};
+use crate::edition::Machine;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// Empty where all is well.
+    pub way_out: String,
+    /// False: only some commands need it (images are built elsewhere as well), so it does not decide the verdict.
+    pub decides: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Ok,
+    /// Not as the contest promises; `--allow-degraded` goes on without it.
+    Degraded,
+    Missing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Contest,
+    DegradedOnly,
+    Cannot,
+}
+
+/// What a campaign wants of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    pub machine: Machine,
+    /// Where results are going to be written.
+    pub folder: PathBuf,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    pub checks: Vec<Check>,
+    pub verdict: Verdict,
+}
+
+/// For overlays, raw outputs and the disks of a small campaign; a build of the reference disk takes about as much.
+const FREE_MIB: u64 = 8 * 1024;
+
+impl Report {
+    /// Looks at this host; takes about 10 seconds where KVM does not boot, less than 1 where it does.
+    pub fn of_this_host(needs: &Needs) -> Result<Self, HostError> {
+        let survey = Survey::take()?;
+        let mut checks = Vec::new();
+        match Qemu::find() {
+            Ok(qemu) => {
+                checks.push(check(
+                    "qemu",
+                    State::Ok,
+                    format!("{} {}", qemu.program.display(), qemu.version),
+                    "",
+                ));
+                let kvm = Accelerator::Kvm.probe(&qemu);
+                let tcg = Accelerator::Tcg.probe(&qemu);
+                checks.extend(accelerators(&kvm, &tcg));
+            }
+            Err(HostError::NotInstalled { program, package }) => {
+                let way_out = format!("apt-get install --no-install-recommends {package}");
+                checks.push(check("qemu", State::Missing, format!("{program} is not on PATH"), &way_out));
+            }
+            Err(error) => {
+                checks.push(check("qemu", State::Missing, error.to_string(), "reinstall qemu-system-x86"));
+            }
+        }
+        checks.extend(room(&survey, &needs.machine));
+        checks.push(disk(&needs.folder)?);
+        checks.extend(PROGRAMS.iter().map(|program| program.check(find_program(program.name))));
+        Ok(Self::new(checks))
+    }
+
+    fn new(checks: Vec<Check>) -> Self {
+        let worst = checks.iter().filter(|check| check.decides).map(|check| check.state).max();
+        let verdict = match worst {
+            Some(State::Missing) => Verdict::Cannot,
+            Some(State::Degraded) => Verdict::DegradedOnly,
+            Some(State::Ok) | None => Verdict::Contest,
+        };
+        Self { checks, verdict }
+    }
+
+    /// One sentence for people.
+    pub fn sentence(&self) -> String {
+        let names = |state| {
+            let checks = self.checks.iter().filter(|check| check.decides && check.state == state);
+            checks.map(|check| check.name).collect::<Vec<_>>().join(", ")
+        };
+        match self.verdict {
+            Verdict::Contest => "this host can run a contest campaign".to_owned(),
+            Verdict::DegradedOnly => format!(
+                "this host runs campaigns only with --allow-degraded ({}); their runs are marked",
+                names(State::Degraded)
+            ),
+            Verdict::Cannot => format!("this host cannot run a campaign ({})", names(State::Missing)),
+        }
+    }
+
+    /// Whether a campaign would run under that policy.
+    pub fn allows(&self, policy: Policy) -> bool {
+        match policy {
+            Policy::Contest => self.verdict == Verdict::Contest,
+            Policy::AllowDegraded => self.verdict <= Verdict::DegradedOnly,
+        }
+    }
+}
+
+fn check(name: &'static str, state: State, found: String, way_out: &str) -> Check {
+    Check { name, state, found, way_out: way_out.to_owned(), decides: true }
+}
+
+fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
+    let kvm_check = match (kvm.usable, tcg.usable) {
+        (true, _) => check("kvm", State::Ok, kvm.evidence.clone(), ""),
+        (false, true) => {
+            let way_out = format!(
+                "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded: \
+                 TCG, marked {MARK_TCG}"
+            );
+            check("kvm", State::Degraded, format!("unusable: {}", kvm.evidence), &way_out)
+        }
+        (false, false) => {
+            let found = format!("unusable: {}", kvm.evidence);
+            check("kvm", State::Missing, found, "use a host whose KVM runs guests")
+        }
+    };
+    let mut tcg_check = match tcg.usable {
+        true => check("tcg", State::Ok, tcg.evidence.clone(), ""),
+        false => {
+            let way_out = "reinstall qemu-system-x86; without it there is no way around KVM";
+            check("tcg", State::Missing, format!("unusable: {}", tcg.evidence), way_out)
+        }
+    };
+    tcg_check.decides = !kvm.usable;
+    [kvm_check, tcg_check]
+}
+
+fn room(survey: &Survey, machine: &Machine) -> [Check; 2] {
+    let cores = &survey.cores;
+    let leases = Leases::new(cores, &survey.memory);
+    let at_once = |vcpus| leases.capacity(vcpus, 0);
+    let (sequential, concurrent) = (at_once(machine.sequential_cores), at_once(machine.concurrent_cores));
+    let found = format!(
+        "{} of {} cores usable whole, {} socket{}; at once without sharing: {sequential} sequential or \
+         {concurrent} concurrent runs",
+        cores.whole().count(),
+        cores.cores.len(),
+        cores.sockets(),
+        if cores.sockets() == 1 { "" } else { "s" },
+    );
+    let way_out = |runs: &str, vcpus: u32| {
+        format!(
+            "{runs} runs need {vcpus} whole cores of one socket and one more for the controller; or \
+             --allow-degraded: shared, marked {MARK_SHARED_CORES}"
+        )
+    };
+    let cores = if sequential == 0 {
+        check("cores", State::Degraded, found, &way_out("all", machine.sequential_cores))
+    } else if concurrent == 0 {
+        check("cores", State::Degraded, found, &way_out("concurrent", machine.concurrent_cores))
+    } else {
+        check("cores", State::Ok, found, "")
+    };
+
+    let memory = &survey.memory;
+    let limit = memory.limited_by.as_ref().map(|group| format!(" (limited by {})", group.display()));
+    let found = format!(
+        "{} of {} MiB available{}: {} machines of {} MiB at once",
+        memory.available_mib,
+        memory.total_mib,
+        limit.unwrap_or_default(),
+        memory.available_mib / machine.memory_mib.max(1),
+        machine.memory_mib
+    );
+    let memory = match memory.available_mib >= machine.memory_mib {
+        true => check("memory", State::Ok, found, ""),
+        false => {
+            let way_out =
+                format!("free some, or --allow-degraded: overcommitted, marked {MARK_OVERCOMMITTED_MEMORY}");
+            check("memory", State::Degraded, found, &way_out)
+        }
+    };
+    [cores, memory]
+}
+
+fn disk(folder: &Path) -> Result<Check, HostError> {
+    let space = nix::sys::statvfs::statvfs(folder)
+        .map_err(|source| HostError::Read { path: folder.to_owned(), source: source.into() })?;
+    // Block counts and sizes differ in width by platform.
+    #[allow(clippy::unnecessary_cast)]
+    let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;
+    let found = format!("{free_mib} MiB free in {}", folder.display());
+    Ok(match free_mib >= FREE_MIB {
+        true => check("disk", State::Ok, found, ""),
+        false => {
+            let way_out = format!("free {FREE_MIB} MiB, or give another folder with --dir");
+            check("disk", State::Missing, found, &way_out)
+        }
+    })
+}
+
+struct Program {
+    name: &'static str,
+    package: &'static str,
+    needed_for: &'static str,
+    /// Every run needs it.
+    decides: bool,
+}
+
+const PROGRAMS: [Program; 4] = [
+    Program { name: "qemu-img", package: "qemu-utils", needed_for: "every run", decides: true },
+    Program {
+        name: "mmdebstrap",
+        package: "mmdebstrap",
+        needed_for: "building the reference disk",
+        decides: false,
+    },
+    Program { name: "mke2fs", package: "e2fsprogs", needed_for: "building disks", decides: false },
+    Program { name: "tar", package: "tar", needed_for: "building disks", decides: false },
+];
+
+impl Program {
+    fn check(&self, path: Option<PathBuf>) -> Check {
+        let (state, found, way_out) = match path {
+            Some(path) => (State::Ok, path.display().to_string(), String::new()),
+            None => (
+                State::Missing,
+                format!("not on PATH; needed for {}", self.needed_for),
+                format!("apt-get install --no-install-recommends {}", self.package),
+            ),
+        };
+        Check { name: self.name, state, found, way_out, decides: self.decides }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Core, Cores, Memory};
+    use super::*;
+
+    fn machine() -> Machine {
+        Machine {
+            cpu_model: "SandyBridge".into(),
+            memory_mib: 16384,
+            sequential_cores: 1,
+            concurrent_cores: 4,
+        }
+    }
+
+    fn survey(cores: u32, available_mib: u64) -> Survey {
+        Survey {
+            name: "host".into(),
+            kernel: "6.1".into(),
+            cpu: "some cpu".into(),
+            cores: Cores {
+                cores: (0..cores).map(|cpu| Core { socket: 0, cpus: vec![cpu] }).collect(),
+                allowed: (0..cores).collect(),
+            },
+            memory: Memory { total_mib: 65536, available_mib, limited_by: None },
+        }
+    }
+
+    fn probe(usable: bool) -> Probe {
+        Probe { usable, evidence: "seen".into() }
+    }
+
+    fn verdict(kvm: bool, tcg: bool, cores: u32, available_mib: u64) -> Verdict {
+        let mut checks = accelerators(&probe(kvm), &probe(tcg)).to_vec();
+        checks.extend(room(&survey(cores, available_mib), &machine()));
+        Report::new(checks).verdict
+    }
+
+    #[test]
+    fn a_host_with_everything_is_fit_for_a_contest_even_without_tcg() {
+        assert_eq!(verdict(true, true, 8, 60000), Verdict::Contest);
+        assert_eq!(verdict(true, false, 8, 60000), Verdict::Contest);
+    }
+
+    #[test]
+    fn what_can_be_degraded_needs_the_flag_and_names_it() {
+        assert_eq!(verdict(false, true, 8, 60000), Verdict::DegradedOnly);
+        assert_eq!(verdict(true, true, 4, 60000), Verdict::DegradedOnly, "4 vCPUs and the controller need 5");
+        assert_eq!(verdict(true, true, 8, 16000), Verdict::DegradedOnly);
+        for check in room(&survey(1, 100), &machine()) {
+            assert!(check.way_out.contains("--allow-degraded"), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_accelerator_there_is_no_way() {
+        assert_eq!(verdict(false, false, 8, 60000), Verdict::Cannot);
+    }
+
+    #[test]
+    fn programs_that_only_build_images_do_not_decide() {
+        let missing = |name: &str| {
+            let program = PROGRAMS.iter().find(|program| program.name == name).unwrap();
+            Report::new(vec![program.check(None)])
+        };
+        assert_eq!(missing("mmdebstrap").verdict, Verdict::Contest);
+        assert_eq!(missing("mmdebstrap").checks[0].state, State::Missing);
+        assert_eq!(missing("qemu-img").verdict, Verdict::Cannot);
+        assert!(missing("qemu-img").checks[0].way_out.contains("apt-get install"));
+    }
+}

@@ -1,0 +1,186 @@
+//! External programs: found on PATH, so that a test puts fakes there.
+
+use super::HostError;
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+use std::ffi::OsStr;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// The executable of that name on PATH.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    find_on(std::env::var_os("PATH").as_deref()?, name)
+}
+
+fn find_on(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let executable = |path: &Path| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    // Debian's users have no sbin on PATH, and mke2fs lives there.
+    let folders = std::env::split_paths(path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    folders.map(|folder| folder.join(name)).find(|path| executable(path))
+}
+
+/// QEMU for the contest's machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    pub program: PathBuf,
+    /// `7.2.22`
+    pub version: String,
+}
+
+impl Qemu {
+    pub const NAME: &str = "qemu-system-x86_64";
+    const PACKAGE: &str = "qemu-system-x86";
+
+    /// QEMU on PATH, asked for its version.
+    pub fn find() -> Result<Self, HostError> {
+        let missing = HostError::NotInstalled { program: Self::NAME, package: Self::PACKAGE };
+        Self::at(find_program(Self::NAME).ok_or(missing)?)
+    }
+
+    fn at(program: PathBuf) -> Result<Self, HostError> {
+        let broken = |problem: String| HostError::Broken {
+            program: program.display().to_string(),
+            problem,
+            package: Self::PACKAGE,
+        };
+        let ended = run_until(Command::new(&program).arg("--version"), Duration::from_secs(10))
+            .map_err(|error| broken(error.to_string()))?;
+        let version =
+            ended.stdout.split_once("version ").and_then(|(_, rest)| rest.split_whitespace().next());
+        match (ended.status, version) {
+            (Some(status), Some(version)) if status.success() => {
+                Ok(Self { version: version.to_owned(), program })
+            }
+            _ => Err(broken(format!("--version: {}", ended.describe()))),
+        }
+    }
+}
+
+/// How a program ended.
+pub(super) struct Ended {
+    /// None: it was still running at its deadline, and was killed.
+    pub status: Option<ExitStatus>,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl Ended {
+    /// For a message: status and the first line it complained with.
+    pub(super) fn describe(&self) -> String {
+        let status = match self.status {
+            Some(status) => status.to_string(),
+            None => format!("still running after {:.1} s", self.took.as_secs_f64()),
+        };
+        match self.stderr.lines().find(|line| !line.trim().is_empty() && !line.contains("warning:")) {
+            Some(line) => format!("{status}: {}", line.trim()),
+            None => status,
+        }
+    }
+}
+
+/// Runs a program that prints little, and kills it at its deadline. It dies with us.
+pub(super) fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
+    // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+    let die_with_us =
+        || nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into);
+    // SAFETY: between fork and exec it makes one system call (prctl) and allocates nothing.
+    unsafe { command.pre_exec(die_with_us) };
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let (ended, wait_for_end) = mpsc::channel();
+    // WNOWAIT: seen to have ended, not reaped, so the number can't be anybody else's when it is killed.
+    std::thread::spawn(move || {
+        let end = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
+        // The receiver is gone where the deadline passed first.
+        let _ = ended.send(end);
+    });
+    let in_time = wait_for_end.recv_timeout(deadline).is_ok();
+    let took = start.elapsed();
+    if !in_time {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    let text = |file: &mut std::fs::File| {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.take(1 << 16).read_to_end(&mut bytes)?;
+        io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Ok(Ended {
+        status: in_time.then_some(status),
+        stdout: text(&mut stdout)?,
+        stderr: text(&mut stderr)?,
+        took,
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A program that does what this shell script says.
+    ///
+    /// Written by another process: a file this one has open for writing could be inherited by a child that a
+    /// test beside us forks, and could then not be executed ("text file busy").
+    pub(in crate::host) fn fake(folder: &Path, name: &str, script: &str) -> PathBuf {
+        let path = folder.join(name);
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+        let written = Command::new("sh").arg("-c").arg(write).arg(&path).arg(script).status().unwrap();
+        assert!(written.success());
+        path
+    }
+
+    #[test]
+    fn a_program_is_found_in_the_first_folder_that_has_it_executable() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(first.path().join("qemu-of-test"), "not executable").unwrap();
+        let there = fake(second.path(), "qemu-of-test", "");
+        let path = std::env::join_paths([first.path(), second.path()]).unwrap();
+        assert_eq!(find_on(&path, "qemu-of-test"), Some(there));
+        assert_eq!(find_on(&path, "no-such-program"), None);
+    }
+
+    #[test]
+    fn the_version_of_qemu_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake(
+            folder.path(),
+            "qemu",
+            "echo 'QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)'; echo Copyright",
+        );
+        assert_eq!(Qemu::at(program).unwrap().version, "7.2.22");
+    }
+
+    #[test]
+    fn a_qemu_that_does_not_start_is_named_with_what_it_said_and_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake(
+            folder.path(),
+            "qemu",
+            "echo 'error while loading shared libraries: libfdt.so.1' >&2; exit 127",
+        );
+        let error = Qemu::at(program).unwrap_err().to_string();
+        assert!(error.contains("exit status: 127: error while loading shared libraries"), "{error}");
+        assert!(error.contains("apt-get install --reinstall qemu-system-x86"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_at_its_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = fake(folder.path(), "hang", "echo begun >&2; exec sleep 1000");
+        let ended = run_until(&mut Command::new(program), Duration::from_millis(500)).unwrap();
+        assert!(ended.status.is_none());
+        assert!(ended.describe().starts_with("still running after 0.5 s"), "{}", ended.describe());
+    }
+}

@@ -1,0 +1,52 @@
+//! Everything measured of this host at one time.
+
+use super::cores::allowed_cpus;
+use super::{Accelerator, Cores, HostError, Memory, Qemu};
+use crate::store::HostFacts;
+use std::path::Path;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    pub name: String,
+    pub kernel: String,
+    /// The CPU's model name.
+    pub cpu: String,
+    pub cores: Cores,
+    pub memory: Memory,
+}
+
+impl Survey {
+    pub fn take() -> Result<Self, HostError> {
+        let root = Path::new("/");
+        let system = nix::sys::utsname::uname()
+            .map_err(|source| HostError::System { what: "its name and kernel", source })?;
+        Ok(Self {
+            name: system.nodename().to_string_lossy().into_owned(),
+            kernel: system.release().to_string_lossy().into_owned(),
+            cpu: cpu_model(root)?,
+            cores: Cores::read(root, allowed_cpus()?)?,
+            memory: Memory::read(root)?,
+        })
+    }
+
+    /// What a record keeps of the host.
+    pub fn facts(&self, accelerator: Accelerator, qemu: &Qemu) -> HostFacts {
+        HostFacts {
+            name: self.name.clone(),
+            cpu: self.cpu.clone(),
+            cores: u32::try_from(self.cores.cores.len()).unwrap_or(u32::MAX),
+            memory_mib: self.memory.total_mib,
+            kernel: self.kernel.clone(),
+            accelerator: accelerator.word().to_owned(),
+            qemu: qemu.version.clone(),
+        }
+    }
+}
+
+fn cpu_model(root: &Path) -> Result<String, HostError> {
+    let path = root.join("proc/cpuinfo");
+    let text = std::fs::read_to_string(&path).map_err(|source| HostError::Read { path, source })?;
+    let line = text.lines().find(|line| line.starts_with("model name"));
+    let model = line.and_then(|line| line.split_once(':')).map(|(_, model)| model.trim());
+    Ok(model.unwrap_or("unknown").to_owned())
+}

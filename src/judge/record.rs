@@ -1,0 +1,134 @@
+//! Filling ballots from a record: the last attempt of every recorded run, its answers read from the raw output
+//! (P5: a score is a pure function of the record).
+
+use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+use super::judgement::{Cost, Ending, InputDigest};
+use crate::benchkit::{Answers, Declared, Questions, Reading};
+use crate::edition::Edition;
+use crate::store::{Attempt, Outcome, Record, StoreError};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Ballot(#[from] BallotError),
+    #[error("the output of {run} cannot be read: {}: {source}", path.display())]
+    Output { run: String, path: PathBuf, source: io::Error },
+    #[error("the record's edition cannot be read: {0}; name one with --edition")]
+    Edition(#[source] serde_json::Error),
+    #[error("{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged")]
+    Unfinished { recorded: u64, planned: u64 },
+}
+
+/// The edition a record was made under, with its campaign's limits.
+pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
+    serde_json::from_str(&record.facts().edition).map_err(RecordError::Edition)
+}
+
+/// Reads every run of a record whose campaign has ended.
+pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
+    let summary = record.summary()?;
+    if summary.recorded < summary.planned {
+        return Err(RecordError::Unfinished { recorded: summary.recorded, planned: summary.planned });
+    }
+    let facts = record.facts();
+    let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
+    let mut ballots = Ballots::new(edition);
+    let mut outputs = Sha256::new();
+    for recorded in record.records() {
+        let recorded = recorded?;
+        let (run, attempt) = (&recorded.run, &recorded.last);
+        let Some((_, examination)) = edition.examination(&run.examination) else {
+            ballots.examination(&run.examination)?;
+            continue;
+        };
+        let ids = asked.get(run.instance.as_str()).and_then(|questions| questions.get(&run.examination));
+        let mut questions = Questions::as_printed(examination);
+        questions.ids = questions.ids.or_else(|| ids.cloned());
+        let answers = match has_output(&attempt.outcome) {
+            true => Some(read_answers(record, attempt, &questions, edition.judging.strict)?),
+            false => None,
+        };
+        for output in attempt.outputs.iter().filter(|output| output.role == "stdout") {
+            outputs.update(format!("{} {}\n", attempt.run, output.sha256));
+        }
+        let ids =
+            answers.as_ref().map_or_else(|| questions.ids.clone().unwrap_or_default(), |a| a.ids.clone());
+        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot(attempt, answers))?;
+    }
+    for entry in &facts.entries {
+        let status = edition.status_of(&entry.entry);
+        let facts = EntryFacts { tool: entry.tool.clone(), status, note: String::new() };
+        ballots.describe_entry(&entry.entry, facts);
+    }
+    for instance in &facts.instances {
+        let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
+        ballots.describe_instance(&instance.name, facts);
+    }
+    ballots
+        .inputs
+        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: hex(Sha256::digest(&facts.campaign)) });
+    ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: hex(outputs.finalize()) });
+    Ok(ballots)
+}
+
+/// Infrastructure is never a tool's answer (P2), even where something was printed before it.
+fn has_output(outcome: &Outcome) -> bool {
+    !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
+}
+
+fn read_answers(
+    record: &Record,
+    attempt: &Attempt,
+    questions: &Questions,
+    strict: bool,
+) -> Result<Answers, RecordError> {
+    let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
+    let wrong = |source| RecordError::Output { run: attempt.run.clone(), path: path.clone(), source };
+    let stdout = BufReader::new(File::open(&path).map_err(wrong)?);
+    Answers::read(stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
+}
+
+fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+    let cost = attempt.facts.as_ref().map(|facts| Cost {
+        cpu_ms: facts.cpu_ms,
+        wall_ms: facts.wall_ms,
+        memory_kib: facts.memory_kib.or(facts.host_memory_kib).unwrap_or(0),
+    });
+    Ballot {
+        ending: ending(&attempt.outcome, answers.as_ref()),
+        values: answers.map(|answers| answers.values).unwrap_or_default(),
+        cost,
+        marks: attempt.marks.clone(),
+        host: attempt.host.name.clone(),
+    }
+}
+
+/// Rule E-1.7: did not compete, cannot compute, no well-formed answer and cut by a limit stay apart (P6).
+fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
+    match outcome {
+        Outcome::NotCompeting => Ending::DidNotCompete,
+        Outcome::Infrastructure { .. } => Ending::Infrastructure,
+        Outcome::CpuLimit => Ending::CpuLimit,
+        Outcome::WallLimit => Ending::WallLimit,
+        Outcome::MemoryLimit => Ending::MemoryLimit,
+        Outcome::OutputLimit => Ending::OutputLimit,
+        Outcome::ToolCrash { .. } => Ending::ToolCrash,
+        Outcome::Finished { .. } => match answers {
+            Some(answers) if answers.values.iter().any(Option::is_some) => Ending::Answered,
+            Some(Answers { declared: Some(Declared::DoNotCompete), .. }) => Ending::DidNotCompete,
+            Some(Answers { declared: Some(Declared::CannotCompute), .. }) => Ending::CannotCompute,
+            _ => Ending::NoAnswer,
+        },
+    }
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

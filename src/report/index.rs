@@ -1,0 +1,430 @@
+//! The front page.
+
+use super::contest::{self, Contest, Frame};
+use super::run::host_words;
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::table::Endings;
+use super::{KeptAttempt, ReportError, table};
+use crate::campaign::Kind;
+use crate::edition::{CpuReading, Status};
+use crate::judge::judgement::{Podium, PodiumPlace, RunName};
+use crate::store::Record;
+use askama::Template;
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Page {
+    frame: Frame,
+    size: String,
+    unresolved: Vec<(String, String)>,
+    marks: Vec<(String, String)>,
+    podiums: Vec<Card>,
+    awards: Vec<AwardCard>,
+    examinations: Vec<(String, String)>,
+    points: Vec<PointsRow>,
+    legend: Vec<(&'static str, &'static str)>,
+    endings: Vec<(String, &'static str, Vec<String>)>,
+    confidence: Vec<ConfidenceRow>,
+    /// The confidence from which a lone value is trusted.
+    threshold: String,
+    notes: Vec<String>,
+    entries: Vec<EntryRow>,
+    excluded: Vec<(String, String)>,
+    excluded_reason: String,
+    facts: Vec<(&'static str, Vec<String>)>,
+    disks: Vec<DiskRow>,
+    rules: String,
+    inputs: Vec<(String, String)>,
+    data: Vec<&'static str>,
+}
+
+struct Card {
+    category: String,
+    places: Vec<Place>,
+    others: Vec<Place>,
+}
+
+struct Place {
+    rank: String,
+    medal: String,
+    entry: String,
+    /// The tool, where the entry is one of its variants; why it has no rank.
+    note: String,
+    points: String,
+    exact: String,
+    negative: bool,
+    /// Of the best, in percent with one decimal.
+    bar: String,
+}
+
+struct AwardCard {
+    name: String,
+    category: String,
+    places: Vec<(u32, String, String, String)>,
+}
+
+struct PointsRow {
+    entry: String,
+    status: &'static str,
+    /// Shown, exact, class.
+    cells: Vec<(String, String, &'static str)>,
+}
+
+struct ConfidenceRow {
+    entry: String,
+    status: &'static str,
+    trusted_alone: bool,
+    confidence: String,
+    exact: String,
+    agreed: String,
+    answered: String,
+}
+
+struct EntryRow {
+    entry: String,
+    tool: String,
+    /// Empty without a record.
+    kind: &'static str,
+    status: &'static str,
+    note: String,
+}
+
+struct DiskRow {
+    role: String,
+    entries: String,
+    sha256: String,
+    size: String,
+}
+
+/// What the record says of the whole campaign, gathered run by run.
+#[derive(Default)]
+pub struct RecordFacts {
+    runs: u64,
+    attempts: u64,
+    hosts: BTreeMap<String, u64>,
+    accelerators: BTreeMap<String, u64>,
+    qemus: BTreeSet<String>,
+    started: Option<(String, String)>,
+    /// Role, digest and size; the entries whose machines saw it.
+    disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
+    kinds: BTreeMap<String, &'static str>,
+}
+
+impl RecordFacts {
+    /// What the record says of the campaign as a whole.
+    pub fn finish(&mut self, record: &Record) {
+        let kind = |kind| match kind {
+            Kind::Sequential => "sequential",
+            Kind::Concurrent => "concurrent",
+        };
+        self.kinds =
+            record.facts().entries.iter().map(|entry| (entry.entry.clone(), kind(entry.kind))).collect();
+    }
+
+    pub fn add(&mut self, attempts: &[KeptAttempt]) {
+        self.runs += 1;
+        self.attempts += attempts.len() as u64;
+        let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
+        *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
+        *self.accelerators.entry(visible(&attempt.host.accelerator)).or_default() += 1;
+        self.qemus.insert(visible(&attempt.host.qemu));
+        let at = attempt.started_at.clone();
+        self.started = Some(match self.started.take() {
+            None => (at.clone(), at),
+            Some((first, last)) => (first.min(at.clone()), last.max(at)),
+        });
+        let entry = attempt.run.rsplitn(3, '/').nth(2).unwrap_or_default();
+        for disk in &attempt.disks {
+            let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
+            self.disks.entry(key).or_default().insert(entry.into());
+        }
+    }
+}
+
+pub fn write(
+    contest: &Contest,
+    record: &RecordFacts,
+    data: &[&'static str],
+    site: &NewSite,
+) -> Result<(), ReportError> {
+    let judgement = contest.judgement;
+    let number = |count: usize, one, many| {
+        format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
+    };
+    let mut size = vec![
+        number(contest.entries.len(), "entry", "entries"),
+        number(judgement.instances.len(), "instance", "instances"),
+        number(contest.examinations.len(), "examination", "examinations"),
+    ];
+    if record.runs > 0 {
+        size.push(number(record.runs as usize, "run", "runs"));
+    }
+    let endings = Endings::of(contest, None);
+    let columns = table::columns(contest);
+    let page = Page {
+        frame: contest.frame(String::new(), ""),
+        size: size.join(" · "),
+        unresolved: links(contest, &judgement.unresolved),
+        marks: table::marks(contest, None),
+        podiums: judgement
+            .podiums
+            .iter()
+            .filter(|podium| was_held(contest, podium))
+            .map(|podium| card(contest, podium))
+            .collect(),
+        awards: awards(contest),
+        examinations: contest
+            .examinations
+            .iter()
+            .map(|&e| (contest.table_path(e, 0), visible(&judgement.examinations[e])))
+            .collect(),
+        points: points(contest),
+        legend: endings.columns.clone(),
+        endings: contest
+            .entries
+            .iter()
+            .zip(columns)
+            .map(|(&entry, (name, status))| (name, status, endings.row(contest, entry)))
+            .collect(),
+        confidence: confidence(contest),
+        threshold: show::percent(&judgement.edition.judging.single_threshold),
+        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        entries: entries(contest, record),
+        excluded: links(contest, &judgement.excluded),
+        excluded_reason: judgement
+            .edition
+            .judging
+            .infrastructure_reason
+            .as_deref()
+            .map_or(String::new(), visible),
+        facts: facts(contest, record),
+        disks: disks(record),
+        rules: toml::to_string_pretty(&judgement.edition)
+            .map_err(|error| ReportError::Broken(error.to_string()))?,
+        inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
+        data: data.to_vec(),
+    };
+    site.page("index.html", &page)
+}
+
+/// Runs by name, with the path of their page where they have one.
+fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
+    let link = |run: &RunName| {
+        let key = contest.key(run).filter(|key| contest.recorded.contains(key));
+        let path = key.map_or(String::new(), |key| format!("{}.html", contest.run_path(key)));
+        (path, visible(&format!("{}/{}/{}", run.entry, run.instance, run.examination)))
+    };
+    runs.iter().filter(|run| !contest.is_resigned(run)).map(link).collect()
+}
+
+fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
+    let row = |&entry: &usize| {
+        let entry = contest.entry(entry);
+        EntryRow {
+            entry: visible(&entry.entry),
+            tool: visible(&entry.tool),
+            kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
+            status: entry.status.word(),
+            note: visible(&entry.note),
+        }
+    };
+    contest.entries.iter().map(row).collect()
+}
+
+/// Whether anything was judged in an examination of the category.
+fn was_held(contest: &Contest, podium: &Podium) -> bool {
+    let judgement = contest.judgement;
+    let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
+    rule.is_none_or(|rule| {
+        let held = |name: &String| contest.examinations.iter().any(|&e| judgement.examinations[e] == *name);
+        rule.examinations.iter().any(held)
+    })
+}
+
+fn card(contest: &Contest, podium: &Podium) -> Card {
+    let shown = |place: &&PodiumPlace| contest.entries.contains(&place.entry);
+    let places: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
+    let best = places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).max();
+    let best = best.cloned().unwrap_or_else(BigRational::zero);
+    let decimals = show::places(places.iter().map(|place| &place.points));
+    let view = |place: &&PodiumPlace| {
+        let entry = contest.entry(place.entry);
+        let permille = show::permille(&place.points, &best);
+        let mut note = Vec::new();
+        if entry.tool != entry.entry || !place.variant.is_empty() {
+            note.push(match place.variant.as_str() {
+                "best" => format!("best variant of {}", entry.tool),
+                "other" => format!("variant of {}", entry.tool),
+                _ => entry.tool.clone(),
+            });
+        }
+        note.push(contest::status_words(entry.status).into());
+        note.retain(|part| !part.is_empty());
+        Place {
+            rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
+            medal: match place.medal.as_str() {
+                medal @ ("gold" | "silver" | "bronze") => medal.into(),
+                _ => String::new(),
+            },
+            entry: visible(&entry.entry),
+            note: visible(&note.join(", ")),
+            points: show::decimal(&place.points, decimals),
+            exact: place.points.to_string(),
+            negative: place.points.is_negative(),
+            bar: format!("{}.{}%", permille / 10, permille % 10),
+        }
+    };
+    let (ranked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.rank.is_some());
+    Card {
+        category: visible(&podium.category),
+        places: ranked.iter().map(view).collect(),
+        others: others.iter().map(view).collect(),
+    }
+}
+
+fn awards(contest: &Contest) -> Vec<AwardCard> {
+    let figure = |value: u64, unit: &str| match unit {
+        "ms" => show::duration(value),
+        "kib" | "KiB" => show::kib(value),
+        _ => format!("{} {}", show::thousands(value), visible(unit)),
+    };
+    let awards = contest.judgement.awards.iter().filter(|award| !award.places.is_empty());
+    let card = |award: &crate::judge::judgement::Award| AwardCard {
+        name: visible(&award.award),
+        category: visible(&award.category),
+        places: award
+            .places
+            .iter()
+            .filter(|place| contest.entries.contains(&place.entry))
+            .map(|place| {
+                let name = visible(&contest.entry(place.entry).entry);
+                (place.rank, name, figure(place.value, &place.unit), show::thousands(place.runs_compared))
+            })
+            .collect(),
+    };
+    awards.map(card).collect()
+}
+
+fn points(contest: &Contest) -> Vec<PointsRow> {
+    let judgement = contest.judgement;
+    let mut by_cell = BTreeMap::new();
+    for score in &judgement.scores {
+        by_cell.insert((score.entry, score.examination), score);
+    }
+    let examinations = &contest.examinations;
+    let decimals: Vec<u32> = (0..judgement.examinations.len())
+        .map(|e| show::places(judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized)))
+        .collect();
+    let competing = |entry: usize| contest.entry(entry).status == Status::Competing;
+    let of = |e: usize| judgement.scores.iter().filter(move |s| s.examination == e && competing(s.entry));
+    let best: Vec<Option<&BigRational>> =
+        (0..judgement.examinations.len()).map(|e| of(e).map(|s| &s.normalized).max()).collect();
+    let cell = |entry: usize, e: usize| match by_cell.get(&(entry, e)) {
+        None => (String::new(), String::new(), ""),
+        Some(score) if score.right + score.wrong + score.unjudged == 0 => {
+            ("–".into(), "no value".into(), "quiet")
+        }
+        Some(score) => {
+            let class = if score.normalized.is_negative() {
+                "bad"
+            } else if best[e] == Some(&score.normalized) && competing(entry) {
+                "best"
+            } else {
+                ""
+            };
+            (show::decimal(&score.normalized, decimals[e]), score.normalized.to_string(), class)
+        }
+    };
+    let row = |(&entry, (name, status)): (&usize, (String, &'static str))| PointsRow {
+        entry: name,
+        status,
+        cells: examinations.iter().map(|&e| cell(entry, e)).collect(),
+    };
+    contest.entries.iter().zip(table::columns(contest)).map(row).collect()
+}
+
+fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
+    let confidences = contest.judgement.confidence.iter();
+    let mut shown: Vec<_> = confidences.filter(|c| contest.entries.contains(&c.entry)).collect();
+    shown.sort_by(|a, b| {
+        b.confidence.cmp(&a.confidence).then(b.answered.cmp(&a.answered)).then(a.entry.cmp(&b.entry))
+    });
+    let row = |c: &crate::judge::judgement::Confidence| ConfidenceRow {
+        entry: visible(&contest.entry(c.entry).entry),
+        status: contest::status_words(contest.entry(c.entry).status),
+        trusted_alone: c.confidence >= contest.judgement.edition.judging.single_threshold,
+        confidence: show::percent(&c.confidence),
+        exact: c.confidence.to_string(),
+        agreed: show::thousands(c.agreed),
+        answered: show::thousands(c.answered),
+    };
+    shown.into_iter().map(row).collect()
+}
+
+fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<String>)> {
+    let edition = &contest.judgement.edition;
+    let (limits, machine) = (&edition.limits, &edition.machine);
+    let cpu = match (limits.cpu_reading, limits.cpu_s) {
+        (CpuReading::Benchkit, _) | (_, 0) => "no CPU-time limit".into(),
+        (CpuReading::PerVcpu, s) => format!("{} of CPU time per vCPU", show::duration(s * 1000)),
+        (CpuReading::Summed, s) => format!("{} of CPU time over all vCPUs", show::duration(s * 1000)),
+    };
+    let mut facts = vec![
+        ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
+        (
+            "Machine",
+            vec![format!(
+                "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent ones",
+                visible(&machine.cpu_model),
+                show::kib(machine.memory_mib << 10),
+                machine.sequential_cores,
+                machine.concurrent_cores
+            )],
+        ),
+        (
+            "Limits",
+            vec![
+                cpu,
+                format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),
+                format!("{} on each of stdout and stderr", show::bytes(limits.output_bytes)),
+            ],
+        ),
+    ];
+    if record.runs > 0 {
+        let counted = |counts: &BTreeMap<String, u64>| -> Vec<String> {
+            let runs = |n: u64| format!("{} {}", show::thousands(n), show::plural(n, "run", "runs"));
+            counts.iter().map(|(what, &count)| format!("{what} ({})", runs(count))).collect()
+        };
+        facts.push((show::plural(record.hosts.len() as u64, "Host", "Hosts"), counted(&record.hosts)));
+        facts.push(("Accelerator", counted(&record.accelerators)));
+        facts.push(("QEMU", record.qemus.iter().cloned().collect()));
+        let repeated = record.attempts - record.runs;
+        let runs = format!("{}, {} repeated", show::thousands(record.runs), show::thousands(repeated));
+        facts.push(("Runs", vec![runs]));
+        if let Some((first, last)) = &record.started {
+            facts.push(("First and last start", vec![visible(first), visible(last)]));
+        }
+    } else {
+        facts.push(("Record", vec!["none was given: this site has no page per run".into()]));
+    }
+    facts
+}
+
+fn disks(record: &RecordFacts) -> Vec<DiskRow> {
+    let all: BTreeSet<&String> = record.disks.values().flatten().collect();
+    let row = |((role, sha256, bytes), entries): (&(String, String, u64), &BTreeSet<String>)| DiskRow {
+        role: visible(role),
+        entries: if entries.len() == all.len() && all.len() > 1 {
+            "all".into()
+        } else {
+            visible(&entries.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+        },
+        sha256: visible(sha256),
+        size: show::bytes(*bytes),
+    };
+    record.disks.iter().map(row).collect()
+}

@@ -1,0 +1,227 @@
+//! How figures and foreign text are shown to people. Rounding happens here and nowhere else.
+
+use crate::benchkit::Value;
+use num_bigint::{BigInt, Sign};
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{Signed, ToPrimitive, Zero};
+
+/// Control and invisible characters made visible, in words that every font has: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
+/// A name that came from a tool can neither hide nor turn the text around it.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match control(c) {
+            Some(word) => shown.push_str(&word),
+            None => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// What stands for a character that would not be seen, or would change how others are seen.
+pub fn control(c: char) -> Option<String> {
+    const C0: [&str; 32] = [
+        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO",
+        "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS",
+        "RS", "US",
+    ];
+    let code = u32::from(c);
+    match code {
+        0x00..=0x1F => Some(format!("⟨{}⟩", C0[code as usize])),
+        0x7F => Some("⟨DEL⟩".into()),
+        // C1 controls, soft hyphen, zero-width and bidirectional marks, line separators, BOM, tags.
+        0x80..=0x9F
+        | 0xAD
+        | 0x061C
+        | 0x180E
+        | 0x200B..=0x200F
+        | 0x2028..=0x202E
+        | 0x2060..=0x206F
+        | 0xFEFF
+        | 0xFFF9..=0xFFFB
+        | 0xE0000..=0xE007F => Some(format!("⟨U+{code:04X}⟩")),
+        _ => None,
+    }
+}
+
+/// A value in full, as people write it.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::False => "FALSE".into(),
+        Value::True => "TRUE".into(),
+        Value::Number(number) => number.to_string(),
+        Value::Infinite => "inf".into(),
+        Value::Rounded { digits, exponent } => {
+            format!("{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
+        }
+        Value::Overflow => "Inf (too large for its writer)".into(),
+        Value::Lost => "X (wrong, value not kept)".into(),
+    }
+}
+
+/// A text that is too long for a table, shortened in its middle; None where it is short enough.
+pub fn shortened(text: &str) -> Option<String> {
+    let length = text.chars().count();
+    (length > 60).then(|| {
+        let head: String = text.chars().take(24).collect();
+        let tail: String = text.chars().skip(length - 12).collect();
+        format!("{head}…{tail} ({} characters)", thousands(length as u64))
+    })
+}
+
+/// The exact number, rounded half away from zero to `places` decimals.
+pub fn decimal(number: &BigRational, places: u32) -> String {
+    let scale = BigInt::from(10u32).pow(places);
+    let scaled = (number * BigRational::from_integer(scale.clone())).round().to_integer();
+    let (whole, rest) = scaled.abs().div_rem(&scale);
+    let sign = if scaled.sign() == Sign::Minus { "−" } else { "" };
+    let whole = grouped(&whole.to_string());
+    if places == 0 {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{:0>1$}", rest, places as usize)
+    }
+}
+
+/// The fewest decimals (at most 4) with which different numbers print differently.
+pub fn places<'a>(numbers: impl IntoIterator<Item = &'a BigRational>) -> u32 {
+    let mut numbers: Vec<_> = numbers.into_iter().collect();
+    numbers.sort();
+    numbers.dedup();
+    let distinct = |places: u32| {
+        let mut shown: Vec<_> = numbers.iter().map(|number| decimal(number, places)).collect();
+        shown.dedup();
+        shown.len() == numbers.len()
+    };
+    (0..4).find(|&places| distinct(places)).unwrap_or(4)
+}
+
+/// A share of one as a percentage with 3 decimals, cut, not rounded: 100 % means all.
+pub fn percent(share: &BigRational) -> String {
+    let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
+    let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));
+    if rest.is_zero() { format!("{whole} %") } else { format!("{whole}.{rest:0>3} %") }
+}
+
+/// `part` of `whole` in thousandths, 0 to 1000, for the length of a bar.
+pub fn permille(part: &BigRational, whole: &BigRational) -> u32 {
+    if !whole.is_positive() || !part.is_positive() {
+        return 0;
+    }
+    let share = part / whole * BigRational::from_integer(1000.into());
+    share.to_integer().to_u32().unwrap_or(1000).clamp(1, 1000)
+}
+
+/// 1234567 as `1 234 567`, with narrow spaces that don't break.
+pub fn thousands(number: u64) -> String {
+    grouped(&number.to_string())
+}
+
+fn grouped(digits: &str) -> String {
+    // Longer numbers are read by nobody; they stay as they can be copied.
+    if digits.len() <= 4 || digits.len() > 18 {
+        return digits.into();
+    }
+    let first = digits.len() % 3;
+    let mut shown = digits[..first].to_owned();
+    for group in digits.as_bytes()[first..].chunks(3) {
+        if !shown.is_empty() {
+            shown.push('\u{202F}');
+        }
+        shown.extend(group.iter().map(|&digit| char::from(digit)));
+    }
+    shown
+}
+
+/// A duration given in milliseconds.
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..60_000 => format!("{}.{:02} s", ms / 1000, ms % 1000 / 10),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
+        _ => format!("{} h {:02} min {:02} s", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60),
+    }
+}
+
+/// A size given in bytes.
+pub fn bytes(bytes: u64) -> String {
+    for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+        if bytes >= unit {
+            let tenths = (u128::from(bytes) * 10 / u128::from(unit)) as u64;
+            let tenth = if tenths % 10 == 0 { String::new() } else { format!(".{}", tenths % 10) };
+            return format!("{}{tenth} {name}", tenths / 10);
+        }
+    }
+    format!("{bytes} {}", plural(bytes, "byte", "bytes"))
+}
+
+/// A size given in KiB.
+pub fn kib(size: u64) -> String {
+    bytes(size.saturating_mul(1024))
+}
+
+pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(p: i64, q: i64) -> BigRational {
+        BigRational::new(p.into(), q.into())
+    }
+
+    #[test]
+    fn controls_are_seen_and_text_stays() {
+        assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
+    }
+
+    #[test]
+    fn points_round_away_from_zero_and_keep_their_sign() {
+        assert_eq!(decimal(&ratio(5, 2), 0), "3");
+        assert_eq!(decimal(&ratio(-5, 2), 0), "−3");
+        assert_eq!(decimal(&ratio(-1, 3), 2), "−0.33");
+        assert_eq!(decimal(&ratio(1_234_567, 100), 1), "12\u{202f}345.7");
+        assert_eq!(decimal(&ratio(-1, 100), 1), "0.0");
+    }
+
+    #[test]
+    fn different_points_never_print_alike_while_four_decimals_can_tell_them() {
+        assert_eq!(places([&ratio(1519, 1), &ratio(1509, 1)]), 0);
+        assert_eq!(places([&ratio(15191, 10), &ratio(15192, 10)]), 1);
+        assert_eq!(places([&ratio(1, 2), &ratio(1, 2)]), 0);
+    }
+
+    #[test]
+    fn a_confidence_below_one_is_never_shown_as_all() {
+        assert_eq!(percent(&ratio(999_999_999, 1_000_000_000)), "99.999 %");
+        assert_eq!(percent(&ratio(1, 1)), "100 %");
+        assert_eq!(percent(&ratio(1, 200)), "0.500 %");
+    }
+
+    #[test]
+    fn bars_have_the_length_of_their_share() {
+        assert_eq!(permille(&ratio(1, 2), &ratio(1, 1)), 500);
+        assert_eq!(permille(&ratio(-1, 2), &ratio(1, 1)), 0);
+        assert_eq!(permille(&ratio(1, 2), &ratio(0, 1)), 0);
+    }
+
+    #[test]
+    fn durations_and_sizes_read_naturally() {
+        assert_eq!(duration(59_999), "59.99 s");
+        assert_eq!(duration(3_600_000), "1 h 00 min 00 s");
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(kib(16 * 1024 * 1024), "16 GiB");
+        assert_eq!(bytes(1536), "1.5 KiB");
+    }
+
+    #[test]
+    fn a_huge_state_count_is_shortened_in_its_middle() {
+        let digits = "1".repeat(24_000);
+        let short = shortened(&digits).expect("long");
+        assert!(short.len() < 80 && short.contains("24\u{202f}000 characters"), "{short}");
+        assert_eq!(shortened("12"), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! The folder of a site: written beside its place, then renamed.
+
+use super::ReportError;
+use crate::judge::judgement::Judgement;
+use askama::Template;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What lies at the top of a site; a folder with anything else is not ours to replace.
+const TOP: [&str; 6] = ["index.html", "site.css", "examinations", "runs", "data", MADE_BY];
+const MADE_BY: &str = "mcc-harness-site.json";
+/// The judgement's files that are published with the site.
+const DATA: [&str; 7] = [
+    "judgement.json",
+    "podiums.csv",
+    "scores.csv",
+    "confidence.csv",
+    "trusted.csv",
+    "awards.csv",
+    "tools.csv",
+];
+const CSS: &str = include_str!("templates/site.css");
+
+/// A site being written; dropped before `finish`, it leaves nothing behind.
+pub struct NewSite {
+    folder: tempfile::TempDir,
+    place: PathBuf,
+}
+
+impl NewSite {
+    /// A new folder next to `place`, so that the last step is a rename.
+    pub fn beside(place: &Path) -> Result<Self, ReportError> {
+        // A link to a site stays a link; what it names is replaced.
+        let place = match fs::canonicalize(place) {
+            Ok(place) => place,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(place)
+                .map_err(|source| ReportError::Write { path: place.into(), source })?,
+            Err(source) => return Err(ReportError::Write { path: place.into(), source }),
+        };
+        refuse_foreign(&place)?;
+        let failed = |source| ReportError::Write { path: place.clone(), source };
+        let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
+            return Err(failed(io::Error::other("a site needs a folder of its own")));
+        };
+        fs::create_dir_all(parent).map_err(failed)?;
+        let prefix = format!(".{}.new-", name.to_string_lossy());
+        let folder = public_dir(&prefix, parent).map_err(failed)?;
+        Ok(Self { folder, place })
+    }
+
+    pub fn page(&self, path: &str, template: &impl Template) -> Result<(), ReportError> {
+        let page = template.render().map_err(|source| ReportError::Template { page: path.into(), source })?;
+        self.file(path, page.as_bytes())
+    }
+
+    pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
+        let path = self.folder.path().join(path);
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+            fs::File::create_new(&path)?.write_all(content)
+        };
+        write().map_err(|source| ReportError::Write { path: path.clone(), source })
+    }
+
+    /// Copies `from` to `path` of the site; the error says which of the two was at fault.
+    pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
+        let path = self.folder.path().join(path);
+        let mut write = || {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+            io::copy(from, &mut fs::File::create_new(&path)?)
+        };
+        write().map(drop).map_err(|source| ReportError::Write { path: path.clone(), source })
+    }
+
+    /// Copies the judgement's own files; returns their names, those that are there.
+    pub fn copy_data(&self, judgement: Option<&Path>) -> Result<Vec<&'static str>, ReportError> {
+        let mut names = Vec::new();
+        for (name, path) in judgement.iter().flat_map(|dir| DATA.map(|name| (name, dir.join(name)))) {
+            match fs::File::open(&path) {
+                Ok(mut file) => self.copy(&mut file, &format!("data/{name}"))?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(ReportError::Unreadable { path, source }),
+            }
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    /// Puts the new site in its place; an older site there goes away.
+    pub fn finish(self, judgement: &Judgement) -> Result<(), ReportError> {
+        self.file("site.css", CSS.as_bytes())?;
+        let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": judgement.version });
+        self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
+        let failed = |source| ReportError::Write { path: self.place.clone(), source };
+        // Looked at again: something may have been put there meanwhile.
+        refuse_foreign(&self.place)?;
+        if self.place.exists() {
+            let parent = self.place.parent().unwrap_or(Path::new("."));
+            let old = public_dir(".old-site-", parent).map_err(failed)?;
+            fs::rename(&self.place, old.path().join("site")).map_err(failed)?;
+            if let Err(source) = fs::rename(self.folder.path(), &self.place) {
+                fs::rename(old.path().join("site"), &self.place).map_err(failed)?;
+                return Err(failed(source));
+            }
+            old.close().map_err(failed)?;
+        } else {
+            fs::rename(self.folder.path(), &self.place).map_err(failed)?;
+        }
+        // It has moved: there is nothing left to clean up.
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}
+
+/// A new folder that others may read, as far as the umask lets them.
+fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
+    use std::os::unix::fs::PermissionsExt;
+    tempfile::Builder::new().prefix(prefix).permissions(fs::Permissions::from_mode(0o777)).tempdir_in(parent)
+}
+
+fn refuse_foreign(place: &Path) -> Result<(), ReportError> {
+    let failed = |source| ReportError::Write { path: place.into(), source };
+    let entries = match fs::read_dir(place) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let ours = names.iter().any(|name| name == MADE_BY);
+    match names.into_iter().find(|name| !ours || !TOP.contains(&name.as_str())) {
+        Some(entry) => Err(ReportError::Foreign { path: place.into(), entry }),
+        None => Ok(()),
+    }
+}
+
+/// A name as one segment of a path and a URL: never empty, `.` or `..`, never too long, different for
+/// different names.
+pub fn segment(name: &str) -> String {
+    use std::fmt::Write;
+    let mut segment = String::with_capacity(name.len());
+    for (at, byte) in name.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => segment.push(char::from(byte)),
+            b'.' if at > 0 => segment.push('.'),
+            _ => write!(segment, "~{byte:02X}").expect("a String takes all"),
+        }
+    }
+    if segment.is_empty() || segment.len() > 120 {
+        let digest = Sha256::digest(name);
+        segment.truncate(80);
+        segment.push_str("~~");
+        for byte in &digest[..12] {
+            write!(segment, "{byte:02x}").expect("a String takes all");
+        }
+    }
+    segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_harmless_path_segments() {
+        assert_eq!(segment("ITS-Tools.L"), "ITS-Tools.L");
+        assert_eq!(segment("../../etc"), "~2E.~2F..~2Fetc");
+        assert_eq!(segment(".."), "~2E.");
+        assert_eq!(segment("a b\"<"), "a~20b~22~3C");
+        assert!(!segment("").is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn different_names_have_different_segments(a in ".{0,200}", b in ".{0,200}") {
+            proptest::prop_assert_eq!(a == b, segment(&a) == segment(&b));
+            proptest::prop_assert!(segment(&a).len() <= 120);
+        }
+    }
+}

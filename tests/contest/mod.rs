@@ -1,0 +1,424 @@
+//! Contests to show: judgements built through their types, and real records beside them.
+#![allow(dead_code)]
+
+use mcc_harness::benchkit::Value;
+use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
+use mcc_harness::edition::{Edition, Status};
+use mcc_harness::judge::judgement::*;
+use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, RunFacts};
+use num_rational::BigRational;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+pub fn whole(number: i64) -> BigRational {
+    BigRational::from_integer(number.into())
+}
+
+pub fn entry(name: &str, tool: &str, status: Status) -> Entry {
+    Entry { entry: name.into(), tool: tool.into(), status, note: String::new() }
+}
+
+pub fn instance(name: &str, status: &str) -> Instance {
+    let family = name.split_once("-PT").or(name.split_once("-COL")).map_or(name, |(family, _)| family);
+    let weight = if status == "surprise" { whole(4) } else { BigRational::new(3.into(), 2.into()) };
+    Instance { instance: name.into(), family: family.into(), status: status.into(), weight }
+}
+
+/// A judgement in which nothing was judged yet.
+pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
+    let edition = Edition::load("mcc-2018").expect("the edition of 2018");
+    Judgement {
+        version: "0.1.0".into(),
+        inputs: vec![InputDigest { file: "record.db".into(), sha256: "ab".repeat(32) }],
+        notes: vec![],
+        entries,
+        instances,
+        examinations: edition.examinations.iter().map(|examination| examination.name.clone()).collect(),
+        unresolved: vec![],
+        excluded: vec![],
+        confidence: vec![],
+        blocks: vec![],
+        scores: vec![],
+        podiums: vec![],
+        awards: vec![],
+        edition,
+    }
+}
+
+/// Trusted values of a block: `F`, `T` or a number by position; `?` = unknown.
+pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Trusted> {
+    let position = |(position, value): (usize, &&str)| {
+        let value: Option<Value> = value.parse().ok();
+        Trusted {
+            id: format!("{instance}-{examination}-{position:02}"),
+            basis: if value.is_some() { "unanimous" } else { "unknown:tie" }.into(),
+            value,
+        }
+    };
+    values.iter().enumerate().map(position).collect()
+}
+
+/// A cell with the given verdicts; right values are the trusted ones.
+pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -> Cell {
+    let give = |(verdict, trusted): (char, &Trusted)| match (verdict, &trusted.value) {
+        ('.', _) => None,
+        ('+', value) => value.clone(),
+        (_, Some(Value::True)) => Some(Value::False),
+        (_, Some(Value::False)) => Some(Value::True),
+        _ => Some(Value::Number(7u32.into())),
+    };
+    let count = |letter| verdicts.matches(letter).count() as i64;
+    let points = whole(16 * (count('+') - 2 * count('-'))) / whole(trusted.len() as i64);
+    Cell {
+        entry,
+        ending,
+        values: verdicts.chars().zip(trusted).map(give).collect(),
+        verdicts: verdicts.into(),
+        points,
+        complete: count('+') == trusted.len() as i64,
+        cost: Some(Cost { cpu_ms: 12_340 + entry as u64, wall_ms: 13_000, memory_kib: 250_000 }),
+        marks: vec!["degraded:tcg".into()],
+    }
+}
+
+/// Scores, confidence and podiums that follow from the blocks, as far as the site shows them.
+pub fn sum_up(judgement: &mut Judgement) {
+    let entries = judgement.entries.len();
+    for examination in 0..judgement.examinations.len() {
+        for entry in 0..entries {
+            let blocks = judgement.blocks.iter().filter(|block| block.examination == examination);
+            let cells: Vec<_> =
+                blocks.flat_map(|block| &block.cells).filter(|cell| cell.entry == entry).collect();
+            let count = |letter| cells.iter().map(|cell| cell.verdicts.matches(letter).count() as u64).sum();
+            let points: BigRational = cells.iter().map(|cell| cell.points.clone()).sum();
+            judgement.scores.push(Score {
+                entry,
+                examination,
+                right: count('+'),
+                wrong: count('-'),
+                unjudged: count('?'),
+                normalized: &points * BigRational::new(4.into(), 3.into()),
+                points,
+            });
+        }
+    }
+    for entry in 0..entries {
+        let scores = || judgement.scores.iter().filter(|score| score.entry == entry);
+        let (agreed, wrong): (u64, u64) =
+            (scores().map(|score| score.right).sum(), scores().map(|score| score.wrong).sum());
+        let answered = agreed + wrong;
+        let confidence = BigRational::new(agreed.into(), answered.max(1).into());
+        judgement.confidence.push(Confidence { entry, agreed, answered, confidence });
+    }
+    for rule in judgement.edition.podiums.clone() {
+        let points = |entry: usize| -> BigRational {
+            let of_rule = |score: &&Score| {
+                score.entry == entry && rule.examinations.contains(&judgement.examinations[score.examination])
+            };
+            judgement.scores.iter().filter(of_rule).map(|score| score.normalized.clone()).sum()
+        };
+        let competing = |entry: &usize| judgement.entries[*entry].status == Status::Competing;
+        let mut ranked: Vec<_> = (0..entries).filter(competing).map(|entry| (points(entry), entry)).collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut places: Vec<PodiumPlace> = Vec::new();
+        for (at, (points, entry)) in ranked.iter().enumerate() {
+            let rank = match places.last() {
+                Some(last) if last.points == *points => last.rank,
+                _ => Some(at as u32 + 1),
+            };
+            let medal = match rank {
+                Some(1) => "gold",
+                Some(2) => "silver",
+                Some(3) => "bronze",
+                _ => "",
+            };
+            let (variant, medal) = (String::new(), medal.to_owned());
+            places.push(PodiumPlace { rank, entry: *entry, variant, points: points.clone(), medal });
+        }
+        for entry in (0..entries).filter(|entry| !competing(entry)) {
+            let (variant, medal) = (String::new(), String::new());
+            places.push(PodiumPlace { rank: None, entry, variant, points: points(entry), medal });
+        }
+        judgement.podiums.push(Podium { category: rule.category.clone(), places });
+    }
+}
+
+/// Five entries, three instances, three examinations; every kind of ending.
+pub fn small() -> Judgement {
+    use Ending::*;
+    let entries = vec![
+        entry("breadth-first", "breadth-first", Status::Competing),
+        entry("depth-first", "depth-first", Status::Competing),
+        entry("walk", "walk", Status::Competing),
+        entry("wrong-on-purpose", "wrong-on-purpose", Status::Competing),
+        entry("BVT-2018", "BVT-2018", Status::Virtual),
+    ];
+    let instances = vec![
+        instance("Philosophers-PT-000005", "known"),
+        instance("Philosophers-PT-000010", "known"),
+        instance("TokenRing-PT-005", "surprise"),
+    ];
+    let mut judgement = empty(entries, instances);
+    let huge = "9".repeat(24_000);
+    let (all, none) = ("+".repeat(16), ".".repeat(16));
+    let formulas = ["T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "?", "F"];
+    let plan: [(usize, usize, &[&str], [(&str, Ending); 5]); 9] = [
+        (
+            0,
+            0,
+            &["243", "945", "1", "10"],
+            [
+                ("++++", Answered),
+                ("++++", Answered),
+                ("....", CannotCompute),
+                ("--++", Answered),
+                ("++++", Unsaid),
+            ],
+        ),
+        (
+            0,
+            1,
+            &["59049", "459270", "1", "20"],
+            [
+                ("++++", Answered),
+                ("++..", CpuLimit),
+                ("....", NoAnswer),
+                ("-...", ToolCrash),
+                ("++++", Unsaid),
+            ],
+        ),
+        (
+            0,
+            2,
+            &[&huge, "?", "1", "6"],
+            [
+                ("+?++", Answered),
+                ("....", MemoryLimit),
+                ("....", OutputLimit),
+                ("....", WallLimit),
+                ("....", Unsaid),
+            ],
+        ),
+        (2, 0, &["T"], [("+", Answered), ("+", Answered), ("+", Answered), ("-", Answered), ("+", Unsaid)]),
+        (2, 1, &["T"], [("+", Answered), ("+", Answered), (".", CpuLimit), ("-", Answered), ("+", Unsaid)]),
+        (
+            2,
+            2,
+            &["F"],
+            [("+", Answered), ("+", Answered), (".", CannotCompute), (".", Infrastructure), (".", Unsaid)],
+        ),
+        (
+            5,
+            0,
+            &formulas,
+            [
+                ("++++++++++++++?+", Answered),
+                ("++++++++++++++?+", Answered),
+                ("+.+.........+...", Answered),
+                ("+-++++-+++++++?+", Answered),
+                (&all, Unsaid),
+            ],
+        ),
+        (
+            5,
+            1,
+            &formulas,
+            [
+                ("++++++++++++++?+", Answered),
+                ("++++++++........", CpuLimit),
+                (&none, DidNotCompete),
+                ("+-++++-+++++++?+", Answered),
+                (&all, Unsaid),
+            ],
+        ),
+        (
+            5,
+            2,
+            &formulas,
+            [
+                (&none, DidNotCompete),
+                (&none, DidNotCompete),
+                (&none, DidNotCompete),
+                ("--++............", WallLimit),
+                (&none, Unsaid),
+            ],
+        ),
+    ];
+    for (examination, instance, values, runs) in plan {
+        let (name, of) = (&judgement.instances[instance].instance, &judgement.examinations[examination]);
+        let trusted = trusted(name, of, values);
+        let cells =
+            runs.iter().enumerate().map(|(e, (verdicts, ending))| cell(e, &trusted, verdicts, *ending));
+        judgement.blocks.push(Block { examination, instance, cells: cells.collect(), trusted });
+    }
+    judgement.unresolved.push(RunName {
+        entry: "wrong-on-purpose".into(),
+        instance: "TokenRing-PT-005".into(),
+        examination: "ReachabilityDeadlock".into(),
+    });
+    sum_up(&mut judgement);
+    judgement
+}
+
+/// As large as the contest of 2018: 947 instances x 12 tools x 9 examinations.
+pub fn full_size() -> Judgement {
+    let names =
+        ["GreatSPN", "ITS-Tools", "ITS-Tools.L", "Irma.full", "Irma.struct", "LTSMin", "LoLA", "M4M.full"];
+    let names = names.into_iter().chain(["M4M.struct", "TINA.tedd", "Tapaal", "smart"]);
+    let entries = names.map(|name| entry(name, name.split('.').next().unwrap_or(name), Status::Competing));
+    let instances = (0..947).map(|n| instance(&format!("Family{:03}-PT-{:06}", n / 11, n), "known"));
+    let mut judgement = empty(entries.collect(), instances.collect());
+    for examination in 0..9 {
+        for number in 0..947 {
+            let values = judgement.edition.examinations[examination].values;
+            let name = &judgement.instances[number].instance;
+            let trusted = trusted(name, &judgement.examinations[examination], &vec!["T"; values]);
+            let run = |entry: usize| {
+                let dice = (number * 31 + entry * 17 + examination * 7) % 23;
+                let (verdicts, ending) = match dice {
+                    0 => (".".repeat(values), Ending::DidNotCompete),
+                    1..3 => (".".repeat(values), Ending::CannotCompute),
+                    3 => ("-".repeat(values), Ending::Answered),
+                    4..9 => (format!("+{}", ".".repeat(values - 1)), Ending::CpuLimit),
+                    _ => ("+".repeat(values), Ending::Answered),
+                };
+                Cell { cost: None, marks: vec![], ..cell(entry, &trusted, &verdicts, ending) }
+            };
+            let cells = (0..12).map(run).collect();
+            judgement.blocks.push(Block { examination, instance: number, cells, trusted });
+        }
+    }
+    sum_up(&mut judgement);
+    judgement
+}
+
+/// What a tool printed in a run of `small`, where a test does not say.
+fn printed(run: &str) -> Vec<u8> {
+    let id = run.split('/').skip(1).collect::<Vec<_>>().join("-");
+    let mut text = format!("reference tool\n\x1b[1mexploring\x1b[0m {run}\n");
+    for position in 0..16 {
+        text.push_str(&format!(
+            "FORMULA {id}-{position:02} TRUE TECHNIQUES EXPLICIT SEQUENTIAL_PROCESSING\n"
+        ));
+    }
+    text.into_bytes()
+}
+
+pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+    let ours = outcome.is_infrastructure();
+    let facts = RunFacts {
+        boot_ms: 2_345,
+        wall_ms: 13_021,
+        cpu_ms: 12_340,
+        vcpus: 1,
+        memory_kib: Some(251_392),
+        host_memory_kib: Some(612_000),
+        stdout_bytes: 1_234,
+        stderr_bytes: 0,
+        samples: vec![],
+    };
+    let disk = |role: &str, digit: &str, bytes| Disk { role: role.into(), sha256: digit.repeat(64), bytes };
+    Attempt {
+        run: run.into(),
+        number,
+        outcome,
+        marks: vec!["degraded:tcg".into()],
+        started_at: format!("2026-11-21T06:{number:02}:00Z"),
+        host: HostFacts {
+            name: "node-7".into(),
+            cpu: "Example CPU E5".into(),
+            cores: 2,
+            memory_mib: 24_576,
+            kernel: "6.1.0-28-amd64".into(),
+            accelerator: "tcg".into(),
+            qemu: "7.2.22".into(),
+        },
+        disks: vec![
+            disk("disk", "d", 734_003_200),
+            disk("kernel", "c", 8_000_000),
+            disk("initrd", "b", 9_000_000),
+            disk("inputs", "a", 4_194_304),
+        ],
+        machine: ["-machine", "q35,accel=tcg", "-cpu", "SandyBridge", "-m", "16384", "-nodefaults"]
+            .map(String::from)
+            .into(),
+        facts: (!ours).then_some(facts),
+        outputs: vec![],
+    }
+}
+
+/// A real record with a run for every cell of the judgement. `outputs` gives what a run printed on stdout;
+/// None = something ordinary.
+pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Option<Vec<u8>>) -> Record {
+    let campaign = CampaignFacts {
+        campaign: "edition = \"mcc-2018\"\n".into(),
+        settings: BTreeMap::new(),
+        edition: serde_json::to_string(&judgement.edition).expect("an edition is JSON"),
+        disks: vec![],
+        entries: judgement
+            .entries
+            .iter()
+            .map(|e| EntryFacts { entry: e.entry.clone(), tool: e.tool.clone(), kind: Kind::Sequential })
+            .collect(),
+        instances: judgement
+            .instances
+            .iter()
+            .map(|i| InstanceFacts {
+                name: i.instance.clone(),
+                family: i.family.clone(),
+                status: i.status.clone(),
+                sha256: "0".repeat(64),
+                questions: BTreeMap::new(),
+            })
+            .collect(),
+        retries: 1,
+    };
+    let record = Record::create_or_open(dir, &campaign, |_| ()).expect("a new record");
+    for block in &judgement.blocks {
+        for cell in &block.cells {
+            let instance = &judgement.instances[block.instance];
+            let run = Run {
+                entry: judgement.entries[cell.entry].entry.clone(),
+                instance: instance.instance.clone(),
+                examination: judgement.examinations[block.examination].clone(),
+                model: instance.family.clone(),
+                vcpus: 1,
+                competes: cell.ending != Ending::DidNotCompete,
+            };
+            record.plan_runs(std::slice::from_ref(&run)).expect("a plan");
+            commit(&record, &run.id(), cell.ending, outputs(&run.id()));
+        }
+    }
+    record
+}
+
+fn commit(record: &Record, run: &str, ending: Ending, stdout: Option<Vec<u8>>) {
+    let ours = || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
+    let outcomes = match ending {
+        Ending::Infrastructure => vec![ours(), ours()],
+        // One run needed a second attempt.
+        _ if run.starts_with("walk/Philosophers-PT-000005/StateSpace") => {
+            vec![ours(), Outcome::Finished { exit_code: 0 }]
+        }
+        Ending::CpuLimit => vec![Outcome::CpuLimit],
+        Ending::WallLimit => vec![Outcome::WallLimit],
+        Ending::MemoryLimit => vec![Outcome::MemoryLimit],
+        Ending::OutputLimit => vec![Outcome::OutputLimit],
+        Ending::ToolCrash => vec![Outcome::ToolCrash { signal: 11 }],
+        Ending::DidNotCompete => vec![Outcome::NotCompeting],
+        _ => vec![Outcome::Finished { exit_code: 0 }],
+    };
+    for outcome in outcomes {
+        let dir = record.begin_attempt(run).expect("an attempt");
+        if outcome != Outcome::NotCompeting {
+            let printed = stdout.clone().unwrap_or_else(|| printed(run));
+            fs::write(dir.outputs().join("stdout"), printed).expect("stdout");
+            fs::write(dir.outputs().join("stderr"), b"").expect("stderr");
+            fs::write(dir.outputs().join("console"), b"[    0.000000] Linux version 6.1\r\n")
+                .expect("console");
+        }
+        let number = dir.number();
+        record.commit(attempt(run, number, outcome), dir).expect("a committed attempt");
+    }
+}
