@@ -1,7 +1,9 @@
 use super::{Exit, Failure};
+use crate::campaign;
+use crate::model::{Archive, Severity, validate};
 use crate::vm::build::{self, BuildDisk};
 use crate::vm::{Image, sha256};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use std::path::PathBuf;
 
 /// Build reference, tool and inputs disks, or show what one is.
@@ -27,12 +29,26 @@ enum Command {
         /// Debian packages to install, by name.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         packages: Vec<String>,
+        /// Fetch Debian anew although the reference image that --out replaces has it.
+        #[arg(long)]
+        refresh: bool,
         /// Size of the disk as the guest sees it.
         #[arg(long, default_value = "8G")]
         size: String,
         /// The guest agent [default: mcc-guest-agent beside this program].
         #[arg(long, value_name = "PROGRAM")]
         agent: Option<PathBuf>,
+    },
+    /// The inputs disk of a folder of instance archives; first they are validated (rule M-4).
+    Inputs {
+        /// Folder with the archives, `NAME.tgz`.
+        archives: PathBuf,
+        /// Folder that becomes the image; an image of ours that is there is replaced.
+        #[arg(long)]
+        out: PathBuf,
+        /// Pack although there are errors.
+        #[arg(long)]
+        accept: bool,
     },
     /// What an image is, and the digests of its files.
     Inspect { image: PathBuf },
@@ -41,13 +57,13 @@ enum Command {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let progress = |step: &str| eprintln!("image: {step}");
     match args.command {
-        Command::Build { out, reference, tool, packages, size, agent } => {
+        Command::Build { out, reference, tool, packages, refresh, size, agent } => {
             let agent = match agent {
                 Some(agent) => agent,
                 None => std::env::current_exe()?.with_file_name("mcc-guest-agent"),
             };
             if reference.is_none() && !agent.is_file() {
-                let missing = anyhow::anyhow!(
+                let missing = anyhow!(
                     "{} is missing: build it (cargo build --release) or name it with --agent",
                     agent.display()
                 );
@@ -59,11 +75,29 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 reference: reference.as_deref(),
                 tool: tool.as_deref(),
                 packages: &packages,
+                refresh,
                 size: &size,
             };
             let image =
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
+        }
+        Command::Inputs { archives, out, accept } => {
+            let found = campaign::archives(&archives).with_context(|| archives.display().to_string());
+            let mut named = vec![];
+            for path in found.map_err(Failure::usage)? {
+                let archive = Archive::open(&path).map_err(Failure::usage)?;
+                named.push((archive.instance.as_str().to_owned(), path));
+            }
+            if named.is_empty() {
+                let empty = anyhow!("no instance archive (NAME.tgz) in {}", archives.display());
+                return Err(Failure::usage(empty));
+            }
+            check_inputs(&named, accept)?;
+            show(
+                &build::inputs(&named, &out, &progress)
+                    .with_context(|| format!("building {}", out.display()))?,
+            )?;
         }
         Command::Inspect { image } => show(&Image::open(&image).map_err(Failure::usage)?)?,
     }
@@ -85,7 +119,25 @@ fn show(image: &Image) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rule M-4, before archives are packed: refuses errors unless told to accept them.
-pub(super) fn check_inputs(_archives: &[(String, PathBuf)], _accept: bool) -> Result<(), Failure> {
-    Ok(())
+/// Rule M-4, before archives are packed: prints every finding by file and line; errors refuse the archives
+/// unless `accept`.
+pub(super) fn check_inputs(archives: &[(String, PathBuf)], accept: bool) -> Result<(), Failure> {
+    let mut errors = 0;
+    for (_, path) in archives {
+        let archive = Archive::open(path).map_err(Failure::usage)?;
+        for finding in validate(&archive) {
+            eprintln!("{finding}");
+            errors += u32::from(finding.severity == Severity::Error);
+        }
+    }
+    match errors {
+        0 => Ok(()),
+        n if accept => {
+            eprintln!("{n} errors accepted");
+            Ok(())
+        }
+        n => Err(Failure::usage(anyhow!(
+            "{n} errors in the instances (rule M-4); correct them, or pack them as they are with --accept"
+        ))),
+    }
 }

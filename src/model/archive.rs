@@ -15,8 +15,8 @@ const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
 /// Unpacked bytes of a whole archive. The largest contest models take some hundreds of MB.
 const LARGEST_ARCHIVE: u64 = 8 << 30;
-/// Any file but the model; these are kept in memory.
-const LARGEST_FILE: u64 = 512 << 20;
+/// All files but the model together; these are kept in memory.
+const LARGEST_REST: u64 = 1 << 30;
 const MOST_ENTRIES: usize = 1000;
 
 /// Why an archive is not taken, with the way out.
@@ -223,11 +223,13 @@ struct Contents<'a> {
     files: BTreeMap<String, Vec<u8>>,
     has_model: bool,
     entries: usize,
+    /// Bytes of all files but the model.
+    rest: u64,
 }
 
 impl<'a> Contents<'a> {
     fn new(path: &'a Path) -> Self {
-        Self { path, files: BTreeMap::new(), has_model: false, entries: 0 }
+        Self { path, files: BTreeMap::new(), has_model: false, entries: 0, rest: 0 }
     }
 
     fn refuse(&self, entry: &str, why: &str) -> ArchiveError {
@@ -243,17 +245,21 @@ impl<'a> Contents<'a> {
         if self.files.contains_key(name) || (name == MODEL && self.has_model) {
             return Err(self.refuse(name, "is there twice"));
         }
-        let limit = if name == MODEL { LARGEST_ARCHIVE } else { LARGEST_FILE };
-        if size > limit {
-            return Err(self.refuse(name, &format!("is larger than {limit} bytes")));
-        }
         if name == MODEL {
             self.has_model = true;
-            return Ok(());
+            return match size > LARGEST_ARCHIVE {
+                true => Err(self.refuse(name, &format!("is larger than {LARGEST_ARCHIVE} bytes"))),
+                false => Ok(()),
+            };
+        }
+        self.rest = self.rest.saturating_add(size);
+        if self.rest > LARGEST_REST {
+            let why = format!("makes the files beside the model larger than {LARGEST_REST} bytes");
+            return Err(self.refuse(name, &why));
         }
         let mut bytes = Vec::new();
         content
-            .take(limit)
+            .take(size)
             .read_to_end(&mut bytes)
             .map_err(|error| ArchiveError::Io { path: self.path.to_owned(), error })?;
         self.files.insert(name.to_owned(), bytes);
@@ -281,8 +287,11 @@ mod tests {
 
     const NET: &str = "<pnml><net id='N-PT-1' type='ptnet'><page><place id='p'/></page></net></pnml>";
 
-    /// Writes `N-PT-1.tgz` of raw entries: path, type, content (of links: their target).
-    fn pack(folder: &TempDir, entries: &[(&str, EntryType, &str)]) -> PathBuf {
+    /// Path, type, content (of links: their target).
+    type RawEntry<'a> = (&'a str, EntryType, &'a str);
+
+    /// Writes `N-PT-1.tgz` of raw entries.
+    fn pack(folder: &TempDir, entries: &[RawEntry]) -> PathBuf {
         let path = folder.path().join("N-PT-1.tgz");
         let mut tar = tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
         for (name, kind, content) in entries {
@@ -304,7 +313,7 @@ mod tests {
     }
 
     const FILE: EntryType = EntryType::Regular;
-    const MODEL_ENTRY: (&str, EntryType, &str) = ("N-PT-1/model.pnml", FILE, NET);
+    const MODEL_ENTRY: RawEntry<'static> = ("N-PT-1/model.pnml", FILE, NET);
 
     #[test]
     fn an_archive_and_the_folder_unpacked_from_it_read_alike() {
@@ -342,7 +351,7 @@ mod tests {
 
     #[test]
     fn hostile_archives_are_refused_by_entry() {
-        let cases: [(&[(&str, EntryType, &str)], &str); 10] = [
+        let cases: [(&[RawEntry], &str); 10] = [
             (&[("/etc/passwd", FILE, "")], "\"/etc/passwd\" leads out of its folder"),
             (&[("N-PT-1/../../x", FILE, "")], "\"N-PT-1/../../x\" leads out of its folder"),
             (
@@ -383,12 +392,15 @@ mod tests {
         let mut tar = tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
         let mut header = tar::Header::new_gnu();
         header.set_path("N-PT-1/UpperBounds.xml").unwrap();
-        header.set_size(LARGEST_FILE + 1);
+        header.set_size(LARGEST_REST + 1);
         header.set_cksum();
         tar.append(&header, io::empty()).unwrap();
         tar.into_inner().unwrap().finish().unwrap();
         let error = Archive::open(&path).unwrap_err().to_string();
-        assert!(error.contains("\"UpperBounds.xml\" is larger than"), "{error}");
+        assert!(
+            error.contains("\"UpperBounds.xml\" makes the files beside the model larger than"),
+            "{error}"
+        );
     }
 
     #[test]

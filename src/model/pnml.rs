@@ -458,12 +458,20 @@ mod tests {
             ("<pnml>\n<net id='n' type='ptnet'>".into(), "not well-formed XML:"),
             ("<pnml/>\nx".into(), "model.pnml:1: not well-formed XML: text outside"),
             (String::new(), "model.pnml:1: not well-formed XML: there is no element;"),
+            ("<pnml>\n<1/></pnml>".into(), "model.pnml:2: not well-formed XML: an element name"),
             (net(&"<x>".repeat(200_000)), "model.pnml:4: elements nested deeper than 100000;"),
         ];
         for (text, message) in cases {
             let error = read(&text).unwrap_err();
             assert!(error.contains(message), "{error}\nshould say: {message}");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_an_error_with_their_line() {
+        let error =
+            Net::read(&b"<pnml>\n<net id='\xe9' type='ptnet'/></pnml>"[..], "model.pnml").unwrap_err();
+        assert!(error.to_string().starts_with("model.pnml:2: not well-formed XML"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
 
-use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance, sha256};
+use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance, sha256, sha256_text};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,8 @@ pub struct BuildDisk<'a> {
     pub tool: Option<&'a Path>,
     /// Debian packages by name.
     pub packages: &'a [String],
+    /// Fetch Debian anew although the reference image that `out` replaces has it.
+    pub refresh: bool,
     /// Size of the disk as the guest sees it, as `truncate` reads it: `8G`.
     pub size: &'a str,
 }
@@ -72,10 +74,23 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         return Err(BuildError::Tool { path: tool.to_owned(), reason });
     }
     let base = build.reference.map(Image::open).transpose()?;
+    let packages = build.packages.join(",");
+    let rootfs_by = sha256_text(&format!("{ROOTFS}{packages}"));
+    let before = Image::open(build.out).ok().filter(|before| {
+        let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
+        !build.refresh && kept && before.facts.rootfs_by == rootfs_by
+    });
     into_place(build.out, |out| {
-        let rootfs = match &base {
-            Some(base) if build.packages.is_empty() => base.folder.join("rootfs.tar"),
-            base => {
+        let mut listed = base.as_ref().or(before.as_ref()).map(|image| image.facts.packages.clone());
+        let rootfs = match (&base, &before) {
+            (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
+            (None, Some(before)) => {
+                progress("taking Debian from the image it replaces (--refresh fetches it anew)");
+                copy(&before.folder.join("kernel.deb"), &out.join("kernel.deb"))?;
+                copy(&before.folder.join("rootfs.tar"), &out.join("rootfs.tar"))?;
+                out.join("rootfs.tar")
+            }
+            (base, _) => {
                 progress(if base.is_some() {
                     "adding Debian packages"
                 } else {
@@ -86,8 +101,12 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
                     "rootfs",
                     ROOTFS,
                     out,
-                    &[("BASE", from.as_os_str()), ("PACKAGES", build.packages.join(",").as_ref())],
+                    &[("BASE", from.as_os_str()), ("PACKAGES", packages.as_ref())],
                 )?;
+                let list = out.join("packages");
+                let text = fs::read_to_string(&list).map_err(io_at(&list))?;
+                listed = Some(text.lines().map(str::to_owned).collect());
+                remove(&list)?;
                 out.join("rootfs.tar")
             }
         };
@@ -100,7 +119,6 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             None => {
                 progress("making kernel and initrd");
                 recipe("boot", BOOT, out, &[("AGENT", build.agent.as_os_str())])?;
-                remove(&out.join("kernel.deb"))?;
             }
         }
         progress("making the disk");
@@ -120,15 +138,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         if empty.exists() {
             fs::remove_dir_all(&empty).map_err(io_at(&empty))?;
         }
-        // A tool's image keeps no file system of its own to build on; the reference image does.
-        let listed = out.join("packages");
-        let packages = if listed.exists() {
-            let text = fs::read_to_string(&listed).map_err(io_at(&listed))?;
-            remove(&listed)?;
-            text.lines().map(str::to_owned).collect()
-        } else {
-            base.as_ref().map(|b| b.facts.packages.clone()).unwrap_or_default()
-        };
+        // Only a reference image is built on: a tool's keeps no file system of its own.
         if base.is_some() && out.join("rootfs.tar").exists() {
             remove(&out.join("rootfs.tar"))?;
         }
@@ -138,7 +148,8 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             built_by: env!("CARGO_PKG_VERSION").to_owned(),
             disk: "disk.qcow2".to_owned(),
             boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
-            packages,
+            packages: listed.unwrap_or_default(),
+            rootfs_by: if base.is_some() { String::new() } else { rootfs_by },
             instances: vec![],
         })
     })
@@ -164,6 +175,7 @@ pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) ->
             disk: "inputs.ext4".to_owned(),
             boot: None,
             packages: vec![],
+            rootfs_by: String::new(),
             instances,
         })
     })

@@ -29,6 +29,9 @@ pub struct ImageFacts {
     /// Debian packages (`name version`), for the people who read it later.
     #[serde(default)]
     pub packages: Vec<String>,
+    /// Digest of the recipe and the package names `rootfs.tar` was made by.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rootfs_by: String,
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]
     pub instances: Vec<PackedInstance>,
@@ -130,6 +133,14 @@ pub fn sha256(path: &Path) -> Result<(String, u64), ImageError> {
             }
         }
     }
-    let digest = hasher.finalize();
-    Ok((digest.iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
+    Ok((hex(&hasher.finalize()), bytes))
+}
+
+/// SHA-256 of a text in hex.
+pub(super) fn sha256_text(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

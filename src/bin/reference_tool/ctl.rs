@@ -152,3 +152,46 @@ impl<'a> Checker<'a> {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 goes to 1 and, by two firings, to 2; 1 is dead; 2 loops. Label 0 holds in 1, label 1 nowhere.
+    fn holds(formula: &Ctl) -> [bool; 3] {
+        let mut graph = Graph::default();
+        graph.add(0, &[1, 2, 2]);
+        graph.add(1, &[]);
+        graph.add(2, &[2]);
+        let mut dead = States::default();
+        dead.insert(1);
+        let labels = [dead, States::default()];
+        let states = Checker::new(&graph, &labels).states(formula);
+        [0, 1, 2].map(|state| states.contains(state))
+    }
+
+    fn label(number: usize) -> Box<Ctl> {
+        Box::new(Ctl::Label(number))
+    }
+
+    #[test]
+    fn in_a_dead_state_there_is_no_next_one_and_what_holds_holds_for_ever() {
+        assert_eq!(holds(&Ctl::ExistsNext(Box::new(Ctl::True))), [true, false, true]);
+        assert_eq!(holds(&Ctl::ExistsNext(label(1)).not()), [true, true, true], "AX of anything");
+        let finally = Ctl::AllUntil(Box::new(Ctl::True), label(0));
+        assert_eq!(holds(&finally), [false, true, false], "AF");
+        let globally = Ctl::AllUntil(Box::new(Ctl::True), Box::new(Ctl::Label(0).not())).not();
+        assert_eq!(holds(&globally), [false, true, false], "EG");
+    }
+
+    #[test]
+    fn until_on_one_path_and_on_all_differ_where_a_path_avoids_the_goal() {
+        assert_eq!(holds(&Ctl::ExistsUntil(Box::new(Ctl::True), label(0))), [true, true, false]);
+        let not_dead = || Box::new(Ctl::Label(0).not());
+        assert_eq!(holds(&Ctl::AllUntil(not_dead(), label(0))), [false, true, false]);
+        assert_eq!(holds(&Ctl::AllUntil(label(1), not_dead())), [true, false, true]);
+        let loops_or_is_dead = Ctl::Or(vec![Ctl::Label(0), Ctl::ExistsNext(label(0)).not()]);
+        assert_eq!(holds(&loops_or_is_dead), [false, true, true]);
+        assert_eq!(holds(&Ctl::AllUntil(not_dead(), Box::new(loops_or_is_dead))), [true, true, true]);
+    }
+}

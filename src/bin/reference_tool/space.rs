@@ -84,7 +84,7 @@ impl Graph {
         &self.targets[start..start + len]
     }
 
-    fn add(&mut self, state: State, targets: &[State]) {
+    pub fn add(&mut self, state: State, targets: &[State]) {
         let state = state as usize;
         if self.ranges.len() <= state {
             self.ranges.resize(state + 1, (0, 0));
@@ -122,6 +122,10 @@ pub fn explore<E: From<TooManyTokens>>(
         net.enabled(&marking, &mut enabled);
         if visit(state, &marking, &enabled)?.is_break() {
             return Ok(End::Stopped);
+        }
+        if order == Order::Depth {
+            // The last one waiting goes on first: let that be the first transition's marking.
+            enabled.reverse();
         }
         targets.clear();
         for &transition in &enabled {

@@ -1,0 +1,106 @@
+//! The reference tool, run as BenchKit runs it but on this machine, and what it printed.
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::read::GzDecoder;
+
+pub const EXAMINATIONS: [(&str, &str); 7] = [
+    ("StateSpace", "SS"),
+    ("UpperBounds", "UB"),
+    ("ReachabilityDeadlock", "RD"),
+    ("ReachabilityCardinality", "RC"),
+    ("ReachabilityFireability", "RF"),
+    ("CTLCardinality", "CTLC"),
+    ("CTLFireability", "CTLF"),
+];
+
+/// An instance's folder, unpacked beside nothing else.
+pub struct Unpacked {
+    _folder: tempfile::TempDir,
+    pub path: PathBuf,
+}
+
+pub fn unpack(archive: &Path) -> Unpacked {
+    let folder = tempfile::tempdir().unwrap();
+    tar::Archive::new(GzDecoder::new(File::open(archive).unwrap())).unpack(folder.path()).unwrap();
+    let path = folder.path().join(archive.file_stem().unwrap());
+    Unpacked { _folder: folder, path }
+}
+
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("pnml-fixtures")
+}
+
+pub fn command(folder: &Path, examination: &str, args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-reference-tool"));
+    command.current_dir(folder).args(args.split_whitespace());
+    command.env("BK_EXAMINATION", examination).env("BK_INPUT", folder.file_name().unwrap());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// By id or StateSpace metric: `T`, `F` or a number.
+    pub answers: BTreeMap<String, String>,
+    /// Ids given up one by one.
+    pub given_up: Vec<String>,
+    /// Lines of one keyword.
+    pub keywords: Vec<String>,
+}
+
+/// Runs the tool to its end, which must be a good one; `args` are separated by spaces.
+pub fn run(folder: &Path, examination: &str, args: &str) -> Printed {
+    let output = command(folder, examination, args).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{}, {examination}, {args}: {stderr}", folder.display());
+    read(&String::from_utf8(output.stdout).unwrap())
+}
+
+/// Strict: a line that looks like an answer and is none fails the test.
+pub fn read(stdout: &str) -> Printed {
+    let mut printed = Printed::default();
+    for line in stdout.lines() {
+        match *line.split(' ').collect::<Vec<_>>().as_slice() {
+            ["FORMULA", id, "CANNOT_COMPUTE"] => printed.given_up.push(id.to_owned()),
+            ["FORMULA" | "STATE_SPACE", id, value, "TECHNIQUES", "EXPLICIT", "SEQUENTIAL_PROCESSING"] => {
+                let value = match value {
+                    "TRUE" => "T",
+                    "FALSE" => "F",
+                    number => number,
+                };
+                let before = printed.answers.insert(id.to_owned(), value.to_owned());
+                assert_eq!(before, None, "answered twice: {line}");
+            }
+            ["FORMULA" | "STATE_SPACE", ..] => panic!("no answer: {line}"),
+            [keyword @ ("CANNOT_COMPUTE" | "DO_NOT_COMPETE")] => printed.keywords.push(keyword.to_owned()),
+            _ => {}
+        }
+    }
+    printed
+}
+
+/// The rows of `expected/<instance>.csv` for an examination: (id, value) by position.
+pub fn expected(instance: &str, examination: &str) -> Vec<(String, String)> {
+    let path = fixtures().join(format!("expected/{instance}.csv"));
+    let rows: Vec<(String, usize, String, String)> =
+        csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect();
+    let of_examination = rows.into_iter().filter(|row| row.0 == examination);
+    of_examination
+        .enumerate()
+        .map(|(position, row)| {
+            assert_eq!(row.1, position, "{instance} {examination}: positions count from 0");
+            (row.2, row.3)
+        })
+        .collect()
+}
+
+/// Names in the column `instance` of `models.csv`.
+pub fn fixture_instances() -> Vec<String> {
+    let rows = csv::Reader::from_path(fixtures().join("models.csv")).unwrap().into_records();
+    rows.map(|row| row.unwrap()[0].to_owned()).collect()
+}
