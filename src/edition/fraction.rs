@@ -7,7 +7,12 @@ use serde::ser::Serializer;
 use std::fmt;
 
 pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
-    out.collect_str(value)
+    match (i64::try_from(value.numer()), i64::try_from(value.denom())) {
+        // Nearly all; printing small numbers is many times quicker than printing big ones.
+        (Ok(whole), Ok(1)) => out.collect_str(&whole),
+        (Ok(numerator), Ok(denominator)) => out.collect_str(&format_args!("{numerator}/{denominator}")),
+        _ => out.collect_str(value),
+    }
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {

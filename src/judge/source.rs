@@ -1,6 +1,6 @@
 //! Filling ballots from files: a published table of answers, a models file, a tools file.
 
-use super::ballots::{Ballots, EntryFacts, InstanceFacts, LOST, NONE};
+use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, LOST, NONE, TRUE};
 use super::judgement::{Ending, InputDigest};
 use crate::benchkit::Value;
 use crate::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
@@ -68,6 +68,11 @@ fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u
         return Ok(NONE);
     }
     let boolean = kind == AnswerKind::Boolean;
+    match cell {
+        "T" if boolean => return Ok(TRUE),
+        "F" if boolean => return Ok(FALSE),
+        _ => {}
+    }
     let expected = if boolean { "T, F or ?" } else { "a number, d.ddddE+dddd, inf, Inf, X or ?" };
     if !boolean
         && cell

@@ -28,11 +28,14 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
     opening_fields(&mut json, opening)?;
     json.text("\"blocks\":[")?;
     let mut first = true;
+    let mut rows = String::new();
     let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); opening.entries.len()];
     let verdict = jury.judge_blocks(|block| {
         json.text(if std::mem::take(&mut first) { "\n" } else { ",\n" })?;
         json.value(&block)?;
-        trusted.text(&trusted_rows(opening, &block))?;
+        rows.clear();
+        trusted_rows(opening, &block, &mut rows);
+        trusted.text(&rows)?;
         for cell in block.cells {
             marks[cell.entry].extend(cell.marks.into_iter().filter(|mark| host_mark(mark)));
         }
@@ -133,7 +136,7 @@ impl Draft {
 
 /// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
 fn field(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
+    if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
         text.into()
@@ -142,32 +145,33 @@ fn field(text: &str) -> std::borrow::Cow<'_, str> {
 
 /// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
 /// another value, both empty where it is unknown.
-fn trusted_rows(opening: &Opening, block: &Block) -> String {
+fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
     let instance = field(&opening.instances[block.instance].instance);
     let examination = field(&opening.examinations[block.examination]);
-    let mut rows = String::new();
+    let voters: Vec<(&[u8], &str)> = block
+        .cells
+        .iter()
+        .filter(|cell| opening.entries[cell.entry].status == Status::Competing)
+        .map(|cell| (cell.verdicts.as_bytes(), opening.entries[cell.entry].entry.as_str()))
+        .collect();
+    let mut names = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
-        let named = |verdict: u8| {
-            let voters = block.cells.iter().filter(|cell| {
-                opening.entries[cell.entry].status == Status::Competing
-                    && cell.verdicts.as_bytes()[position] == verdict
-            });
-            let mut names = String::new();
-            for cell in voters {
-                let gap = if names.is_empty() { "" } else { " " };
-                names.push_str(gap);
-                names.push_str(&opening.entries[cell.entry].entry);
-            }
-            names
-        };
-        let (backers, against) = (named(b'+'), named(b'-'));
-        let _ = write!(rows, "{instance},{examination},{position:02},{},", field(&trusted.id));
+        rows.extend([&*instance, ",", &*examination]);
+        let _ = write!(rows, ",{position:02},{},", field(&trusted.id));
         if let Some(value) = &trusted.value {
             let _ = write!(rows, "{value}");
         }
-        let _ = writeln!(rows, ",{},{},{}", trusted.basis, field(&backers), field(&against));
+        rows.extend([",", trusted.basis.as_str()]);
+        for verdict in *b"+-" {
+            names.clear();
+            for (_, name) in voters.iter().filter(|(verdicts, _)| verdicts[position] == verdict) {
+                names.push_str(if names.is_empty() { "" } else { " " });
+                names.push_str(name);
+            }
+            rows.extend([",", &*field(&names)]);
+        }
+        rows.push('\n');
     }
-    rows
 }
 
 fn confidence(opening: &Opening) -> String {

@@ -91,9 +91,11 @@ mod tests {
     use super::*;
 
     /// Values by entry, confidences of 100 by entry; the expected value and basis.
+    type Case = (&'static [u32], &'static [i64], Option<u32>, &'static str);
+
     #[test]
     fn every_row_of_the_trusted_value_table() {
-        let cases: &[(&[u32], &[i64], Option<u32>, &str)] = &[
+        let cases: &[Case] = &[
             (&[], &[], None, "unknown:none"),
             (&[7], &[100], Some(7), "single"),
             (&[7], &[97], Some(7), "single"),
