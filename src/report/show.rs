@@ -134,13 +134,18 @@ fn grouped(digits: &str) -> String {
     shown
 }
 
-/// A duration given in milliseconds.
+/// A duration given in milliseconds; parts that are nothing at its end are left away.
 pub fn duration(ms: u64) -> String {
-    match ms {
-        0..1000 => format!("{ms} ms"),
-        1000..60_000 => format!("{}.{:02} s", ms / 1000, ms % 1000 / 10),
-        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
-        _ => format!("{} h {:02} min {:02} s", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60),
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    match (hours, minutes, seconds) {
+        (0, 0, 0) => format!("{ms} ms"),
+        (0, 0, _) if ms % 1000 == 0 => format!("{seconds} s"),
+        (0, 0, _) => format!("{seconds}.{:02} s", ms % 1000 / 10),
+        (0, _, 0) => format!("{minutes} min"),
+        (0, _, _) => format!("{minutes} min {seconds:02} s"),
+        (_, 0, 0) => format!("{hours} h"),
+        (_, _, 0) => format!("{hours} h {minutes:02} min"),
+        _ => format!("{hours} h {minutes:02} min {seconds:02} s"),
     }
 }
 
@@ -211,7 +216,11 @@ mod tests {
     #[test]
     fn durations_and_sizes_read_naturally() {
         assert_eq!(duration(59_999), "59.99 s");
-        assert_eq!(duration(3_600_000), "1 h 00 min 00 s");
+        assert_eq!(duration(3_600_000), "1 h");
+        assert_eq!(duration(4_500_000), "1 h 15 min");
+        assert_eq!(duration(3_661_500), "1 h 01 min 01 s");
+        assert_eq!(duration(2_000), "2 s");
+        assert_eq!(duration(0), "0 ms");
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(kib(16 * 1024 * 1024), "16 GiB");
         assert_eq!(bytes(1536), "1.5 KiB");
