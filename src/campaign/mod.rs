@@ -1,7 +1,166 @@
-//! campaign.toml, the plan made of it, run ids.
+//! campaign.toml, the plan made of it, run ids. `docs/campaign.md` documents every key.
 
 mod facts;
+mod load;
+mod models;
 mod plan;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
-pub use plan::Run;
+pub use load::CampaignError;
+pub use models::ModelRow;
+pub use plan::{Plan, Run, RunFilter};
+
+use crate::edition::{CpuReading, Edition};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What an organizer runs: an edition, tools, instances, examinations, hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Campaign {
+    /// Where it was read from; its relative paths are relative to this file's folder.
+    pub file: PathBuf,
+    /// As it was written.
+    pub text: String,
+    /// A name, or the path of an edition file; as `Edition::load` takes it.
+    pub edition: String,
+    /// Folder of instance archives, or of an inputs disk that was made of them.
+    pub inputs: PathBuf,
+    /// A subset of the edition's; None: all of them.
+    pub examinations: Option<Vec<String>>,
+    /// Globs on instance names; None: all that lie in `inputs`.
+    pub instances: Option<Vec<String>>,
+    /// In the order of the file.
+    pub tools: Vec<Tool>,
+    pub limits: Overrides,
+    pub hosts: Hosts,
+    /// Families and statuses as written down by the organizer, by instance.
+    pub models: BTreeMap<String, ModelRow>,
+    /// Where a key stands, for errors that are found later: (key, line).
+    lines: BTreeMap<String, usize>,
+}
+
+/// One entry as submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    pub entry: String,
+    /// The tool it is a variant of; None: what the edition says.
+    pub tool: Option<String>,
+    pub image: PathBuf,
+    pub kind: Kind,
+    /// Globs on examination names: no machine is booted, DNC is recorded (T-4).
+    pub not_competing: Vec<String>,
+}
+
+/// `[limits]`: what is changed of the edition's limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    pub cpu_s: Option<u64>,
+    pub cpu_reading: Option<CpuReading>,
+    pub wall_s: Option<u64>,
+    pub confinement_s: Option<u64>,
+    pub output_bytes: Option<u64>,
+}
+
+/// `[hosts]`: how it is run; no result depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hosts {
+    /// Most runs at once; None: as many as cores and memory allow.
+    pub jobs: Option<u32>,
+    /// How many more attempts a run gets after its first ended in infrastructure.
+    pub retries: u32,
+    /// Seconds from QEMU's start to the guest's readiness.
+    pub boot_deadline_s: u64,
+}
+
+impl Default for Hosts {
+    fn default() -> Self {
+        Self { jobs: None, retries: 2, boot_deadline_s: 60 }
+    }
+}
+
+/// One limit that the campaign changes; shown as such.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Override {
+    pub limit: &'static str,
+    pub edition: String,
+    pub campaign: String,
+}
+
+impl Campaign {
+    /// The edition with the campaign's limits; what runs and what is judged.
+    pub fn effective(&self, edition: &Edition) -> Edition {
+        let mut edition = edition.clone();
+        let (limits, changes) = (&mut edition.limits, &self.limits);
+        limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);
+        limits.cpu_reading = changes.cpu_reading.unwrap_or(limits.cpu_reading);
+        limits.wall_s = changes.wall_s.unwrap_or(limits.wall_s);
+        limits.confinement_s = changes.confinement_s.unwrap_or(limits.confinement_s);
+        limits.output_bytes = changes.output_bytes.unwrap_or(limits.output_bytes);
+        edition
+    }
+
+    /// The limits in which the campaign differs from the edition.
+    pub fn overrides(&self, edition: &Edition) -> Vec<Override> {
+        let (then, now) = (&edition.limits, &self.effective(edition).limits);
+        [
+            ("cpu_s", then.cpu_s.to_string(), now.cpu_s.to_string()),
+            ("cpu_reading", reading(then.cpu_reading), reading(now.cpu_reading)),
+            ("wall_s", then.wall_s.to_string(), now.wall_s.to_string()),
+            ("confinement_s", then.confinement_s.to_string(), now.confinement_s.to_string()),
+            ("output_bytes", then.output_bytes.to_string(), now.output_bytes.to_string()),
+        ]
+        .into_iter()
+        .filter(|(_, then, now)| then != now)
+        .map(|(limit, edition, campaign)| Override { limit, edition, campaign })
+        .collect()
+    }
+
+    /// The entries with the tools they are variants of: the campaign's word, else the edition's.
+    pub fn entries(&self, edition: &Edition) -> Vec<EntryFacts> {
+        let tool = |tool: &Tool| match &tool.tool {
+            Some(name) => name.clone(),
+            None => edition.tool_of(&tool.entry).to_owned(),
+        };
+        self.tools
+            .iter()
+            .map(|entry| EntryFacts { entry: entry.entry.clone(), tool: tool(entry), kind: entry.kind })
+            .collect()
+    }
+
+    /// Whatever here decides results and is in neither edition, disks, entries nor instances: for the record to
+    /// notice that it changed.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let examinations = self.examinations.as_ref().map_or("all".to_owned(), |names| names.join(" "));
+        let not_competing = self
+            .tools
+            .iter()
+            .map(|tool| (format!("not_competing of {}", tool.entry), tool.not_competing.join(" ")));
+        not_competing.chain([("examinations".to_owned(), examinations)]).collect()
+    }
+
+    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, and
+    /// surprise where the archive carries the marker `NewModel`.
+    pub fn classify(&self, instance: &str, new_model: bool) -> (String, String) {
+        match self.models.get(instance) {
+            Some(row) => (row.family.clone(), row.status.clone()),
+            None => {
+                let end = instance.find("-PT-").or_else(|| instance.find("-COL-"));
+                let status = if new_model { "surprise" } else { "known" };
+                (instance[..end.unwrap_or(instance.len())].to_owned(), status.to_owned())
+            }
+        }
+    }
+}
+
+/// The word of the edition file.
+fn reading(reading: CpuReading) -> String {
+    match reading {
+        CpuReading::PerVcpu => "per-vcpu",
+        CpuReading::Summed => "summed",
+        CpuReading::Benchkit => "benchkit",
+    }
+    .to_owned()
+}

@@ -1,9 +1,115 @@
-use super::{Exit, Failure};
+use super::{Exit, Failure, Format};
+use crate::edition::Edition;
+use crate::judge::judgement::Podium;
+use crate::judge::mcc::{Jury, Opening, Verdict};
+use crate::judge::{source, write};
+use num_rational::BigRational;
+use std::io::Write;
+use std::path::PathBuf;
 
 /// Judge a record or a table of answers.
+///
+/// Reads the compact table of published answers (tool,instance,examination,answers,wrong; gzip or plain) and writes
+/// confidence.csv, trusted.csv, scores.csv, podiums.csv, awards.csv, tools.csv and judgement.json.
+/// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// A table of answers.
+    input: PathBuf,
+    /// The rules: the name of an edition, or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE")]
+    edition: String,
+    /// Family and status (known, surprise) of the instances: columns instance,family,status.
+    #[arg(long, value_name = "CSV")]
+    models: Option<PathBuf>,
+    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
+    #[arg(long, value_name = "CSV")]
+    tools: Option<PathBuf>,
+    /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
 
-pub fn run(_args: Args) -> Result<Exit, Failure> {
-    todo!()
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
+    let mut ballots = source::read_answers(&edition, &args.input).map_err(Failure::usage)?;
+    if let Some(models) = &args.models {
+        source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
+    }
+    if let Some(tools) = &args.tools {
+        source::read_tools(&mut ballots, tools).map_err(Failure::usage)?;
+    }
+    let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
+    let verdict = write::write(&jury, &args.out)?;
+    let opening = &jury.opening;
+    for note in &opening.notes {
+        eprintln!("note: {note}");
+    }
+    let text = match args.format {
+        Format::Text => table(opening, &verdict),
+        Format::Json => json(opening, &verdict),
+    };
+    // Whoever reads may stop early: a broken pipe is no failure of judging.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    if opening.unresolved.is_empty() {
+        return Ok(Exit::Done);
+    }
+    eprintln!(
+        "provisional: {} runs never got a fair machine, so no medal is given:",
+        opening.unresolved.len()
+    );
+    for run in opening.unresolved.iter().take(10) {
+        eprintln!("  {} on {} in {}", run.entry, run.instance, run.examination);
+    }
+    Ok(Exit::Failed)
+}
+
+/// The podiums, ranked places only; points rounded for reading.
+fn table(opening: &Opening, verdict: &Verdict) -> String {
+    let mut text = String::new();
+    for Podium { category, places } in verdict.podiums.iter().filter(|podium| !podium.places.is_empty()) {
+        text += &format!("{category}\n");
+        for place in places.iter().filter(|place| place.rank.is_some()) {
+            let name = &opening.entries[place.entry].entry;
+            let points = printed(&place.points);
+            let line =
+                format!("{:>4}  {name:<20} {points:>10}  {}", place.rank.unwrap_or_default(), place.medal);
+            text += line.trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Two decimals, half away from zero; exact values are in the files.
+fn printed(points: &BigRational) -> String {
+    let hundredths = (points * BigRational::from_integer(100.into())).round().to_integer();
+    let (sign, digits) =
+        if hundredths < 0.into() { ("-", (-hundredths).to_string()) } else { ("", hundredths.to_string()) };
+    let digits = format!("{digits:0>3}");
+    let (whole, decimals) = digits.split_at(digits.len() - 2);
+    format!("{sign}{whole}.{decimals}")
+}
+
+fn json(opening: &Opening, verdict: &Verdict) -> String {
+    let places = verdict.podiums.iter().flat_map(|podium| {
+        podium.places.iter().map(|place| {
+            serde_json::json!({
+                "category": podium.category,
+                "rank": place.rank,
+                "tool": opening.entries[place.entry].entry,
+                "variant": place.variant,
+                "points": place.points.to_string(),
+                "medal": place.medal,
+            })
+        })
+    });
+    let document = serde_json::json!({
+        "edition": opening.edition.name,
+        "provisional": !opening.unresolved.is_empty(),
+        "podiums": places.collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
 }

@@ -17,6 +17,7 @@ pub struct Judgement {
     /// Digests of what was judged, by file name (no paths: the same input gives the same bytes).
     pub inputs: Vec<InputDigest>,
     /// What people must know about this judgement, such as families that were guessed.
+    #[serde(default)]
     pub notes: Vec<String>,
     pub entries: Vec<Entry>,
     pub instances: Vec<Instance>,
@@ -26,7 +27,11 @@ pub struct Judgement {
     pub unresolved: Vec<RunName>,
     /// Runs still `infrastructure` whose blocks were dropped for all tools (`infrastructure = "exclude"`); the
     /// reason is in the edition's settings.
+    #[serde(default)]
     pub excluded: Vec<RunName>,
+    /// |V|: the values on which enough tools agree to measure confidence by them (E-2.2).
+    #[serde(default)]
+    pub common_values: u64,
     /// By entry number.
     pub confidence: Vec<Confidence>,
     /// Sorted by examination (edition's order), then instance.

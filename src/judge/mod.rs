@@ -1,4 +1,10 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
+mod ballots;
+pub mod explain;
 pub mod judgement;
 pub mod mcc;
+pub mod source;
+pub mod write;
+
+pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};

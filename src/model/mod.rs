@@ -1,8 +1,20 @@
 //! Instances as the contest distributes them: an archive per instance with a PNML model, the property
 //! files and small markers (rule M-4, E-1.8; `notes` of the PNML standard, ISO/IEC 15909-2).
 
+mod archive;
+mod error;
+mod instance;
 mod net;
+mod nupn;
+mod pnml;
 mod property;
+mod verdict;
+mod xml;
 
+pub use archive::{Archive, ArchiveError, MODEL, Markers};
+pub use error::{ModelError, Problem};
+pub use instance::{BadInstanceName, InstanceName};
 pub use net::{Arc, Net, NetKind, Place, Transition};
+pub use nupn::{Nupn, Unit};
 pub use property::{Count, Expr, Formula, Property};
+pub use verdict::Verdict;

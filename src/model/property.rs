@@ -1,5 +1,11 @@
 //! Properties of an examination (`UpperBounds.xml`, ...), the reference form of formulas (rule E-1.8).
 
+use super::pnml::natural;
+use super::{ModelError, Problem};
+use roxmltree::{Document, Node};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 /// One `<property>`: its id as written and its formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
@@ -29,7 +35,7 @@ pub enum Expr {
     Or(Vec<Expr>),
     /// `integer-le(left, right)`
     Le(Count, Count),
-    /// `is-fireable`: at least one of these transitions (ids as written) is enabled.
+    /// `is-fireable`: at least one of these transitions (ids as written) is enabled. Can be empty: false.
     Fireable(Vec<String>),
     Deadlock,
 }
@@ -37,6 +43,295 @@ pub enum Expr {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {
     Constant(u64),
-    /// `tokens-count`: the sum of tokens over these places (ids as written).
+    /// `tokens-count`: the sum of tokens over these places (ids as written). Can be empty: 0.
     Tokens(Vec<String>),
+}
+
+/// Deeper formulas are refused: they are walked by recursion everywhere. Contest formulas stay below 100.
+const DEEPEST: usize = 1000;
+
+impl Property {
+    /// Reads a property file (`<Examination>.xml`): its properties in document order. `file` is named in errors.
+    ///
+    /// Empty sets are refused; how many there must be is the examination's matter.
+    pub fn read_set(text: &str, file: &str) -> Result<Vec<Property>, ModelError> {
+        let at = |line: u32, problem| ModelError { file: file.to_owned(), line: line.into(), problem };
+        let document = Document::parse(text).map_err(|e| match e {
+            roxmltree::Error::DtdDetected => at(1, Problem::DocumentType),
+            e => at(e.pos().row, Problem::Malformed(e.to_string())),
+        })?;
+        read_document(&document).map_err(|(node, problem)| at(line_of(node), problem))
+    }
+}
+
+/// The line in which an element begins, counted from 1.
+pub(super) fn line_of(node: Node<'_, '_>) -> u32 {
+    node.document().text_pos_at(node.range().start).row
+}
+
+/// What is wrong, and with which element.
+type Fault<'a> = (Node<'a, 'a>, Problem);
+
+fn read_document<'a>(document: &'a Document<'a>) -> Result<Vec<Property>, Fault<'a>> {
+    let root = document.root_element();
+    if root.tag_name().name() != "property-set" {
+        return Err(unexpected(root, "<property-set>"));
+    }
+    let mut first_lines = HashMap::new();
+    let mut properties = Vec::new();
+    for node in elements(root) {
+        if node.tag_name().name() != "property" {
+            return Err(unexpected(node, "<property>"));
+        }
+        let property = read_property(node)?;
+        match first_lines.entry(property.id.clone()) {
+            Entry::Occupied(first) => {
+                return Err((node, Problem::DuplicateId { id: property.id, first: *first.get() }));
+            }
+            Entry::Vacant(new) => new.insert(line_of(node).into()),
+        };
+        properties.push(property);
+    }
+    match properties.is_empty() {
+        true => Err(missing(root, "<property>")),
+        false => Ok(properties),
+    }
+}
+
+fn read_property<'a>(node: Node<'a, 'a>) -> Result<Property, Fault<'a>> {
+    let (mut id, mut formula) = (None, None);
+    for child in elements(node) {
+        let repeated = match child.tag_name().name() {
+            "id" => id.replace(words(child)?).is_some(),
+            "formula" => formula.replace(read_formula(child)?).is_some(),
+            // `<description>` and what other editions may add says nothing about the formula.
+            _ => false,
+        };
+        if repeated {
+            let element = child.tag_name().name().to_owned();
+            return Err((child, Problem::Repeated { element, within: "one property".to_owned() }));
+        }
+    }
+    match (id, formula) {
+        (Some(id), Some(formula)) => Ok(Property { id, formula }),
+        (None, _) => Err(missing(node, "<id>")),
+        (_, None) => Err(missing(node, "<formula>")),
+    }
+}
+
+fn read_formula<'a>(node: Node<'a, 'a>) -> Result<Formula, Fault<'a>> {
+    let top = only(node)?;
+    match top.tag_name().name() {
+        "place-bound" => Ok(Formula::PlaceBound(names(top, "place")?)),
+        _ => Ok(Formula::Boolean(Box::new(read_expr(top, 1)?))),
+    }
+}
+
+fn read_expr<'a>(node: Node<'a, 'a>, depth: usize) -> Result<Expr, Fault<'a>> {
+    if depth > DEEPEST {
+        return Err((node, Problem::TooDeep(DEEPEST)));
+    }
+    let inside = |parent| Ok(Box::new(read_expr(only(parent)?, depth + 1)?));
+    let several = || {
+        let operands: Vec<_> = elements(node).map(|e| read_expr(e, depth + 1)).collect::<Result<_, _>>()?;
+        match operands.len() {
+            0 => Err(missing(node, "operands")),
+            _ => Ok(operands),
+        }
+    };
+    Ok(match node.tag_name().name() {
+        "all-paths" => Expr::AllPaths(inside(node)?),
+        "exists-path" => Expr::ExistsPath(inside(node)?),
+        "globally" => Expr::Globally(inside(node)?),
+        "finally" => Expr::Finally(inside(node)?),
+        "next" => Expr::Next(inside(node)?),
+        "until" => {
+            let [before, reach] = two(node)?;
+            for (part, name) in [(before, "before"), (reach, "reach")] {
+                if part.tag_name().name() != name {
+                    return Err(unexpected(part, &format!("<{name}>")));
+                }
+            }
+            Expr::Until(inside(before)?, inside(reach)?)
+        }
+        "negation" => Expr::Not(inside(node)?),
+        "conjunction" => Expr::And(several()?),
+        "disjunction" => Expr::Or(several()?),
+        "integer-le" => {
+            let [left, right] = two(node)?;
+            Expr::Le(read_count(left)?, read_count(right)?)
+        }
+        "is-fireable" => Expr::Fireable(names(node, "transition")?),
+        "deadlock" => Expr::Deadlock,
+        _ => return Err(unexpected(node, "a formula")),
+    })
+}
+
+fn read_count<'a>(node: Node<'a, 'a>) -> Result<Count, Fault<'a>> {
+    match node.tag_name().name() {
+        "integer-constant" => {
+            let number = natural(&words(node)?, "an integer-constant".to_owned());
+            Ok(Count::Constant(number.map_err(|problem| (node, problem))?))
+        }
+        "tokens-count" => Ok(Count::Tokens(names(node, "place")?)),
+        _ => Err(unexpected(node, "<integer-constant> or <tokens-count>")),
+    }
+}
+
+/// The places or transitions listed in an atom. Contest files do have empty lists (BART-PT-002): such a
+/// sum is 0 and such an `is-fireable` false.
+fn names<'a>(node: Node<'a, 'a>, element: &str) -> Result<Vec<String>, Fault<'a>> {
+    let name = |child: Node<'a, 'a>| match child.tag_name().name() == element {
+        true => words(child),
+        false => Err(unexpected(child, &format!("<{element}>"))),
+    };
+    elements(node).map(name).collect()
+}
+
+fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(Node::is_element)
+}
+
+fn only<'a>(node: Node<'a, 'a>) -> Result<Node<'a, 'a>, Fault<'a>> {
+    let mut inside = elements(node);
+    let first = inside.next().ok_or_else(|| missing(node, "a formula inside"))?;
+    match inside.next() {
+        Some(second) => Err(unexpected(second, "the end of the element before")),
+        None => Ok(first),
+    }
+}
+
+fn two<'a>(node: Node<'a, 'a>) -> Result<[Node<'a, 'a>; 2], Fault<'a>> {
+    let inside: Vec<_> = elements(node).take(3).collect();
+    inside.try_into().map_err(|_| missing(node, "exactly two elements inside"))
+}
+
+/// The text of an element without the space around it; never empty.
+pub(super) fn words<'a>(node: Node<'a, 'a>) -> Result<String, Fault<'a>> {
+    let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
+    match text.trim() {
+        "" => Err(missing(node, "text")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+fn unexpected<'a>(node: Node<'a, 'a>, expected: &str) -> Fault<'a> {
+    let found = node.tag_name().name().to_owned();
+    (node, Problem::Unexpected { found, expected: expected.to_owned() })
+}
+
+pub(super) fn missing<'a>(node: Node<'a, 'a>, missing: &str) -> Fault<'a> {
+    let element = node.tag_name().name().to_owned();
+    (node, Problem::Missing { element, missing: missing.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn set(formula: &str) -> String {
+        format!(
+            "<?xml version=\"1.0\"?>\n<property-set xmlns=\"http://mcc.lip6.fr/\">\n<property>\n<id> x-00 </id>\
+             <description>d</description>\n<formula>{formula}</formula></property>\n</property-set>"
+        )
+    }
+
+    fn formula(text: &str) -> Formula {
+        let mut properties = Property::read_set(&set(text), "f.xml").unwrap();
+        assert_eq!(properties[0].id, "x-00");
+        properties.remove(0).formula
+    }
+
+    #[test]
+    fn every_construct_of_the_grammar_is_read() {
+        let a = || Expr::Fireable(vec!["t".into()]);
+        let atom = "<is-fireable><transition>t</transition></is-fireable>";
+        let cases = [
+            (
+                "<all-paths><globally>A</globally></all-paths>",
+                Expr::AllPaths(Expr::Globally(a().into()).into()),
+            ),
+            ("<exists-path><next>A</next></exists-path>", Expr::ExistsPath(Expr::Next(a().into()).into())),
+            ("<finally>A</finally>", Expr::Finally(a().into())),
+            ("<until><before>A</before><reach>A</reach></until>", Expr::Until(a().into(), a().into())),
+            ("<negation>A</negation>", Expr::Not(a().into())),
+            ("<conjunction>AA</conjunction>", Expr::And(vec![a(), a()])),
+            ("<disjunction>AAA</disjunction>", Expr::Or(vec![a(), a(), a()])),
+            ("<deadlock/>", Expr::Deadlock),
+            ("<is-fireable/>", Expr::Fireable(vec![])),
+            (
+                "<integer-le><integer-constant>4000000000</integer-constant>\
+                 <tokens-count><place>p&amp;<!-- x -->q</place><place>r</place></tokens-count></integer-le>",
+                Expr::Le(Count::Constant(4_000_000_000), Count::Tokens(vec!["p&q".into(), "r".into()])),
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(formula(&text.replace('A', atom)), Formula::Boolean(expected.into()));
+        }
+        let bound = formula("<place-bound><place>p</place><place>q</place></place-bound>");
+        assert_eq!(bound, Formula::PlaceBound(vec!["p".into(), "q".into()]));
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        let twice = set("<deadlock/>").replace(
+            "</property-set>",
+            "<property>\n<id>x-00</id><formula><deadlock/></formula></property></property-set>",
+        );
+        let cases = [
+            (set(""), "f.xml:5: <formula> without a formula inside; add it"),
+            (set("\n<maybe/>"), "f.xml:6: <maybe> where a formula is expected;"),
+            (
+                set("<deadlock/><deadlock/>"),
+                "f.xml:5: <deadlock> where the end of the element before is expected;",
+            ),
+            (set("<is-fireable><transition/></is-fireable>"), "f.xml:5: <transition> without text;"),
+            (set("<conjunction/>"), "f.xml:5: <conjunction> without operands;"),
+            (set("<integer-le/>"), "f.xml:5: <integer-le> without exactly two elements inside;"),
+            (
+                set("<place-bound>\n<transition>t</transition></place-bound>"),
+                "f.xml:6: <transition> where <place> is",
+            ),
+            (
+                set("<integer-le><integer-constant>1.5</integer-constant><integer-constant/></integer-le>"),
+                "f.xml:5: an integer-constant is \"1.5\", not a natural number;",
+            ),
+            (set("<deadlock>"), "not well-formed XML:"),
+            (twice, "f.xml:6: the id \"x-00\" was already used in line 3;"),
+            ("<property-set/>".into(), "f.xml:1: <property-set> without <property>;"),
+            ("<!DOCTYPE x><x/>".into(), "f.xml:1: a document type declaration;"),
+        ];
+        for (text, message) in cases {
+            let error = Property::read_set(&text, "f.xml").unwrap_err().to_string();
+            assert!(error.contains(message), "{error}\nshould say: {message}");
+        }
+    }
+
+    #[test]
+    fn formulas_nested_without_end_are_an_error_not_a_stack_overflow() {
+        let nest = |depth: usize| {
+            set(&format!("{}<deadlock/>{}", "<negation>".repeat(depth), "</negation>".repeat(depth)))
+        };
+        assert!(Property::read_set(&nest(DEEPEST - 1), "f.xml").is_ok());
+        let error = Property::read_set(&nest(300_000), "f.xml").unwrap_err();
+        assert_eq!(error.problem, Problem::TooDeep(DEEPEST));
+    }
+
+    proptest! {
+        #[test]
+        fn no_mutation_of_a_property_file_makes_the_reader_panic(
+            edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, "[ -~]{0,3}"), 1..6),
+        ) {
+            let atom = "<integer-le><integer-constant>1</integer-constant><tokens-count><place>p</place>\
+                        </tokens-count></integer-le>";
+            let mut text = set(&format!("<until><before>{atom}</before><reach><deadlock/></reach></until>"));
+            for (at, cut, new) in edits {
+                let at = at.index(text.len());
+                let end = (at + cut).min(text.len());
+                text.replace_range(at..end, &new);
+            }
+            let _ = Property::read_set(&text, "f.xml");
+        }
+    }
 }

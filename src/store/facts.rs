@@ -2,7 +2,8 @@
 //! that something changed before it is resumed.
 
 use super::Disk;
-use crate::campaign::{EntryFacts, InstanceFacts};
+use crate::campaign::{Campaign, EntryFacts, InstanceFacts};
+use crate::edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct CampaignFacts {
     /// campaign.toml as it was written when the record was begun.
     pub campaign: String,
-    /// Whatever of the campaign decides results, by key (`tool LoLA`, `limits`, ...), in words that can be
-    /// compared. `[hosts]` is not among it: more jobs or retries may be given on resuming.
+    /// `Campaign::settings`. `[hosts]` is not among it: other jobs or retries may be given on resuming.
     pub settings: BTreeMap<String, String>,
     /// The edition with the campaign's overrides applied, as JSON.
     pub edition: String,
@@ -24,6 +24,25 @@ pub struct CampaignFacts {
 }
 
 impl CampaignFacts {
+    /// What is kept of a campaign; `edition` is the effective one (`Campaign::effective`), `instances` those
+    /// that have runs, `disks` every disk a machine will see.
+    pub fn new(
+        campaign: &Campaign,
+        edition: &Edition,
+        instances: Vec<InstanceFacts>,
+        disks: Vec<Disk>,
+    ) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            campaign: campaign.text.clone(),
+            settings: campaign.settings(),
+            edition: serde_json::to_string(edition)?,
+            disks,
+            entries: campaign.entries(edition),
+            instances,
+            retries: campaign.hosts.retries,
+        })
+    }
+
     /// What differs from `begun`, in words for a message; empty when the record may be resumed.
     pub(super) fn changes_since(&self, begun: &CampaignFacts) -> Vec<String> {
         let settings = |facts: &Self| facts.settings.clone();

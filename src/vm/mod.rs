@@ -1,1 +1,14 @@
-//! A machine: description, QEMU, QMP, channel to the guest. Knows nothing of contests.
+//! A machine: its description, QEMU, QMP, the channel to the guest, the disks it boots from. Knows nothing
+//! of contests.
+
+pub mod build;
+pub mod guest;
+mod image;
+mod machine;
+mod qmp;
+mod sink;
+mod spec;
+
+pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance, sha256};
+pub use machine::{Event, Machine, Stream, VmError};
+pub use spec::{Accelerator, MachineSpec, Wiring, argv};

@@ -1,0 +1,117 @@
+//! From the initrd to the disk.
+
+use anyhow::{Context, Result, bail};
+use mcc_harness::vm::guest::GuestEvent;
+use nix::mount::{MsFlags, mount};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+};
+use std::fs::{self, File};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// The kernel's announcements of devices; listened to from before the first driver is loaded.
+pub struct Hotplug(OwnedFd);
+
+impl Hotplug {
+    pub fn listen() -> Result<Self> {
+        let announcements = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkKObjectUEvent,
+        )?;
+        bind(announcements.as_raw_fd(), &NetlinkAddr::new(0, 1))?;
+        Ok(Self(announcements))
+    }
+
+    /// Asks `look` again after every announcement, until it finds what it looks for.
+    pub fn wait_for<T>(&self, mut look: impl FnMut() -> Option<T>) -> Result<T> {
+        let mut announcement = [0; 8192];
+        loop {
+            if let Some(found) = look() {
+                return Ok(found);
+            }
+            match recv(self.0.as_raw_fd(), &mut announcement, MsgFlags::empty()) {
+                // ENOBUFS: some were dropped; looking again is all it takes.
+                Ok(_) | Err(nix::Error::ENOBUFS | nix::Error::EINTR) => {}
+                Err(error) => bail!("listening for devices: {error}"),
+            }
+        }
+    }
+}
+
+/// Loads the initrd's drivers in the order of `/modules/order`.
+pub fn load_modules() -> Result<()> {
+    let order = fs::read_to_string("/modules/order").context("/modules/order")?;
+    for module in order.lines() {
+        let file = File::open(Path::new("/modules").join(module)).with_context(|| module.to_owned())?;
+        nix::kmod::finit_module(&file, c"", nix::kmod::ModuleInitFlags::empty())
+            .with_context(|| format!("loading {module}"))?;
+    }
+    Ok(())
+}
+
+/// Mounts the disk and makes it the root, with the file systems every Linux program expects.
+pub fn switch_to_disk(hotplug: &Hotplug) -> Result<()> {
+    special("devtmpfs", "/dev", MsFlags::empty(), "")?;
+    special("sysfs", "/sys", MsFlags::empty(), "")?;
+    hotplug.wait_for(|| Path::new("/dev/vda").exists().then_some(()))?;
+    fs::create_dir_all("/disk")?;
+    mount(Some("/dev/vda"), "/disk", Some("ext4"), MsFlags::MS_NOATIME, None::<&str>)
+        .context("mounting the disk /dev/vda (an ext4 file system is expected)")?;
+    for folder in ["/dev", "/sys"] {
+        mount(Some(folder), &*format!("/disk{folder}"), None::<&str>, MsFlags::MS_MOVE, None::<&str>)
+            .with_context(|| format!("moving {folder} to the disk"))?;
+    }
+    std::env::set_current_dir("/disk")?;
+    mount(Some("."), "/", None::<&str>, MsFlags::MS_MOVE, None::<&str>)
+        .context("making the disk the root")?;
+    nix::unistd::chroot(".")?;
+    std::env::set_current_dir("/")?;
+
+    special("proc", "/proc", MsFlags::empty(), "")?;
+    special("tmpfs", "/run", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755")?;
+    special("tmpfs", "/dev/shm", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=1777")?;
+    special("devpts", "/dev/pts", MsFlags::empty(), "mode=620,ptmxmode=666")?;
+    special("cgroup2", "/sys/fs/cgroup", MsFlags::empty(), "")?;
+    for (link, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        std::os::unix::fs::symlink(target, format!("/dev/{link}"))?;
+    }
+    nix::unistd::sethostname("mcc")?;
+    loopback_up().context("loopback interface")
+}
+
+fn special(fs: &str, at: &str, flags: MsFlags, options: &str) -> Result<()> {
+    fs::create_dir_all(at)?;
+    mount(Some(fs), at, Some(fs), flags, Some(options)).with_context(|| format!("mounting {fs} at {at}"))
+}
+
+/// Programs that talk to themselves over 127.0.0.1 expect `lo`; the machine has no other interface.
+fn loopback_up() -> Result<()> {
+    let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: an ifreq is plain data, zero is a valid value of each of its fields, and it outlives the call.
+    let done = unsafe {
+        let mut lo: nix::libc::ifreq = std::mem::zeroed();
+        lo.ifr_name[0] = b'l' as _;
+        lo.ifr_name[1] = b'o' as _;
+        lo.ifr_ifru.ifru_flags = (nix::libc::IFF_UP | nix::libc::IFF_RUNNING) as _;
+        nix::libc::ioctl(any.as_raw_fd(), nix::libc::SIOCSIFFLAGS as _, &lo)
+    };
+    nix::errno::Errno::result(done)?;
+    Ok(())
+}
+
+/// What the guest sees of its machine.
+pub fn ready() -> Result<GuestEvent> {
+    let cpu = fs::read_to_string("/proc/cpuinfo")?;
+    let flags = cpu.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));
+    let memory = fs::read_to_string("/proc/meminfo")?;
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
+    Ok(GuestEvent::Ready {
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+        cpu_flags: flags.map(|(_, f)| f.split_whitespace().map(str::to_owned).collect()).unwrap_or_default(),
+        memory_kib: total.and_then(|kib| kib.parse().ok()).context("MemTotal in /proc/meminfo")?,
+    })
+}

@@ -1,0 +1,204 @@
+//! One job: surroundings, process, output, end.
+
+use crate::port::Control;
+use anyhow::{Context, Result, bail, ensure};
+use mcc_harness::vm::guest::{Exit, GuestEvent, Job};
+use nix::mount::{MsFlags, mount};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{Gid, Pid, Uid, chown, setgid, setgroups, setsid, setuid};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// The cgroup of the job: what is measured, and what is killed at its end.
+const GROUP: &str = "/sys/fs/cgroup/job";
+const GROUP_PROCS: &str = "/sys/fs/cgroup/job/cgroup.procs";
+
+/// A command that only waits to be spawned.
+pub struct Prepared(Command);
+
+struct User {
+    uid: Uid,
+    gid: Gid,
+}
+
+impl User {
+    /// From /etc/passwd: a static program has no name service to ask.
+    fn named(name: &str) -> Result<Self> {
+        let passwd = fs::read_to_string("/etc/passwd").context("/etc/passwd")?;
+        let fields = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let user = fields.into_iter().find(|f| f.first() == Some(&name) && f.len() > 3);
+        let user = user.with_context(|| format!("the disk has no user {name}"))?;
+        Ok(Self { uid: Uid::from_raw(user[2].parse()?), gid: Gid::from_raw(user[3].parse()?) })
+    }
+
+    /// A command that will run as this user, in the job's cgroup and a session of its own.
+    fn command(&self, program: &str) -> Command {
+        let (uid, gid) = (self.uid, self.gid);
+        let mut command = Command::new(program);
+        command.env_clear().stdin(Stdio::null());
+        // SAFETY: between fork and exec only system calls are made, on data prepared before.
+        unsafe {
+            command.pre_exec(move || {
+                fs::write(GROUP_PROCS, "0")?;
+                setsid()?;
+                setgroups(&[gid])?;
+                setgid(gid)?;
+                setuid(uid)?;
+                Ok(())
+            });
+        }
+        command
+    }
+}
+
+/// Makes the job's surroundings. Nothing of the tool runs yet.
+pub fn prepare(job: &Job) -> Result<Prepared> {
+    set_clock(job.clock_ns)?;
+    feed_random_pool(&job.seed)?;
+    fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory +cpu +pids").context("cgroup controllers")?;
+    fs::create_dir(GROUP).context(GROUP)?;
+    for disk in &job.mounts {
+        let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        mount(Some(&*disk.device), &*disk.at, Some(&*disk.fs), flags, None::<&str>)
+            .with_context(|| format!("mounting {} at {}", disk.device, disk.at))?;
+    }
+    let user = User::named(&job.user)?;
+    for folder in &job.fresh {
+        if Path::new(folder).exists() {
+            fs::remove_dir_all(folder).with_context(|| folder.clone())?;
+        }
+        fs::create_dir_all(folder).with_context(|| folder.clone())?;
+        chown(&**folder, Some(user.uid), Some(user.gid))?;
+    }
+    if let Some(unpack) = &job.unpack {
+        let mut tar = user.command("/bin/tar");
+        tar.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        tar.args(["-xzf", &unpack.archive, "--strip-components=1", "-C", &unpack.to]);
+        let done = tar.output().context("running tar")?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "unpacking {}: {}", unpack.archive, said.trim());
+    }
+    let (program, arguments) = job.command.split_first().context("an empty command")?;
+    let mut command = user.command(program);
+    command.args(arguments).envs(&job.env).current_dir(&job.cwd);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(Prepared(command))
+}
+
+fn set_clock(ns: u64) -> Result<()> {
+    let now = nix::sys::time::TimeSpec::from_duration(Duration::from_nanos(ns));
+    nix::time::clock_settime(nix::time::ClockId::CLOCK_REALTIME, now).context("setting the clock")
+}
+
+/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted.
+fn feed_random_pool(hex: &str) -> Result<()> {
+    #[repr(C)]
+    struct Pool {
+        bits: i32,
+        bytes: i32,
+        seed: [u8; 32],
+    }
+    nix::ioctl_write_ptr_bad!(add_entropy, 0x4008_5203, Pool);
+    let mut pool = Pool { bits: 256, bytes: 32, seed: [0; 32] };
+    ensure!(hex.len() == 64 && hex.is_ascii(), "the seed is not 32 bytes in hex");
+    for (byte, digits) in pool.seed.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits)?, 16)?;
+    }
+    let urandom = File::open("/dev/urandom")?;
+    // SAFETY: `pool` is laid out as the kernel's rand_pool_info and outlives the call.
+    unsafe { add_entropy(urandom.as_raw_fd(), &pool) }.context("feeding the random pool")?;
+    Ok(())
+}
+
+/// Starts the command, streams its output, tells its end.
+pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
+    let mut tool = prepared.0.spawn().context("starting the command")?;
+    control.say(GuestEvent::Started)?;
+    let pid = Pid::from_raw(tool.id() as i32);
+    let (tool_stdout, tool_stderr) = (tool.stdout.take().unwrap(), tool.stderr.take().unwrap());
+    thread::scope(|scope| {
+        let stdout = scope.spawn(|| pump(tool_stdout, stdout));
+        let stderr = scope.spawn(|| pump(tool_stderr, stderr));
+        let (ended, until_ended) = channel::<()>();
+        scope.spawn(move || {
+            while let Err(RecvTimeoutError::Timeout) = until_ended.recv_timeout(Duration::from_secs(1)) {
+                if control.say(sample()).is_err() {
+                    break;
+                }
+            }
+        });
+        let exit = reap(pid, ended)?;
+        let left_behind = group_file("cgroup.procs").lines().count() as u64;
+        control.say(GuestEvent::Ended {
+            exit,
+            memory_kib: group_number("memory.peak") / 1024,
+            oom_kills: field(&group_file("memory.events"), "oom_kill"),
+            left_behind,
+        })?;
+        // Whoever is left holds the pipes open; the job is over for them too.
+        fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
+        let stdout_bytes = stdout.join().unwrap()?;
+        let stderr_bytes = stderr.join().unwrap()?;
+        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes })
+    })
+}
+
+/// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
+fn reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
+    let _ended = ended;
+    loop {
+        match waitpid(None, None) {
+            Ok(WaitStatus::Exited(who, code)) if who == pid => return Ok(Exit::Code(code)),
+            Ok(WaitStatus::Signaled(who, signal, _)) if who == pid => return Ok(Exit::Signal(signal as i32)),
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => bail!("waiting for the tool: {error}"),
+        }
+    }
+}
+
+/// Copies what the tool writes to its port and counts the bytes.
+fn pump(mut from: impl Read, mut to: File) -> Result<u64> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(bytes),
+            n => {
+                to.write_all(&buffer[..n])?;
+                bytes += n as u64;
+            }
+        }
+    }
+}
+
+fn sample() -> GuestEvent {
+    let waits = fs::read_to_string("/proc/stat").unwrap_or_default();
+    // cpu user nice system idle iowait ..., in ticks of 10 ms.
+    let io_wait = waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+    GuestEvent::Sample {
+        memory_kib: group_number("memory.current") / 1024,
+        cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
+        io_wait_ms: io_wait * 10,
+    }
+}
+
+fn group_file(name: &str) -> String {
+    fs::read_to_string(Path::new(GROUP).join(name)).unwrap_or_default()
+}
+
+fn group_number(name: &str) -> u64 {
+    group_file(name).trim().parse().unwrap_or(0)
+}
+
+/// The number behind `name` in a flat keyed file.
+fn field(text: &str, name: &str) -> u64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,290 @@
+//! Reading and checking campaign.toml.
+
+use super::models::{self, ModelRow};
+use super::{Campaign, Hosts, Kind, Overrides, Tool};
+use globset::Glob;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// What is wrong with a campaign, where, and the way out.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
+    Wrong { file: PathBuf, line: usize, message: String },
+    #[error("--only {glob}: {message}")]
+    Filter { glob: String, message: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCampaign {
+    edition: Spanned<String>,
+    #[serde(default)]
+    phase: Option<Spanned<String>>,
+    inputs: Spanned<PathBuf>,
+    examinations: Option<Spanned<Vec<String>>>,
+    instances: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    start: Option<Spanned<String>>,
+    #[serde(default)]
+    tool: Vec<RawTool>,
+    limits: Option<Spanned<Overrides>>,
+    hosts: Option<Spanned<Hosts>>,
+    #[serde(default)]
+    model: Vec<Spanned<ModelRow>>,
+    models: Option<Spanned<PathBuf>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTool {
+    entry: Spanned<String>,
+    tool: Option<Spanned<String>>,
+    image: Spanned<PathBuf>,
+    kind: Kind,
+    channel: Option<Spanned<String>>,
+    not_competing: Option<Spanned<Vec<String>>>,
+}
+
+/// A file and its text, to say where something is wrong.
+struct Source<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn line(&self, at: usize) -> usize {
+        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn wrong<T>(&self, at: &Spanned<T>, message: String) -> CampaignError {
+        CampaignError::Wrong { file: self.file.to_owned(), line: self.line(at.span().start), message }
+    }
+
+    /// A key of which only one word is there yet.
+    fn only(
+        &self,
+        key: &str,
+        value: &Option<Spanned<String>>,
+        there: &str,
+        later: &[&str],
+    ) -> Result<(), CampaignError> {
+        let Some(value) = value else { return Ok(()) };
+        match value.get_ref().as_str() {
+            word if word == there => Ok(()),
+            word if later.contains(&word) => {
+                Err(self.wrong(value, format!("{key} = \"{word}\" is not there yet; only \"{there}\" is")))
+            }
+            word => Err(self.wrong(value, format!("{key} = \"{word}\" is unknown; allowed is \"{there}\""))),
+        }
+    }
+
+    /// Entries and instances become folder names of the record.
+    fn name(&self, key: &str, value: &Spanned<String>) -> Result<(), CampaignError> {
+        match check_name(value.get_ref()) {
+            Ok(()) => Ok(()),
+            Err(problem) => Err(self.wrong(value, format!("{key} = \"{}\" {problem}", value.get_ref()))),
+        }
+    }
+
+    fn globs(&self, key: &str, globs: &Spanned<Vec<String>>) -> Result<(), CampaignError> {
+        let wrong = globs.get_ref().iter().find_map(|glob| Glob::new(glob).err());
+        match wrong {
+            None => Ok(()),
+            Some(error) => Err(self.wrong(globs, format!("{key}: {error}"))),
+        }
+    }
+}
+
+/// What is wrong with a name that becomes a folder's.
+pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
+    match name.as_bytes() {
+        [] => Err("is empty; give it a name"),
+        [first, ..] if !first.is_ascii_alphanumeric() => Err("must begin with a letter or a digit"),
+        bytes if bytes.len() > 120 => Err("is longer than 120 characters"),
+        bytes if !bytes.iter().copied().all(safe) => {
+            Err("becomes a folder's name: allowed are letters, digits, `.`, `_`, `+` and `-`")
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Campaign {
+    /// Reads campaign.toml and what it refers to as a table; disks and archives are not opened.
+    pub fn load(path: &Path) -> Result<Self, CampaignError> {
+        let text = read(path)?;
+        let source = Source { file: path, text: &text };
+        let raw: RawCampaign = toml::from_str(&text).map_err(|error| CampaignError::Wrong {
+            file: path.to_owned(),
+            line: source.line(error.span().map_or(0, |span| span.start)),
+            message: error.message().replace('\n', " "),
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+
+        source.only("phase", &raw.phase, "contest", &["qualification"])?;
+        source.only("start", &raw.start, "boot", &["restore"])?;
+        if let Some(globs) = &raw.instances {
+            source.globs("instances", globs)?;
+        }
+        let inputs = folder.join(raw.inputs.get_ref());
+        if !inputs.is_dir() {
+            let message = format!(
+                "inputs: no folder {}; give the folder of the instance archives (NAME.tgz)",
+                inputs.display()
+            );
+            return Err(source.wrong(&raw.inputs, message));
+        }
+        let lines = lines(&source, &raw);
+        let tools = tools(&source, &raw.tool, folder)?;
+        if let (Some(limits), Some(limit)) =
+            (&raw.limits, raw.limits.as_ref().and_then(|limits| zero(limits.get_ref())))
+        {
+            return Err(source.wrong(limits, format!("limits: {limit} must be more than 0")));
+        }
+        if let Some(hosts) = &raw.hosts {
+            let host = hosts.get_ref();
+            let key = [("jobs", host.jobs == Some(0)), ("boot_deadline_s", host.boot_deadline_s == 0)]
+                .into_iter()
+                .find(|(_, zero)| *zero);
+            if let Some((key, _)) = key {
+                return Err(source.wrong(hosts, format!("hosts: {key} must be more than 0")));
+            }
+        }
+        Ok(Self {
+            edition: edition(folder, raw.edition.get_ref()),
+            inputs,
+            examinations: raw.examinations.as_ref().map(|names| names.get_ref().clone()),
+            instances: raw.instances.as_ref().map(|globs| globs.get_ref().clone()),
+            tools,
+            models: models_of(&source, &raw, folder)?,
+            limits: raw.limits.map(Spanned::into_inner).unwrap_or_default(),
+            hosts: raw.hosts.map(Spanned::into_inner).unwrap_or_default(),
+            lines,
+            file: path.to_owned(),
+            text,
+        })
+    }
+
+    /// An error found after loading, at the key it is about.
+    pub(super) fn wrong(&self, key: &str, message: String) -> CampaignError {
+        let line = self.lines.get(key).copied().unwrap_or(1);
+        CampaignError::Wrong { file: self.file.clone(), line, message }
+    }
+
+    /// An error for the image of an entry, at its line: for whoever opens it.
+    pub fn wrong_image(&self, entry: &str, message: String) -> CampaignError {
+        self.wrong(&format!("image of {entry}"), format!("image of {entry}: {message}"))
+    }
+
+    /// An error for what was found in `inputs`, at its line.
+    pub fn wrong_inputs(&self, message: String) -> CampaignError {
+        self.wrong("inputs", format!("inputs: {message}"))
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, CampaignError> {
+    std::fs::read_to_string(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
+}
+
+/// A path where it looks like one (as `Edition::load` tells them apart), then relative to the campaign file.
+fn edition(folder: &Path, written: &str) -> String {
+    if !written.contains('/') && !written.ends_with(".toml") {
+        return written.to_owned();
+    }
+    let path = folder.join(written).to_string_lossy().into_owned();
+    if path.contains('/') { path } else { format!("./{path}") }
+}
+
+fn lines(source: &Source, raw: &RawCampaign) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::from([
+        ("edition".to_owned(), source.line(raw.edition.span().start)),
+        ("inputs".to_owned(), source.line(raw.inputs.span().start)),
+    ]);
+    let lists = [("examinations", &raw.examinations), ("instances", &raw.instances)];
+    for (key, list) in lists {
+        lines.extend(list.as_ref().map(|list| (key.to_owned(), source.line(list.span().start))));
+    }
+    for tool in &raw.tool {
+        let entry = tool.entry.get_ref();
+        lines.insert(format!("image of {entry}"), source.line(tool.image.span().start));
+        if let Some(globs) = &tool.not_competing {
+            lines.insert(format!("not_competing of {entry}"), source.line(globs.span().start));
+        }
+    }
+    lines
+}
+
+fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, CampaignError> {
+    let mut tools: Vec<Tool> = Vec::new();
+    for tool in raw {
+        source.name("entry", &tool.entry)?;
+        if let Some(name) = &tool.tool {
+            source.name("tool", name)?;
+        }
+        source.only("channel", &tool.channel, "agent", &["ssh"])?;
+        if let Some(globs) = &tool.not_competing {
+            source.globs("not_competing", globs)?;
+        }
+        let entry = tool.entry.get_ref();
+        if tools.iter().any(|other| other.entry == *entry) {
+            return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is there twice; rename one")));
+        }
+        tools.push(Tool {
+            entry: entry.clone(),
+            tool: tool.tool.as_ref().map(|name| name.get_ref().clone()),
+            image: folder.join(tool.image.get_ref()),
+            kind: tool.kind,
+            not_competing: tool
+                .not_competing
+                .as_ref()
+                .map(|globs| globs.get_ref().clone())
+                .unwrap_or_default(),
+        });
+    }
+    match tools.is_empty() {
+        false => Ok(tools),
+        true => Err(CampaignError::Wrong {
+            file: source.file.to_owned(),
+            line: 1,
+            message: "no [[tool]]; a campaign needs at least one".to_owned(),
+        }),
+    }
+}
+
+/// The first limit that must not be 0 and is (a CPU limit of 0 is none).
+fn zero(limits: &Overrides) -> Option<&'static str> {
+    let limits = [
+        ("wall_s", limits.wall_s),
+        ("confinement_s", limits.confinement_s),
+        ("output_bytes", limits.output_bytes),
+    ];
+    limits.into_iter().find(|(_, value)| *value == Some(0)).map(|(key, _)| key)
+}
+
+fn models_of(
+    source: &Source,
+    raw: &RawCampaign,
+    folder: &Path,
+) -> Result<BTreeMap<String, ModelRow>, CampaignError> {
+    let mut models = BTreeMap::new();
+    if let Some(table) = &raw.models {
+        if let Some(model) = raw.model.first() {
+            let message = "[[model]] beside models = \"...\"; write the instances down in one place";
+            return Err(source.wrong(model, message.to_owned()));
+        }
+        return models::read_table(&folder.join(table.get_ref()));
+    }
+    for row in &raw.model {
+        row.get_ref().check().map_err(|message| source.wrong(row, format!("model: {message}")))?;
+        let instance = row.get_ref().instance.clone();
+        if models.insert(instance.clone(), row.get_ref().clone()).is_some() {
+            return Err(source.wrong(row, format!("model: instance \"{instance}\" is there twice")));
+        }
+    }
+    Ok(models)
+}

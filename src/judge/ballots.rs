@@ -1,0 +1,375 @@
+//! What is judged: who gave which value for which position, and how the run ended.
+
+use super::judgement::{Cost, Ending, InputDigest};
+use crate::benchkit::Value;
+use crate::edition::{Edition, Status};
+use std::collections::{BTreeMap, HashMap};
+
+/// One run as the jury sees it.
+#[derive(Clone, Debug)]
+pub struct Ballot {
+    /// By position; shorter than the examination where the last positions have no value.
+    pub values: Vec<Option<Value>>,
+    pub ending: Ending,
+    pub cost: Option<Cost>,
+    /// `degraded:tcg`, `mixed-host`, ...
+    pub marks: Vec<String>,
+    /// Where it ran; empty where that is not known.
+    pub host: String,
+}
+
+impl Ballot {
+    /// A ballot of a published table: values, and nothing said about the run.
+    pub fn published(values: Vec<Option<Value>>) -> Self {
+        Self { values, ending: Ending::Unsaid, cost: None, marks: Vec::new(), host: String::new() }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BallotError {
+    #[error("no examination `{name}` in edition {edition}; it has {known}")]
+    UnknownExamination { name: String, edition: String, known: String },
+    #[error("{entry} on {instance} in {examination} has {given} values, the examination has {expected}")]
+    TooManyValues { entry: String, instance: String, examination: String, given: usize, expected: usize },
+    #[error(
+        "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
+         examination; judge runs on one set of property files only"
+    )]
+    OtherIds { entry: String, instance: String, examination: String },
+    #[error(
+        "{entry} on {instance} in {examination} is there twice (as runs {first} and {second} of the input); \
+         keep the one that counts"
+    )]
+    Twice { entry: String, instance: String, examination: String, first: usize, second: usize },
+}
+
+/// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
+#[derive(Debug)]
+pub struct Ballots {
+    pub(super) edition: String,
+    pub(super) examinations: Vec<(String, usize)>,
+    pub(super) entries: Names,
+    pub(super) instances: Names,
+    pub(super) values: Values,
+    pub(super) rows: Vec<Row>,
+    /// The value numbers of all rows, one after the other.
+    pub(super) given: Vec<u32>,
+    pub(super) ids: HashMap<(u16, u32), Vec<String>>,
+    pub(super) known_entries: BTreeMap<String, EntryFacts>,
+    pub(super) known_instances: HashMap<String, InstanceFacts>,
+    /// Digests of what was read, for the judgement.
+    pub inputs: Vec<InputDigest>,
+    /// What people must know about this judgement.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Row {
+    pub examination: u16,
+    pub entry: u16,
+    pub instance: u32,
+    pub ending: Ending,
+    /// Where its values begin in `given`; there are as many as the examination has.
+    pub first: usize,
+    /// From 1, in the order of adding.
+    pub number: u32,
+    pub facts: Option<Box<RunFacts>>,
+}
+
+#[derive(Debug)]
+pub(super) struct RunFacts {
+    pub cost: Option<Cost>,
+    pub marks: Vec<String>,
+    pub host: String,
+}
+
+/// What a tools file says of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryFacts {
+    pub tool: String,
+    pub status: Status,
+    pub note: String,
+}
+
+/// What a models file says of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceFacts {
+    pub family: String,
+    pub status: String,
+}
+
+impl Ballots {
+    pub fn new(edition: &Edition) -> Self {
+        Self {
+            edition: edition.name.clone(),
+            examinations: edition.examinations.iter().map(|e| (e.name.clone(), e.values)).collect(),
+            entries: Names::default(),
+            instances: Names::default(),
+            values: Values::new(),
+            rows: Vec::new(),
+            given: Vec::new(),
+            ids: HashMap::new(),
+            known_entries: BTreeMap::new(),
+            known_instances: HashMap::new(),
+            inputs: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds one run. `ids` are the property ids by position, empty where no property file is known.
+    pub fn add(
+        &mut self,
+        entry: &str,
+        instance: &str,
+        examination: &str,
+        ids: &[String],
+        ballot: Ballot,
+    ) -> Result<(), BallotError> {
+        let number = self.examination(examination)?;
+        let expected = self.examinations[number].1;
+        let run = || (entry.to_owned(), instance.to_owned(), examination.to_owned());
+        if ballot.values.len() > expected {
+            let (entry, instance, examination) = run();
+            let given = ballot.values.len();
+            return Err(BallotError::TooManyValues { entry, instance, examination, given, expected });
+        }
+        if !ids.is_empty() {
+            let known = self.ids.entry((number as u16, self.instances.number(instance)));
+            if known.or_insert_with(|| ids.to_vec()) != ids {
+                let (entry, instance, examination) = run();
+                return Err(BallotError::OtherIds { entry, instance, examination });
+            }
+        }
+        let values: Vec<u32> = ballot
+            .values
+            .into_iter()
+            .map(|value| value.map_or(NONE, |value| self.values.number(value)))
+            .collect();
+        self.add_row(entry, instance, number, ballot.ending, &values);
+        if ballot.cost.is_some() || !ballot.marks.is_empty() || !ballot.host.is_empty() {
+            let facts = RunFacts { cost: ballot.cost, marks: ballot.marks, host: ballot.host };
+            self.rows.last_mut().expect("just added").facts = Some(Box::new(facts));
+        }
+        Ok(())
+    }
+
+    /// What a tools file says of an entry; without it the edition's patterns and variants count.
+    pub fn describe_entry(&mut self, entry: &str, facts: EntryFacts) {
+        self.known_entries.insert(entry.to_owned(), facts);
+    }
+
+    /// The family and status of an instance; without it the family is the text before `-PT-` or `-COL-`, the
+    /// status `known`, and the judgement says so.
+    pub fn describe_instance(&mut self, instance: &str, facts: InstanceFacts) {
+        self.known_instances.insert(instance.to_owned(), facts);
+    }
+
+    /// Names of all entries that have a ballot, in no order.
+    pub fn entry_names(&self) -> impl Iterator<Item = &str> {
+        self.entries.names.iter().map(String::as_str)
+    }
+
+    /// Names of all instances that have a ballot, in no order.
+    pub fn instance_names(&self) -> impl Iterator<Item = &str> {
+        self.instances.names.iter().map(String::as_str)
+    }
+
+    pub(super) fn examination(&self, name: &str) -> Result<usize, BallotError> {
+        let found = self.examinations.iter().position(|(known, _)| known == name);
+        found.ok_or_else(|| BallotError::UnknownExamination {
+            name: name.to_owned(),
+            edition: self.edition.clone(),
+            known: self.examinations.iter().map(|(known, _)| known.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// `values` are value numbers, no more than the examination has.
+    pub(super) fn add_row(
+        &mut self,
+        entry: &str,
+        instance: &str,
+        examination: usize,
+        ending: Ending,
+        values: &[u32],
+    ) {
+        let first = self.given.len();
+        self.given.extend_from_slice(values);
+        self.given.resize(first + self.examinations[examination].1, NONE);
+        let row = Row {
+            examination: examination as u16,
+            entry: self.entries.number(entry) as u16,
+            instance: self.instances.number(instance),
+            ending,
+            first,
+            number: self.rows.len() as u32 + 1,
+            facts: None,
+        };
+        self.rows.push(row);
+    }
+
+    /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
+    /// what is left by examination, instance and entry.
+    pub(super) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
+        let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
+        self.rows.retain(|row| kept[row.entry as usize]);
+        let used = |numbers: &mut dyn Iterator<Item = u32>, names: &Names| {
+            let mut used = vec![false; names.names.len()];
+            numbers.for_each(|number| used[number as usize] = true);
+            used
+        };
+        let entries = used(&mut self.rows.iter().map(|row| u32::from(row.entry)), &self.entries);
+        let instances = used(&mut self.rows.iter().map(|row| row.instance), &self.instances);
+        let entries = self.entries.sort(&entries);
+        let instances = self.instances.sort(&instances);
+        for row in &mut self.rows {
+            row.entry = entries[row.entry as usize] as u16;
+            row.instance = instances[row.instance as usize];
+        }
+        let ids = std::mem::take(&mut self.ids);
+        self.ids = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids)).collect();
+        self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
+        self.values.round();
+        let twice = self.rows.windows(2).find(|pair| {
+            let key = |row: &Row| (row.examination, row.instance, row.entry);
+            key(&pair[0]) == key(&pair[1])
+        });
+        match twice {
+            None => Ok(()),
+            Some(pair) => Err(BallotError::Twice {
+                entry: self.entries.names[pair[0].entry as usize].clone(),
+                instance: self.instances.names[pair[0].instance as usize].clone(),
+                examination: self.examinations[pair[0].examination as usize].0.clone(),
+                first: pair[0].number as usize,
+                second: pair[1].number as usize,
+            }),
+        }
+    }
+}
+
+/// Names and their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// Rows of a table come grouped: the last name asked for is usually asked for again.
+    last: u32,
+}
+
+impl Names {
+    pub fn number(&mut self, name: &str) -> u32 {
+        if self.names.get(self.last as usize).is_some_and(|last| last == name) {
+            return self.last;
+        }
+        let next = self.names.len() as u32;
+        self.last = match self.numbers.get(name) {
+            Some(number) => *number,
+            None => {
+                self.names.push(name.to_owned());
+                self.numbers.insert(name.to_owned(), next);
+                next
+            }
+        };
+        self.last
+    }
+
+    /// Keeps the used names, in order; returns the new number of each old one (of a used one).
+    fn sort(&mut self, used: &[bool]) -> Vec<u32> {
+        let mut old: Vec<u32> =
+            (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
+        old.sort_unstable_by(|a, b| self.names[*a as usize].cmp(&self.names[*b as usize]));
+        let mut new = vec![u32::MAX; self.names.len()];
+        for (number, was) in old.iter().enumerate() {
+            new[*was as usize] = number as u32;
+        }
+        self.names = old.iter().map(|was| std::mem::take(&mut self.names[*was as usize])).collect();
+        self.numbers = self.names.iter().enumerate().map(|(n, name)| (name.clone(), n as u32)).collect();
+        self.last = 0;
+        new
+    }
+}
+
+/// Numbers of the values that every contest has.
+pub(super) const NONE: u32 = 0;
+pub(super) const FALSE: u32 = 1;
+pub(super) const TRUE: u32 = 2;
+pub(super) const LOST: u32 = 3;
+
+/// Distinct values, numbered: votes are counted over numbers, however long the values.
+#[derive(Debug)]
+pub(super) struct Values {
+    /// Number 0 is no value.
+    list: Vec<Option<Value>>,
+    numbers: HashMap<Value, u32>,
+    texts: HashMap<Box<str>, u32>,
+    /// By number: the number of the value with 5 digits. Filled by `round`.
+    rounded: Vec<u32>,
+}
+
+impl Values {
+    fn new() -> Self {
+        let mut values =
+            Self { list: vec![None], numbers: HashMap::new(), texts: HashMap::new(), rounded: Vec::new() };
+        assert_eq!(values.number(Value::False), FALSE);
+        assert_eq!(values.number(Value::True), TRUE);
+        assert_eq!(values.number(Value::Lost), LOST);
+        values
+    }
+
+    pub fn number(&mut self, value: Value) -> u32 {
+        let next = self.list.len() as u32;
+        *self.numbers.entry(value).or_insert_with_key(|value| {
+            self.list.push(Some(value.clone()));
+            next
+        })
+    }
+
+    /// The number of a value as written; None where the text is no value.
+    pub fn number_of_text(&mut self, text: &str) -> Option<u32> {
+        if let Some(number) = self.texts.get(text) {
+            return Some(*number);
+        }
+        let number = self.number(text.parse().ok()?);
+        // A number of thousands of digits is rare; its text would only double the memory.
+        if text.len() <= 32 {
+            self.texts.insert(text.into(), number);
+        }
+        Some(number)
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Value> {
+        self.list[number as usize].as_ref()
+    }
+
+    pub fn is_rounded(&self, number: u32) -> bool {
+        self.get(number).is_some_and(Value::is_rounded)
+    }
+
+    /// The number under which a value is compared once some answer to its position is rounded.
+    pub fn rounded(&self, number: u32) -> u32 {
+        self.rounded[number as usize]
+    }
+
+    /// Whether two given values agree (`Value::agrees`, on numbers).
+    pub fn agree(&self, a: u32, b: u32, any_rounded: bool) -> bool {
+        if a == LOST || b == LOST {
+            return false;
+        }
+        a == b || (any_rounded && self.rounded(a) == self.rounded(b))
+    }
+
+    /// Long numbers are rounded only where a table of rounded ones makes it necessary.
+    fn round(&mut self) {
+        let count = self.list.len() as u32;
+        if !(0..count).any(|number| self.is_rounded(number)) {
+            self.rounded = (0..count).collect();
+            return;
+        }
+        self.rounded = (0..count)
+            .map(|number| match self.list[number as usize].as_ref().map(Value::rounded) {
+                None => NONE,
+                Some(rounded) => self.number(rounded),
+            })
+            .collect();
+        self.rounded.extend(count..self.list.len() as u32);
+    }
+}

@@ -1,0 +1,307 @@
+//! Why a value is trusted, who said what, and who got what: one screen out of a judgement.
+
+use super::judgement::*;
+use crate::edition::Edition;
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use serde::Serialize;
+use std::fmt;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    #[error("no {what} `{name}` in this judgement; {hint}")]
+    Unknown { what: &'static str, name: String, hint: String },
+    #[error("nobody has a run of {examination} on {instance} in this judgement{why}")]
+    NoBlock { instance: String, examination: String, why: String },
+    #[error("{examination} has positions 00 to {last:02}, not {position}")]
+    NoPosition { examination: String, position: usize, last: usize },
+}
+
+/// One examination on one instance explained.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    pub edition: String,
+    pub instance: String,
+    pub family: String,
+    /// `known`, `surprise`.
+    pub status: String,
+    pub examination: String,
+    /// Points of a right value before weights, what a wrong one costs, and the weight of the instance.
+    pub share: String,
+    pub penalty: String,
+    pub weight: String,
+    /// Whether a run without a fair machine is left anywhere in the judgement.
+    pub provisional: bool,
+    pub positions: Vec<Position>,
+    /// Every entry that has a run here.
+    pub runs: Vec<Run>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Position {
+    pub position: usize,
+    pub id: String,
+    pub value: Option<String>,
+    pub basis: String,
+    /// The case of E-3.1 in words.
+    pub rule: String,
+    /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
+    pub backing: String,
+    pub voting: String,
+    pub said: Vec<Said>,
+}
+
+/// What one entry said of a position and got for it.
+#[derive(Debug, Serialize)]
+pub struct Said {
+    pub entry: String,
+    /// None: not computed.
+    pub value: Option<String>,
+    /// C, as a fraction; whether it has a vote.
+    pub confidence: String,
+    pub votes: bool,
+    /// `right`, `wrong`, `unjudged`, `not computed`.
+    pub verdict: &'static str,
+    /// With weights.
+    pub points: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Run {
+    pub entry: String,
+    pub status: Status,
+    pub ending: Ending,
+    pub confidence: String,
+    pub right: usize,
+    pub wrong: usize,
+    /// With weights.
+    pub points: String,
+    pub complete: bool,
+    pub cost: Option<Cost>,
+    pub marks: Vec<String>,
+}
+
+/// Explains one position, or all of an examination.
+pub fn explain(
+    judgement: &Judgement,
+    instance: &str,
+    examination: &str,
+    position: Option<usize>,
+) -> Result<Explanation, ExplainError> {
+    let number = find("examination", examination, &judgement.examinations)?;
+    let names: Vec<&str> = judgement.instances.iter().map(|known| known.instance.as_str()).collect();
+    let place = find("instance", instance, &names)?;
+    let block = judgement.blocks.iter().find(|block| block.examination == number && block.instance == place);
+    let block = block.ok_or_else(|| {
+        let excluded = |run: &&RunName| run.instance == instance && run.examination == examination;
+        let reason = judgement.edition.judging.infrastructure_reason.clone().unwrap_or_default();
+        let why = judgement.excluded.iter().find(excluded);
+        let why = why.map(|run| format!(": dropped for all tools because of {}'s run ({reason})", run.entry));
+        let (instance, examination) = (instance.to_owned(), examination.to_owned());
+        ExplainError::NoBlock { instance, examination, why: why.unwrap_or_default() }
+    })?;
+    let count = block.trusted.len();
+    if let Some(position) = position.filter(|position| *position >= count) {
+        return Err(ExplainError::NoPosition {
+            examination: examination.to_owned(),
+            position,
+            last: count - 1,
+        });
+    }
+    let of = &judgement.instances[place];
+    let share = share(&judgement.edition, count);
+    let wanted = position.map_or(0..count, |position| position..position + 1);
+    Ok(Explanation {
+        edition: judgement.edition.name.clone(),
+        instance: of.instance.clone(),
+        family: of.family.clone(),
+        status: of.status.clone(),
+        examination: examination.to_owned(),
+        share: share.to_string(),
+        penalty: (&share * &judgement.edition.judging.penalty).to_string(),
+        weight: of.weight.to_string(),
+        provisional: !judgement.unresolved.is_empty(),
+        positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
+        runs: block.cells.iter().map(|cell| run(judgement, cell)).collect(),
+    })
+}
+
+fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
+    known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
+        let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
+        let mut near: Vec<&str> = known.iter().map(AsRef::as_ref).filter(close).take(5).collect();
+        if near.is_empty() {
+            near = known.iter().map(AsRef::as_ref).take(9).collect();
+        }
+        let hint = format!("there are {}, such as {}", known.len(), near.join(", "));
+        ExplainError::Unknown { what, name: name.to_owned(), hint }
+    })
+}
+
+/// Points of one right value before weights (E-4.1).
+fn share(edition: &Edition, count: usize) -> BigRational {
+    &edition.judging.points_per_examination / BigRational::from_integer(count.into())
+}
+
+fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Position {
+    let trusted = &block.trusted[position];
+    let weight = &judgement.instances[block.instance].weight;
+    let share = share(&judgement.edition, block.trusted.len());
+    let said = |cell: &Cell| {
+        let (verdict, times) = match cell.verdicts.as_bytes()[position] {
+            b'+' => ("right", BigRational::from_integer(1.into())),
+            b'-' => ("wrong", -judgement.edition.judging.penalty.clone()),
+            b'?' => ("unjudged", BigRational::from_integer(0.into())),
+            _ => ("not computed", BigRational::from_integer(0.into())),
+        };
+        Said {
+            entry: judgement.entries[cell.entry].entry.clone(),
+            value: cell.values[position].as_ref().map(ToString::to_string),
+            confidence: judgement.confidence[cell.entry].confidence.to_string(),
+            votes: judgement.entries[cell.entry].status == Status::Competing,
+            verdict,
+            points: (times * &share * weight).to_string(),
+        }
+    };
+    let summed = |counts: &[u8]| {
+        let voters = block.cells.iter().filter(|cell| {
+            judgement.entries[cell.entry].status == Status::Competing
+                && counts.contains(&cell.verdicts.as_bytes()[position])
+        });
+        voters.map(|cell| &judgement.confidence[cell.entry].confidence).sum::<BigRational>().to_string()
+    };
+    Position {
+        position,
+        backing: summed(b"+"),
+        voting: summed(b"+-?"),
+        id: trusted.id.clone(),
+        value: trusted.value.as_ref().map(ToString::to_string),
+        basis: trusted.basis.clone(),
+        rule: rule(&trusted.basis, &judgement.edition),
+        said: block.cells.iter().map(said).collect(),
+    }
+}
+
+/// What a basis word means (RULES, Trusted value).
+fn rule(basis: &str, edition: &Edition) -> String {
+    let threshold = &edition.judging.single_threshold;
+    match basis {
+        "unanimous" => "all tools that answered agree".to_owned(),
+        "single" => format!("one tool answered, with a confidence of at least {threshold}"),
+        "majority" => "the tools that gave it have more than half of all voters' confidence".to_owned(),
+        "confidence" => "two tools differ, and the one with the higher confidence is believed".to_owned(),
+        "unknown:none" => "nobody answered".to_owned(),
+        "unknown:single" => {
+            format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
+        }
+        "unknown:tie" => "two tools of equal confidence differ".to_owned(),
+        "unknown:split" => "no known value has more than half of all voters' confidence".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn run(judgement: &Judgement, cell: &Cell) -> Run {
+    let count = |verdict: u8| cell.verdicts.bytes().filter(|byte| *byte == verdict).count();
+    let entry = &judgement.entries[cell.entry];
+    Run {
+        entry: entry.entry.clone(),
+        status: entry.status,
+        ending: cell.ending,
+        confidence: judgement.confidence[cell.entry].confidence.to_string(),
+        right: count(b'+'),
+        wrong: count(b'-'),
+        points: cell.points.to_string(),
+        complete: cell.complete,
+        cost: cell.cost,
+        marks: cell.marks.clone(),
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
+        writeln!(out, "{instance}, {examination} ({edition})")?;
+        writeln!(
+            out,
+            "family {family}, {status}; weight {}; a right value gives {share}, a wrong one costs {penalty}, \
+                       both times the weight",
+            approximate(weight)
+        )?;
+        if self.provisional {
+            writeln!(out, "The judgement is provisional: a run is left that never got a fair machine.")?;
+        }
+        if let [position] = self.positions.as_slice() {
+            return position.story(out);
+        }
+        writeln!(out)?;
+        for position in &self.positions {
+            let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
+            let who = |verdict: &str| {
+                let said = position.said.iter().filter(|said| said.votes && said.verdict == verdict);
+                said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
+            };
+            let against = who("wrong");
+            let against = if against.is_empty() { against } else { format!("; against: {against}") };
+            let Position { position, basis, .. } = position;
+            writeln!(out, "{position:02}  {value:<14} {basis:<14} {}{against}", who("right"))?;
+        }
+        writeln!(out)?;
+        for run in &self.runs {
+            let ending = serde_json::to_value(run.ending).unwrap_or_default();
+            let (points, ending) = (approximate(&run.points), ending.as_str().unwrap_or_default());
+            let mut line =
+                format!("{:<20} {} right, {} wrong, {points} points", run.entry, run.right, run.wrong);
+            if run.ending != Ending::Unsaid {
+                line += &format!(", {ending}");
+            }
+            if !run.marks.is_empty() {
+                line += &format!(" [{}]", run.marks.join(" "));
+            }
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Position {
+    /// The screen of one position.
+    fn story(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
+        let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
+        writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
+        writeln!(out, "Basis {}: {} (E-3.1)", self.basis, self.rule)?;
+        writeln!(
+            out,
+            "Summed confidence: {} of {} behind it\n",
+            approximate(&self.backing),
+            approximate(&self.voting)
+        )?;
+        writeln!(out, "{:<20} {:<14} {:<22} {:<13} points", "entry", "said", "confidence", "verdict")?;
+        for said in &self.said {
+            let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
+            let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
+            let points = approximate(&said.points);
+            writeln!(out, "{:<20} {value:<14} {confidence:<22} {:<13} {points}", said.entry, said.verdict)?;
+        }
+        Ok(())
+    }
+}
+
+/// A long number by its first and last digits; the exact one is in `--format json`.
+fn short(value: &str) -> String {
+    match value.len() {
+        0..=14 => value.to_owned(),
+        length => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
+    }
+}
+
+/// A fraction for the eye, with the exact one beside it where they differ.
+fn approximate(fraction: &str) -> String {
+    let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
+    match number.and_then(|number| number.to_f64()) {
+        None => fraction.to_owned(),
+        // A sum of confidences can have a denominator of many digits: more than a screen wants to hold.
+        Some(number) if fraction.len() > 24 => format!("{number:.6}"),
+        Some(number) => format!("{number:.6} ({fraction})"),
+    }
+}

@@ -1,0 +1,70 @@
+//! How far an entry's answers are believed (E-2.1, E-2.2).
+
+use super::trusted::Vote;
+use crate::edition::ConfidenceReading;
+use crate::judge::ballots::LOST;
+use num_rational::BigRational;
+use num_traits::Zero;
+
+/// The value by which a position belongs to V: at least `min_agreeing` votes, and more than half of all.
+pub(super) fn commonly_agreed(votes: &[Vote], min_agreeing: usize) -> Option<u32> {
+    let candidates = votes.iter().filter(|vote| vote.value != LOST);
+    candidates.map(|vote| vote.value).find(|value| {
+        let agreeing = votes.iter().filter(|vote| vote.value == *value).count();
+        agreeing >= min_agreeing && 2 * agreeing > votes.len()
+    })
+}
+
+/// What was counted over V.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    /// |V|
+    pub common: u64,
+    /// By entry: values of V it gave, and those of them that agree.
+    pub answered: Vec<u64>,
+    pub agreed: Vec<u64>,
+}
+
+impl Counted {
+    pub fn new(entries: usize) -> Self {
+        Self { common: 0, answered: vec![0; entries], agreed: vec![0; entries] }
+    }
+
+    /// C of an entry; 0 for one that gave no value of V (RULES).
+    pub fn confidence(&self, entry: usize, reading: ConfidenceReading) -> BigRational {
+        let of = match reading {
+            ConfidenceReading::Answered => self.answered[entry],
+            ConfidenceReading::AllTrusted => self.common,
+        };
+        if of == 0 { BigRational::zero() } else { BigRational::new(self.agreed[entry].into(), of.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_common_from_three_agreeing_tools_that_are_more_than_half() {
+        let common = |values: &[u32]| {
+            let votes: Vec<Vote> =
+                values.iter().enumerate().map(|(entry, value)| Vote { entry, value: *value }).collect();
+            commonly_agreed(&votes, 3)
+        };
+        assert_eq!(common(&[7, 7]), None);
+        assert_eq!(common(&[7, 7, 7]), Some(7));
+        assert_eq!(common(&[8, 7, 9, 7, 7]), Some(7));
+        assert_eq!(common(&[7, 7, 7, 8, 8, 8]), None);
+        assert_eq!(common(&[LOST, LOST, LOST]), None);
+    }
+
+    #[test]
+    fn both_readings_of_confidence_and_an_entry_without_values() {
+        let counted = Counted { common: 10, answered: vec![4, 0], agreed: vec![3, 0] };
+        let quotient = |a: i64, b: i64| BigRational::new(a.into(), b.into());
+        assert_eq!(counted.confidence(0, ConfidenceReading::Answered), quotient(3, 4));
+        assert_eq!(counted.confidence(0, ConfidenceReading::AllTrusted), quotient(3, 10));
+        assert_eq!(counted.confidence(1, ConfidenceReading::Answered), quotient(0, 1));
+        assert_eq!(Counted::new(1).confidence(0, ConfidenceReading::AllTrusted), quotient(0, 1));
+    }
+}

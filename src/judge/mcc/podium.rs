@@ -1,0 +1,102 @@
+//! Ranking the tools of a category (E-4.5, E-4.6).
+
+use crate::edition::{PodiumRule, Status};
+use crate::judge::judgement::{Entry, Podium, PodiumPlace};
+use num_rational::BigRational;
+use std::cmp::Reverse;
+
+/// What stands on a podium: entries that took part in one of its examinations, with their summed points.
+///
+/// A tool ranks with its best variant, the first by name where variants have equal points; the others follow
+/// unranked, as do virtual and out-of-competition entries. While the judgement is `provisional` nobody has a medal.
+pub(super) fn podium(
+    rule: &PodiumRule,
+    entries: &[Entry],
+    points: Vec<(usize, BigRational)>,
+    provisional: bool,
+) -> Podium {
+    let mut points = points;
+    points.sort_by(|(a, x), (b, y)| y.cmp(x).then(entries[*a].entry.cmp(&entries[*b].entry)));
+    let competing = |entry: usize| entries[entry].status == Status::Competing;
+    let siblings: Vec<(usize, &str)> =
+        points.iter().filter(|(e, _)| competing(*e)).map(|(e, _)| (*e, entries[*e].tool.as_str())).collect();
+    let variant = |entry: usize| {
+        let tool = &entries[entry].tool;
+        let mut variants = siblings.iter().filter(|(_, of)| of == tool);
+        match (variants.next(), variants.next()) {
+            _ if !competing(entry) => "",
+            (Some((best, _)), Some(_)) if *best == entry => "best",
+            (Some(_), Some(_)) => "other",
+            _ => "",
+        }
+    };
+    let mut places: Vec<PodiumPlace> = points
+        .into_iter()
+        .map(|(entry, points)| PodiumPlace {
+            rank: None,
+            entry,
+            variant: variant(entry).to_owned(),
+            points,
+            medal: String::new(),
+        })
+        .collect();
+    // Stable: the ranked first, each part in the order of points.
+    places.sort_by_key(|place| Reverse(competing(place.entry) && place.variant != "other"));
+    let ranked = places.partition_point(|place| competing(place.entry) && place.variant != "other");
+    let mut rank = 0;
+    for at in 0..ranked {
+        if at == 0 || places[at - 1].points != places[at].points {
+            rank = at as u32 + 1;
+        }
+        places[at].rank = Some(rank);
+        if !provisional {
+            places[at].medal = ["", "gold", "silver", "bronze"].get(rank as usize).unwrap_or(&"").to_string();
+        }
+    }
+    Podium { category: rule.category.clone(), places }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, tool: &str, status: Status) -> Entry {
+        Entry { entry: name.to_owned(), tool: tool.to_owned(), status, note: String::new() }
+    }
+
+    fn shown(entries: &[Entry], points: &[i64], provisional: bool) -> Vec<String> {
+        let rule = PodiumRule { category: "CTL".to_owned(), examinations: Vec::new() };
+        let points = points.iter().map(|p| BigRational::from_integer((*p).into())).enumerate().collect();
+        let podium = podium(&rule, entries, points, provisional);
+        let line = |place: &PodiumPlace| {
+            let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            format!("{rank} {} {} {}", entries[place.entry].entry, place.variant, place.medal)
+        };
+        podium.places.iter().map(line).collect()
+    }
+
+    #[test]
+    fn ties_share_a_rank_and_its_medal() {
+        let entries = ["a", "b", "c", "d", "e"].map(|name| entry(name, name, Status::Competing));
+        let shared = shown(&entries, &[5, 9, 9, 3, 3], false);
+        assert_eq!(shared, ["1 b  gold", "1 c  gold", "3 a  bronze", "4 d  ", "4 e  "]);
+    }
+
+    #[test]
+    fn a_tool_ranks_with_its_best_variant_and_others_follow_unranked() {
+        let entries = [
+            entry("gold-17", "gold-17", Status::OutOfCompetition),
+            entry("t.a", "t", Status::Competing),
+            entry("t.b", "t", Status::Competing),
+            entry("u", "u", Status::Competing),
+        ];
+        let ranked = shown(&entries, &[20, 7, 9, 8], false);
+        assert_eq!(ranked, ["1 t.b best gold", "2 u  silver", "- gold-17  ", "- t.a other "]);
+    }
+
+    #[test]
+    fn a_provisional_judgement_gives_no_medal() {
+        let entries = ["a", "b"].map(|name| entry(name, name, Status::Competing));
+        assert_eq!(shown(&entries, &[5, 9], true), ["1 b  ", "2 a  "]);
+    }
+}

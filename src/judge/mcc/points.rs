@@ -1,0 +1,101 @@
+//! Points of values, blocks and examinations (E-4.1, E-4.2).
+
+use crate::edition::Edition;
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+use std::collections::HashMap;
+
+/// How one given value was judged, as the letters of `Cell::verdicts`.
+pub(super) const RIGHT: char = '+';
+pub(super) const WRONG: char = '-';
+/// Given, but the trusted value is unknown: 0 points for everybody.
+pub(super) const UNJUDGED: char = '?';
+pub(super) const NOT_COMPUTED: char = '.';
+
+/// Right and wrong values counted in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Counts {
+    pub right: u64,
+    pub wrong: u64,
+}
+
+/// Points before weights: right ones give `points_per_examination / values`, wrong ones cost `penalty` times that.
+fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
+    let share = &edition.judging.points_per_examination
+        / BigRational::from_integer(edition.examinations[examination].values.into());
+    let right = BigRational::from_integer(counts.right.into());
+    let wrong = BigRational::from_integer(counts.wrong.into());
+    share * (right - &edition.judging.penalty * wrong)
+}
+
+/// The points of blocks, each computed once: a contest has few weights and few counts.
+pub(super) struct BlockPoints<'e> {
+    edition: &'e Edition,
+    weights: &'e [BigRational],
+    known: HashMap<(usize, u32, Counts), BigRational>,
+}
+
+impl<'e> BlockPoints<'e> {
+    /// `weights` by weight class.
+    pub fn new(edition: &'e Edition, weights: &'e [BigRational]) -> Self {
+        Self { edition, weights, known: HashMap::new() }
+    }
+
+    /// Weighted points of one entry in one block.
+    pub fn of(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
+        if counts == Counts::default() {
+            return BigRational::zero();
+        }
+        let Self { edition, weights, known } = self;
+        let points = known
+            .entry((examination, class, counts))
+            .or_insert_with(|| raw(edition, examination, counts) * &weights[class as usize]);
+        points.clone()
+    }
+}
+
+/// What an entry got in one examination over all instances.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// It has a run that is more than "did not compete".
+    pub took_part: bool,
+    pub unjudged: u64,
+    /// By weight class. Counting integers per class keeps fractions out of the loop over values.
+    by_class: Vec<Counts>,
+}
+
+impl Tally {
+    pub fn add(&mut self, class: u32, counts: Counts, unjudged: u64) {
+        let class = class as usize;
+        if self.by_class.len() <= class {
+            self.by_class.resize(class + 1, Counts::default());
+        }
+        self.by_class[class].right += counts.right;
+        self.by_class[class].wrong += counts.wrong;
+        self.unjudged += unjudged;
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.by_class.iter().fold(Counts::default(), |sum, counts| Counts {
+            right: sum.right + counts.right,
+            wrong: sum.wrong + counts.wrong,
+        })
+    }
+
+    /// Before weights, and with them.
+    pub fn points(
+        &self,
+        edition: &Edition,
+        examination: usize,
+        weights: &[BigRational],
+    ) -> (BigRational, BigRational) {
+        let zero = BigRational::new_raw(BigInt::zero(), 1.into());
+        let weighted = self
+            .by_class
+            .iter()
+            .zip(weights)
+            .fold(zero, |sum, (counts, weight)| sum + raw(edition, examination, *counts) * weight);
+        (raw(edition, examination, self.counts()), weighted)
+    }
+}

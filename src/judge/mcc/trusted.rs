@@ -1,0 +1,130 @@
+//! The trusted value of a position (E-3.1).
+
+use crate::judge::ballots::LOST;
+use num_rational::BigRational;
+use num_traits::Zero;
+
+/// A voter's value, numbered so that equal numbers are equal answers; `LOST` equals nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Vote {
+    pub entry: usize,
+    pub value: u32,
+}
+
+/// Why a value is trusted, or why none is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    Unanimous,
+    Single,
+    Majority,
+    Confidence,
+    UnknownNone,
+    UnknownSingle,
+    UnknownTie,
+    UnknownSplit,
+}
+
+impl Basis {
+    /// The word of RULES.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unanimous => "unanimous",
+            Self::Single => "single",
+            Self::Majority => "majority",
+            Self::Confidence => "confidence",
+            Self::UnknownNone => "unknown:none",
+            Self::UnknownSingle => "unknown:single",
+            Self::UnknownTie => "unknown:tie",
+            Self::UnknownSplit => "unknown:split",
+        }
+    }
+}
+
+fn agree(a: &Vote, b: &Vote) -> bool {
+    a.value == b.value && a.value != LOST
+}
+
+/// The trusted value, None where it is unknown, and the case of E-3.1 that decided. `confidence` is by entry.
+///
+/// A lost value (`X`) votes as a value of its own, but cannot be trusted: where it would win alone the basis is
+/// `unknown:single`, where it would win against others `unknown:split`.
+pub(super) fn trusted(
+    votes: &[Vote],
+    confidence: &[BigRational],
+    single_threshold: &BigRational,
+) -> (Option<u32>, Basis) {
+    let (value, basis) = match votes {
+        [] => return (None, Basis::UnknownNone),
+        [only] if only.value != LOST && confidence[only.entry] >= *single_threshold => {
+            (only.value, Basis::Single)
+        }
+        [_] => return (None, Basis::UnknownSingle),
+        [first, rest @ ..] if rest.iter().all(|vote| agree(first, vote)) => (first.value, Basis::Unanimous),
+        [a, b] => match confidence[a.entry].cmp(&confidence[b.entry]) {
+            std::cmp::Ordering::Equal => return (None, Basis::UnknownTie),
+            std::cmp::Ordering::Greater => (a.value, Basis::Confidence),
+            std::cmp::Ordering::Less => (b.value, Basis::Confidence),
+        },
+        _ => match majority(votes, confidence) {
+            None => return (None, Basis::UnknownSplit),
+            Some(value) => (value, Basis::Majority),
+        },
+    };
+    if value == LOST { (None, Basis::UnknownSplit) } else { (Some(value), basis) }
+}
+
+/// The value whose voters' confidences sum to more than half of all voters'.
+fn majority(votes: &[Vote], confidence: &[BigRational]) -> Option<u32> {
+    let sum = |of: &mut dyn Iterator<Item = &Vote>| {
+        of.fold(BigRational::zero(), |sum, vote| sum + &confidence[vote.entry])
+    };
+    let half = sum(&mut votes.iter()) / BigRational::from_integer(2.into());
+    let winner = votes.iter().find(|candidate| {
+        let backers = &mut votes.iter().filter(|vote| *vote == *candidate || agree(candidate, vote));
+        sum(backers) > half
+    });
+    winner.map(|vote| vote.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values by entry, confidences of 100 by entry; the expected value and basis.
+    #[test]
+    fn every_row_of_the_trusted_value_table() {
+        let cases: &[(&[u32], &[i64], Option<u32>, &str)] = &[
+            (&[], &[], None, "unknown:none"),
+            (&[7], &[100], Some(7), "single"),
+            (&[7], &[97], Some(7), "single"),
+            (&[7], &[96], None, "unknown:single"),
+            (&[7, 7], &[0, 0], Some(7), "unanimous"),
+            (&[7, 7, 7], &[10, 20, 30], Some(7), "unanimous"),
+            (&[7, 8], &[98, 97], Some(7), "confidence"),
+            (&[7, 8], &[97, 98], Some(8), "confidence"),
+            (&[7, 8], &[98, 98], None, "unknown:tie"),
+            (&[7, 7, 8], &[50, 50, 99], Some(7), "majority"),
+            (&[7, 7, 8], &[40, 40, 99], Some(8), "majority"),
+            (&[7, 7, 8], &[50, 50, 100], None, "unknown:split"),
+            (&[7, 8, 9], &[90, 91, 92], None, "unknown:split"),
+            (&[7, 8, 9], &[10, 10, 21], Some(9), "majority"),
+            (&[7, 8, 9], &[0, 0, 0], None, "unknown:split"),
+            // lost values: equal to nothing, never trusted
+            (&[LOST], &[100], None, "unknown:single"),
+            (&[LOST, 7], &[97, 98], Some(7), "confidence"),
+            (&[LOST, 7], &[98, 97], None, "unknown:split"),
+            (&[LOST, LOST], &[98, 98], None, "unknown:tie"),
+            (&[LOST, LOST, 7], &[50, 50, 99], None, "unknown:split"),
+            (&[LOST, LOST, 7], &[40, 40, 99], Some(7), "majority"),
+            (&[LOST, 7, 8], &[99, 10, 10], None, "unknown:split"),
+        ];
+        let hundredths = |n: i64| BigRational::new(n.into(), 100.into());
+        for (values, confidence, value, basis) in cases {
+            let votes: Vec<Vote> =
+                values.iter().enumerate().map(|(entry, value)| Vote { entry, value: *value }).collect();
+            let confidence: Vec<BigRational> = confidence.iter().map(|n| hundredths(*n)).collect();
+            let (given, decided) = trusted(&votes, &confidence, &hundredths(97));
+            assert_eq!((given, decided.word()), (*value, *basis), "{values:?} {confidence:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What an instance weighs (E-4.4).
+
+use crate::edition::Normalization;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use std::collections::HashMap;
+
+/// The normalization weight of each instance, by its family; `None` is an instance without any result, which
+/// weighs nothing and counts in no family.
+///
+/// A further normalization is an arm here and a word in `edition::Normalization`.
+pub(super) fn weights(normalization: Normalization, families: &[Option<&str>]) -> Vec<BigRational> {
+    match normalization {
+        Normalization::None => families.iter().map(|family| one_if(family.is_some())).collect(),
+        Normalization::FamilyLinear => family_linear(families),
+    }
+}
+
+fn one_if(counts: bool) -> BigRational {
+    if counts { BigRational::one() } else { BigRational::zero() }
+}
+
+/// (1 + (n-1)/(nmax-1)) / n: a family weighs from 1 (one instance) to 2 (the largest); 1 if nmax = 1.
+fn family_linear(families: &[Option<&str>]) -> Vec<BigRational> {
+    let mut sizes: HashMap<&str, i64> = HashMap::new();
+    for family in families.iter().flatten() {
+        *sizes.entry(family).or_default() += 1;
+    }
+    let largest = sizes.values().copied().max().unwrap_or_default();
+    let weight = |n: i64| match largest {
+        1 => BigRational::one(),
+        _ => BigRational::new((largest - 1 + n - 1).into(), ((largest - 1) * n).into()),
+    };
+    families
+        .iter()
+        .map(|family| family.map_or_else(BigRational::zero, |family| weight(sizes[family])))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_weighs_from_one_to_two_by_its_number_of_instances() {
+        let families = [Some("a"), Some("b"), Some("b"), Some("c"), Some("c"), Some("c"), None];
+        let weights = weights(Normalization::FamilyLinear, &families);
+        let sum = |from: usize, to: usize| weights[from..to].iter().sum::<BigRational>();
+        assert_eq!(sum(0, 1), BigRational::one());
+        assert_eq!(sum(1, 3), BigRational::new(3.into(), 2.into()));
+        assert_eq!(sum(3, 6), BigRational::from_integer(2.into()));
+        assert_eq!(weights[6], BigRational::zero());
+    }
+
+    #[test]
+    fn every_weight_is_one_where_no_family_has_two_instances_or_nothing_is_normalized() {
+        assert_eq!(
+            weights(Normalization::FamilyLinear, &[Some("a"), Some("b")]),
+            [one_if(true), one_if(true)]
+        );
+        assert_eq!(
+            weights(Normalization::None, &[Some("a"), Some("a"), None]),
+            [1, 1, 0].map(|n| one_if(n == 1))
+        );
+    }
+}

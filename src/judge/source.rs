@@ -1,0 +1,196 @@
+//! Filling ballots from files: a published table of answers, a models file, a tools file.
+
+use super::ballots::{Ballots, EntryFacts, InstanceFacts, LOST, NONE};
+use super::judgement::{Ending, InputDigest};
+use crate::benchkit::Value;
+use crate::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
+use crate::edition::{AnswerKind, Edition, Status};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    #[error(transparent)]
+    Table(#[from] TableError),
+    #[error("{path} has no row for instance {instance}, which has answers; add it (instance,family,status)")]
+    InstanceMissing { path: std::path::PathBuf, instance: String },
+    #[error("{path} names entry {entry}, which is in no ballot; entries are {known}")]
+    EntryUnknown { path: std::path::PathBuf, entry: String, known: String },
+}
+
+/// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
+/// judgement anywhere.
+pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
+    let read = |source| TableError::Read { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(read)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = file.read(&mut buffer).map_err(read)?;
+        if count == 0 {
+            break;
+        }
+        hasher.update(&buffer[..count]);
+    }
+    let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
+}
+
+/// Reads a table of answers; which one it is, its header says.
+pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
+    let mut table = Table::open(path)?;
+    if table.header() != COMPACT_HEADER {
+        let expected = format!("a table of answers ({})", COMPACT_HEADER.join(","));
+        return Err(table.wrong_header(expected).into());
+    }
+    let mut ballots = Ballots::new(edition);
+    let mut values = Vec::new();
+    let mut rows = Vec::new();
+    table.each_row(|row| {
+        let (entry, instance, name) = (&row[0], &row[1], &row[2]);
+        if entry.is_empty() || instance.is_empty() {
+            return Err("tool and instance must not be empty".to_owned());
+        }
+        let number = ballots.examination(name).map_err(|error| error.to_string())?;
+        let examination = &edition.examinations[number];
+        values.clear();
+        for cell in cells(&row[3], examination.answers) {
+            values.push(value_number(&mut ballots, cell, examination.answers)?);
+        }
+        if values.len() != examination.values {
+            return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
+        }
+        check_wrong(&row[4], examination.values)?;
+        ballots.add_row(entry, instance, number, Ending::Unsaid, &values);
+        rows.push(row.position().map_or(0, csv::Position::line));
+        Ok(())
+    })?;
+    refuse_repeated_rows(&ballots, path, &rows)?;
+    ballots.inputs.push(digest(path)?);
+    Ok(ballots)
+}
+
+/// The number of a cell's value; a negative number is "not given" like `?`.
+fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u32, String> {
+    let wrong = |expected: &str| format!("column answers: `{cell}` is no answer; expected {expected}");
+    if cell == "?" {
+        return Ok(NONE);
+    }
+    let boolean = kind == AnswerKind::Boolean;
+    let expected = if boolean { "T, F or ?" } else { "a number, d.ddddE+dddd, inf, Inf, X or ?" };
+    if !boolean
+        && cell
+            .strip_prefix('-')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit()))
+    {
+        return Ok(NONE);
+    }
+    let number = ballots.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
+    let is_boolean = matches!(ballots.values.get(number), Some(Value::True | Value::False));
+    if is_boolean != boolean || (number == LOST && boolean) { Err(wrong(expected)) } else { Ok(number) }
+}
+
+/// `lines` by row: where it stands.
+fn refuse_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<(), TableError> {
+    let mut order: Vec<u32> = (0..ballots.rows.len() as u32).collect();
+    let key = |row: &u32| {
+        let row = &ballots.rows[*row as usize];
+        (row.examination, row.instance, row.entry)
+    };
+    order.sort_by_key(key);
+    match order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
+        None => Ok(()),
+        Some(pair) => Err(TableError::Row {
+            path: path.to_owned(),
+            line: lines[pair[1] as usize],
+            message: format!(
+                "the same tool, instance and examination as in line {}; keep the one that counts",
+                lines[pair[0] as usize]
+            ),
+        }),
+    }
+}
+
+/// Reads a models file: columns instance, family, status in any order among others.
+///
+/// Every instance that has ballots must be in it; others are ignored.
+pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+    let mut table = Table::open(path)?;
+    let column = |name: &str| table.header().iter().position(|known| known == name);
+    let (Some(instance), Some(family), Some(status)) =
+        (column("instance"), column("family"), column("status"))
+    else {
+        return Err(table.wrong_header("the columns instance, family and status among others").into());
+    };
+    let mut seen = BTreeSet::new();
+    table.each_row(|row| {
+        let (instance, family, status) = (&row[instance], &row[family], &row[status]);
+        if instance.is_empty() || family.is_empty() {
+            return Err("instance and family must not be empty".to_owned());
+        }
+        if !edition.judging.multipliers.contains_key(status) {
+            let known: Vec<&str> = edition.judging.multipliers.keys().map(String::as_str).collect();
+            return Err(format!(
+                "column status: `{status}`; edition {} knows {}",
+                edition.name,
+                known.join(", ")
+            ));
+        }
+        if !seen.insert(instance.to_owned()) {
+            return Err(format!("instance {instance} is there twice"));
+        }
+        let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
+        ballots.describe_instance(instance, facts);
+        Ok(())
+    })?;
+    if let Some(missing) = ballots.instance_names().filter(|name| !seen.contains(*name)).min() {
+        return Err(SourceError::InstanceMissing { path: path.to_owned(), instance: missing.to_owned() });
+    }
+    ballots.inputs.push(digest(path)?);
+    Ok(())
+}
+
+/// Reads a tools file: `entry,tool,status`, or with a fourth column `note`, which a withdrawal needs (P-3).
+///
+/// An entry that is not in it is described by the edition.
+pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+    const HEADER: [&str; 4] = ["entry", "tool", "status", "note"];
+    let mut table = Table::open(path)?;
+    if table.header() != &HEADER[..3] && table.header() != HEADER {
+        return Err(table.wrong_header("entry,tool,status or entry,tool,status,note").into());
+    }
+    let known: BTreeSet<String> = ballots.entry_names().map(str::to_owned).collect();
+    let mut seen = BTreeSet::new();
+    let mut unknown = None;
+    table.each_row(|row| {
+        let (entry, tool, note) = (&row[0], &row[1], row.get(3).unwrap_or_default());
+        let Some(status) = Status::ALL.into_iter().find(|status| status.word() == &row[2]) else {
+            let words: Vec<&str> = Status::ALL.iter().map(|status| status.word()).collect();
+            return Err(format!("column status: `{}`; allowed are {}", &row[2], words.join(", ")));
+        };
+        if entry.is_empty() || tool.is_empty() {
+            return Err("entry and tool must not be empty".to_owned());
+        }
+        if status == Status::Withdrawn && note.trim().is_empty() {
+            return Err(format!("{entry} is withdrawn: column note must say by which rule and why (P-3)"));
+        }
+        if !seen.insert(entry.to_owned()) {
+            return Err(format!("entry {entry} is there twice"));
+        }
+        if !known.contains(entry) {
+            unknown.get_or_insert(entry.to_owned());
+        }
+        ballots.describe_entry(entry, EntryFacts { tool: tool.to_owned(), status, note: note.to_owned() });
+        Ok(())
+    })?;
+    if let Some(entry) = unknown {
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(SourceError::EntryUnknown { path: path.to_owned(), entry, known });
+    }
+    ballots.inputs.push(digest(path)?);
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The files of a judgement: the tables and `judgement.json`, written while the blocks are judged.
+//!
+//! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
+
+use super::judgement::*;
+use super::mcc::{Jury, Opening, Verdict};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("cannot write {path}")]
+    Io { path: PathBuf, source: std::io::Error },
+}
+
+/// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
+pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
+    std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
+    let opening = &jury.opening;
+    let mut json = Draft::new(dir, "judgement.json")?;
+    let mut trusted = Draft::new(dir, "trusted.csv")?;
+    trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
+    json.text("{")?;
+    opening_fields(&mut json, opening)?;
+    json.text("\"blocks\":[")?;
+    let mut first = true;
+    let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); opening.entries.len()];
+    let verdict = jury.judge_blocks(|block| {
+        json.text(if std::mem::take(&mut first) { "\n" } else { ",\n" })?;
+        json.value(&block)?;
+        trusted.text(&trusted_rows(opening, &block))?;
+        for cell in block.cells {
+            marks[cell.entry].extend(cell.marks.into_iter().filter(|mark| host_mark(mark)));
+        }
+        Ok(())
+    })?;
+    json.text("\n],\n")?;
+    json.field("scores", &verdict.scores, ",\n")?;
+    json.field("podiums", &verdict.podiums, ",\n")?;
+    json.field("awards", &verdict.awards, "}\n")?;
+
+    let tables = [
+        ("confidence.csv", confidence(opening)),
+        ("scores.csv", scores(opening, &verdict)),
+        ("podiums.csv", podiums(opening, &verdict)),
+        ("awards.csv", awards(opening, &verdict)),
+        ("tools.csv", tools(opening, &marks)),
+    ];
+    let mut drafts = vec![json, trusted];
+    for (name, content) in tables {
+        let mut draft = Draft::new(dir, name)?;
+        draft.text(&content)?;
+        drafts.push(draft);
+    }
+    for draft in &mut drafts {
+        draft.flush()?;
+    }
+    drafts.into_iter().try_for_each(Draft::rename)?;
+    Ok(verdict)
+}
+
+/// The fields of `Judgement` before `blocks`, one a line.
+fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError> {
+    json.field("version", &opening.version, ",\n")?;
+    json.field("edition", &opening.edition, ",\n")?;
+    json.field("inputs", &opening.inputs, ",\n")?;
+    json.field("notes", &opening.notes, ",\n")?;
+    json.field("entries", &opening.entries, ",\n")?;
+    json.field("instances", &opening.instances, ",\n")?;
+    json.field("examinations", &opening.examinations, ",\n")?;
+    json.field("unresolved", &opening.unresolved, ",\n")?;
+    json.field("excluded", &opening.excluded, ",\n")?;
+    json.field("common_values", &opening.common_values, ",\n")?;
+    json.field("confidence", &opening.confidence, ",\n")
+}
+
+/// A file under way.
+struct Draft {
+    path: PathBuf,
+    out: BufWriter<NamedTempFile>,
+}
+
+impl Draft {
+    fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
+        let path = dir.join(name);
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        let builder = {
+            // As any file a user creates: the umask decides who else may read it.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666))
+        };
+        match builder.prefix(&format!(".{name}.")).tempfile_in(dir) {
+            Ok(file) => Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file) }),
+            Err(source) => Err(WriteError::Io { path, source }),
+        }
+    }
+
+    fn failed(&self, source: std::io::Error) -> WriteError {
+        WriteError::Io { path: self.path.clone(), source }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), WriteError> {
+        self.out.write_all(text.as_bytes()).map_err(|source| self.failed(source))
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
+        serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
+    }
+
+    fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
+        self.text(&format!("\"{name}\":"))?;
+        self.value(value)?;
+        self.text(end)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        self.out.flush().map_err(|source| self.failed(source))
+    }
+
+    fn rename(self) -> Result<(), WriteError> {
+        let Self { path, out } = self;
+        let failed = |source| WriteError::Io { path: path.clone(), source };
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+}
+
+/// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
+fn field(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
+}
+
+/// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
+/// another value, both empty where it is unknown.
+fn trusted_rows(opening: &Opening, block: &Block) -> String {
+    let instance = field(&opening.instances[block.instance].instance);
+    let examination = field(&opening.examinations[block.examination]);
+    let mut rows = String::new();
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let named = |verdict: u8| {
+            let voters = block.cells.iter().filter(|cell| {
+                opening.entries[cell.entry].status == Status::Competing
+                    && cell.verdicts.as_bytes()[position] == verdict
+            });
+            let mut names = String::new();
+            for cell in voters {
+                let gap = if names.is_empty() { "" } else { " " };
+                names.push_str(gap);
+                names.push_str(&opening.entries[cell.entry].entry);
+            }
+            names
+        };
+        let (backers, against) = (named(b'+'), named(b'-'));
+        let _ = write!(rows, "{instance},{examination},{position:02},{},", field(&trusted.id));
+        if let Some(value) = &trusted.value {
+            let _ = write!(rows, "{value}");
+        }
+        let _ = writeln!(rows, ",{},{},{}", trusted.basis, field(&backers), field(&against));
+    }
+    rows
+}
+
+fn confidence(opening: &Opening) -> String {
+    let mut rows: Vec<String> = opening
+        .confidence
+        .iter()
+        .filter(|of| opening.entries[of.entry].status != Status::Withdrawn)
+        .map(|of| {
+            let name = field(&opening.entries[of.entry].entry);
+            format!("{name},{},{},{}\n", of.agreed, of.answered, of.confidence)
+        })
+        .collect();
+    rows.sort();
+    format!("tool,agreed,answered,confidence\n{}", rows.concat())
+}
+
+/// By tool, then in the edition's order of examinations.
+fn scores(opening: &Opening, verdict: &Verdict) -> String {
+    let mut scores: Vec<&Score> = verdict.scores.iter().collect();
+    scores.sort_by_key(|score| (&opening.entries[score.entry].entry, score.examination));
+    let mut table = "tool,examination,right,wrong,unjudged,points,normalized\n".to_owned();
+    for Score { entry, examination, right, wrong, unjudged, points, normalized } in scores {
+        let name = field(&opening.entries[*entry].entry);
+        let examination = field(&opening.examinations[*examination]);
+        let _ = writeln!(table, "{name},{examination},{right},{wrong},{unjudged},{points},{normalized}");
+    }
+    table
+}
+
+fn podiums(opening: &Opening, verdict: &Verdict) -> String {
+    let mut table = "category,rank,tool,variant,points,medal\n".to_owned();
+    for podium in &verdict.podiums {
+        for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
+            let rank = rank.map_or(String::new(), |rank| rank.to_string());
+            let name = field(&opening.entries[*entry].entry);
+            let _ = writeln!(table, "{},{rank},{name},{variant},{points},{medal}", field(&podium.category));
+        }
+    }
+    table
+}
+
+fn awards(opening: &Opening, verdict: &Verdict) -> String {
+    let mut table = "category,award,rank,tool,runs_compared,value,unit\n".to_owned();
+    for award in &verdict.awards {
+        for AwardPlace { rank, entry, runs_compared, value, unit } in &award.places {
+            let (category, name) = (field(&award.category), field(&opening.entries[*entry].entry));
+            let _ =
+                writeln!(table, "{category},{},{rank},{name},{runs_compared},{value},{unit}", award.award);
+        }
+    }
+    table
+}
+
+fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
+    let mut rows: Vec<String> = opening
+        .entries
+        .iter()
+        .zip(marks)
+        .map(|(entry, marks)| {
+            let marks = marks.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+            let Entry { entry: name, tool, status, note } = entry;
+            let (status, variant) = (status.word(), variant_of(name, tool));
+            format!(
+                "{},{},{},{status},{},{}\n",
+                field(name),
+                field(tool),
+                field(variant),
+                field(&marks),
+                field(note)
+            )
+        })
+        .collect();
+    rows.sort();
+    format!("entry,tool,variant,status,host_kind,note\n{}", rows.concat())
+}
+
+/// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
+fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+    let added = entry.strip_prefix(tool).unwrap_or(entry);
+    added.trim_start_matches(['.', '-', '_', '+'])
+}
+
+/// The marks that say what kind of host a run had.
+fn host_mark(mark: &str) -> bool {
+    mark.starts_with("degraded:") || mark == "mixed-host"
+}

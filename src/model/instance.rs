@@ -1,0 +1,103 @@
+//! Names of instances: `Family-PT-scale` or `Family-COL-scale`.
+
+use super::NetKind;
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of an instance, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceName {
+    name: String,
+    family_end: usize,
+    scale_start: usize,
+}
+
+/// What is wrong with an instance's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is not an instance name; write it as Family-PT-scale or Family-COL-scale (letters, digits, . _ + -)"
+)]
+pub struct BadInstanceName(pub String);
+
+impl InstanceName {
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+
+    /// `Philosophers` of `Philosophers-PT-000010`.
+    pub fn family(&self) -> &str {
+        &self.name[..self.family_end]
+    }
+
+    /// The parameter as the contest writes it: `000010`, `R002C002`, `none`.
+    pub fn scale(&self) -> &str {
+        &self.name[self.scale_start..]
+    }
+
+    pub fn kind(&self) -> NetKind {
+        match self.name[self.family_end..].starts_with("-PT-") {
+            true => NetKind::PlaceTransition,
+            false => NetKind::Coloured,
+        }
+    }
+}
+
+impl FromStr for InstanceName {
+    type Err = BadInstanceName;
+
+    /// Names become folders in the guest and in records: nothing else than letters, digits and `._+-` passes.
+    fn from_str(name: &str) -> Result<Self, BadInstanceName> {
+        let bad = || BadInstanceName(name.chars().take(100).collect());
+        let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b));
+        let found = ["-PT-", "-COL-"].iter().filter_map(|kind| Some((name.find(kind)?, kind.len()))).min();
+        let (family_end, length) = found.ok_or_else(bad)?;
+        let scale_start = family_end + length;
+        let complete = family_end > 0 && scale_start < name.len() && name.len() <= 200;
+        if !plain || !complete || !name.as_bytes()[0].is_ascii_alphanumeric() {
+            return Err(bad());
+        }
+        Ok(Self { name: name.to_owned(), family_end, scale_start })
+    }
+}
+
+impl fmt::Display for InstanceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let name: InstanceName = "GPPP-PT-C0010N1000000000".parse().unwrap();
+        assert_eq!(
+            (name.family(), name.kind(), name.scale()),
+            ("GPPP", NetKind::PlaceTransition, "C0010N1000000000")
+        );
+        let name: InstanceName = "Referendum-COL-0010".parse().unwrap();
+        assert_eq!((name.family(), name.kind(), name.scale()), ("Referendum", NetKind::Coloured, "0010"));
+        assert_eq!(name.to_string(), "Referendum-COL-0010");
+    }
+
+    #[test]
+    fn names_that_are_no_instance_or_no_folder_name_are_refused() {
+        for name in [
+            "",
+            "Referendum",
+            "-PT-1",
+            "A-PT-",
+            "A-pt-1",
+            "../A-PT-1",
+            "A-PT-1/..",
+            "A-PT-\u{e9}",
+            "A B-PT-1",
+            ".A-PT-1",
+        ] {
+            let error = name.parse::<InstanceName>().unwrap_err().to_string();
+            assert!(error.contains("Family-PT-scale"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! NUPN: the nested units a P/T model may carry in a `<toolspecific tool="nupn">`.
+
+use super::pnml::natural;
+use super::xml::{Item, Xml, attribute};
+use super::{ModelError, Net, Problem};
+use quick_xml::events::BytesStart;
+use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
+
+/// The section as written. Whether it fits its net is `Nupn::faults`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nupn {
+    /// The line of its `<toolspecific>`.
+    pub line: u64,
+    /// `<size>`: what the section says about the net.
+    pub places: u64,
+    pub transitions: u64,
+    pub arcs: u64,
+    /// `<structure>`: the number of units as stated, the root's id, whether every unit is said to be safe.
+    pub unit_count: u64,
+    pub root: String,
+    pub safe: bool,
+    pub units: Vec<Unit>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub id: String,
+    pub line: u64,
+    /// Ids of its own places, then of the units inside it.
+    pub places: Vec<String>,
+    pub subunits: Vec<String>,
+}
+
+impl Nupn {
+    /// Reads the section out of a PNML document, streaming; None where there is none.
+    pub fn read(source: impl BufRead, file: &str) -> Result<Option<Nupn>, ModelError> {
+        let mut xml = Xml::new(source, file);
+        let mut found: Option<Nupn> = None;
+        let mut depth = 0;
+        // The depth of the open section, and which list of the last unit takes text.
+        let mut section = None;
+        let mut list: Option<(usize, bool)> = None;
+        let mut text = String::new();
+        loop {
+            match xml.next()? {
+                Item::Start(start) => {
+                    depth += 1;
+                    let start = start.into_owned();
+                    let name = start.local_name();
+                    match (section, name.as_ref(), &mut found) {
+                        (None, "toolspecific", found)
+                            if attribute(&start, "tool").is_some_and(|t| t == "nupn") =>
+                        {
+                            if found.is_some() {
+                                let (element, within) =
+                                    ("toolspecific tool=\"nupn\"".into(), "one net".into());
+                                return Err(xml.error(Problem::Repeated { element, within }));
+                            }
+                            section = Some(depth);
+                            *found = Some(Nupn::empty(xml.line()));
+                        }
+                        (Some(_), "size", Some(nupn)) => {
+                            nupn.places = number(&xml, &start, "places")?;
+                            nupn.transitions = number(&xml, &start, "transitions")?;
+                            nupn.arcs = number(&xml, &start, "arcs")?;
+                        }
+                        (Some(_), "structure", Some(nupn)) => {
+                            nupn.unit_count = number(&xml, &start, "units")?;
+                            nupn.root = required(&xml, &start, "root")?;
+                            nupn.safe = attribute(&start, "safe").is_some_and(|safe| safe == "true");
+                        }
+                        (Some(_), "unit", Some(nupn)) => {
+                            let (id, line) = (required(&xml, &start, "id")?, xml.line());
+                            nupn.units.push(Unit { id, line, places: Vec::new(), subunits: Vec::new() });
+                        }
+                        (Some(_), "places" | "subunits", _) if list.is_none() => {
+                            list = Some((depth, name.as_ref() == "places"));
+                            text.clear();
+                        }
+                        _ => {}
+                    }
+                }
+                Item::Text(piece) if list.is_some() => text.push_str(&piece),
+                Item::End => {
+                    if let (Some((at, places)), Some(nupn)) = (list, &mut found)
+                        && at == depth
+                    {
+                        list = None;
+                        if let Some(unit) = nupn.units.last_mut() {
+                            let ids = text.split_whitespace().map(str::to_owned);
+                            if places { unit.places.extend(ids) } else { unit.subunits.extend(ids) }
+                        }
+                    }
+                    if section == Some(depth) {
+                        section = None;
+                    }
+                    depth -= 1;
+                }
+                Item::Text(_) | Item::Nothing => {}
+                Item::Eof => return Ok(found),
+            }
+        }
+    }
+
+    fn empty(line: u64) -> Self {
+        let (root, units) = (String::new(), Vec::new());
+        Nupn { line, places: 0, transitions: 0, arcs: 0, unit_count: 0, root, safe: false, units }
+    }
+
+    /// Where the section contradicts its net or itself, by line: sizes, unknown or doubly owned places, units that
+    /// are no tree.
+    pub fn faults(&self, net: &Net) -> Vec<(u64, String)> {
+        let mut faults = Vec::new();
+        let arcs: usize = net.transitions.iter().map(|t| t.inputs.len() + t.outputs.len()).sum();
+        let sizes = [
+            ("places", self.places, net.places.len()),
+            ("transitions", self.transitions, net.transitions.len()),
+            ("arcs", self.arcs, arcs),
+            ("units", self.unit_count, self.units.len()),
+        ];
+        for (what, stated, counted) in sizes {
+            if stated != counted as u64 {
+                faults.push((self.line, format!("NUPN states {stated} {what}, there are {counted}")));
+            }
+        }
+        let places: HashSet<&str> = net.places.iter().map(|place| place.id.as_str()).collect();
+        let mut owner: HashMap<&str, &str> = HashMap::new();
+        for unit in &self.units {
+            for place in &unit.places {
+                if !places.contains(place.as_str()) {
+                    faults.push((unit.line, format!("unit {} has \"{place}\", which is no place", unit.id)));
+                } else if let Some(other) = owner.insert(place, &unit.id) {
+                    faults
+                        .push((unit.line, format!("place {place} is in the units {other} and {}", unit.id)));
+                }
+            }
+        }
+        if owner.len() < places.len() {
+            let orphan = net.places.iter().find(|place| !owner.contains_key(place.id.as_str()));
+            let orphan = orphan.map_or("", |place| &place.id);
+            let count = places.len() - owner.len();
+            faults.push((self.line, format!("{count} places are in no unit, {orphan} the first")));
+        }
+        faults.extend(self.tree_faults());
+        faults
+    }
+
+    /// Units must form a tree: one root, every other unit inside exactly one.
+    fn tree_faults(&self) -> Vec<(u64, String)> {
+        let mut faults = Vec::new();
+        let mut by_id: HashMap<&str, &Unit> = HashMap::new();
+        for unit in &self.units {
+            if by_id.insert(&unit.id, unit).is_some() {
+                faults.push((unit.line, format!("the unit id {} is there twice", unit.id)));
+            }
+        }
+        if !by_id.contains_key(self.root.as_str()) {
+            faults.push((self.line, format!("the root unit \"{}\" does not exist", self.root)));
+            return faults;
+        }
+        let mut reached: HashSet<&str> = HashSet::from([self.root.as_str()]);
+        let mut open = vec![self.root.as_str()];
+        while let Some(unit) = open.pop().and_then(|id| by_id.get(id)) {
+            for inside in &unit.subunits {
+                match by_id.get_key_value(inside.as_str()) {
+                    None => {
+                        faults.push((unit.line, format!("unit {} has the unknown subunit {inside}", unit.id)))
+                    }
+                    Some((id, _)) if reached.insert(id) => open.push(id),
+                    Some(_) => faults.push((unit.line, format!("unit {inside} is inside several units"))),
+                }
+            }
+        }
+        for unit in self.units.iter().filter(|unit| !reached.contains(unit.id.as_str())) {
+            faults.push((unit.line, format!("unit {} is not inside the root unit {}", unit.id, self.root)));
+        }
+        faults
+    }
+}
+
+fn required<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
+    attribute(start, name).ok_or_else(|| {
+        let element = start.local_name().as_ref().to_owned();
+        xml.error(Problem::Missing { element, missing: format!("the attribute {name}") })
+    })
+}
+
+fn number<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<u64, ModelError> {
+    let text = required(xml, start, name)?;
+    natural(&text, format!("the NUPN attribute {name}")).map_err(|problem| xml.error(problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(section: &str) -> String {
+        format!(
+            "<pnml><net id='n' type='ptnet'><page id='g'><place id='p'/><place id='q'/><transition id='t'/>
+<arc id='a' source='p' target='t'/><arc id='b' source='t' target='q'/>
+<toolspecific tool='nupn' version='1.1'>{section}</toolspecific></page></net></pnml>"
+        )
+    }
+
+    const GOOD: &str =
+        "<size places='2' transitions='1' arcs='2'/><structure units='2' root='u0' safe='true'>
+<unit id='u0'><places/><subunits>u1</subunits></unit>
+<unit id='u1'><places>p q</places><subunits/></unit></structure>";
+
+    fn faults(section: &str) -> Vec<String> {
+        let text = model(section);
+        let net = Net::read(text.as_bytes(), "m").unwrap();
+        let nupn = Nupn::read(text.as_bytes(), "m").unwrap().unwrap();
+        nupn.faults(&net).into_iter().map(|(line, what)| format!("{line}: {what}")).collect()
+    }
+
+    #[test]
+    fn units_are_read_and_agree_with_their_net() {
+        let nupn = Nupn::read(model(GOOD).as_bytes(), "m").unwrap().unwrap();
+        assert_eq!((nupn.places, nupn.unit_count, nupn.root.as_str(), nupn.safe), (2, 2, "u0", true));
+        assert_eq!(nupn.units[0].subunits, ["u1"]);
+        assert_eq!(nupn.units[1].places, ["p", "q"]);
+        assert_eq!(faults(GOOD), Vec::<String>::new());
+        assert_eq!(Nupn::read(&b"<pnml><net/></pnml>"[..], "m").unwrap(), None);
+    }
+
+    #[test]
+    fn contradictions_are_found_with_their_line() {
+        let cases = [
+            ("places='2'", "places='3'", "3: NUPN states 3 places, there are 2"),
+            ("arcs='2'", "arcs='1'", "3: NUPN states 1 arcs, there are 2"),
+            ("units='2'", "units='1'", "3: NUPN states 1 units, there are 2"),
+            ("<places>p q", "<places>p x", "5: unit u1 has \"x\", which is no place"),
+            ("<places>p q", "<places>p", "3: 1 places are in no unit, q the first"),
+            ("<places/>", "<places>p</places>", "5: place p is in the units u0 and u1"),
+            ("root='u0'", "root='u9'", "3: the root unit \"u9\" does not exist"),
+            ("<subunits>u1", "<subunits>u2", "4: unit u0 has the unknown subunit u2"),
+            ("<subunits>u1", "<subunits>", "5: unit u1 is not inside the root unit u0"),
+            ("<subunits/>", "<subunits>u0</subunits>", "5: unit u0 is inside several units"),
+            ("id='u1'", "id='u0'", "5: the unit id u0 is there twice"),
+        ];
+        for (old, new, fault) in cases {
+            let found = faults(&GOOD.replace(old, new));
+            assert!(found.contains(&fault.to_owned()), "{new}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! Reading PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are passed over; ids count.
+
+use super::xml::{Item, Xml, attribute};
+use super::{Arc, ModelError, Net, NetKind, Place, Problem, Transition};
+use quick_xml::events::BytesStart;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io::BufRead;
+
+impl Net {
+    /// Reads a P/T net fully, of a coloured one the graph. `file` is named in errors.
+    ///
+    /// Pages are flattened. Several arcs from one node to another become one with the sum of their weights.
+    /// Any input ends in a net or in an error with its line: weights of 0, numbers past u64, arcs that dangle or
+    /// join two places, repeated ids, reference nodes, special arcs (inhibitor, ...) and DTDs are errors.
+    pub fn read(source: impl BufRead, file: &str) -> Result<Net, ModelError> {
+        let mut reader = Reader {
+            xml: Xml::new(source, file),
+            head: None,
+            places: Vec::new(),
+            transitions: Vec::new(),
+            arcs: Vec::new(),
+            ids: HashMap::new(),
+            nodes: Vec::new(),
+            label: None,
+        };
+        let mut open = Vec::new();
+        loop {
+            match reader.xml.next()? {
+                Item::Start(start) => {
+                    let start = start.into_owned();
+                    let element = reader.open(open.last().copied(), &start)?;
+                    open.push(element);
+                }
+                Item::End => match open.pop() {
+                    Some(Element::InitialMarking) => reader.set_marking()?,
+                    Some(Element::Inscription) => reader.set_weight()?,
+                    _ => {}
+                },
+                Item::Text(text) => {
+                    if let (Some(Element::Text), Some(label)) = (open.last(), &mut reader.label) {
+                        label.text.get_or_insert_default().push_str(&text);
+                    }
+                }
+                Item::Nothing => {}
+                Item::Eof => return reader.finish(),
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    Pnml,
+    Net,
+    Page,
+    Place,
+    Transition,
+    Arc,
+    InitialMarking,
+    Inscription,
+    /// `<text>` of one of these two labels.
+    Text,
+    /// Passed over with all that is inside.
+    Other,
+}
+
+/// What an id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Node {
+    /// Seen as the end of an arc only, so far.
+    Undeclared,
+    Place(usize),
+    Transition(usize),
+    PageOrArc,
+}
+
+/// An arc whose ends are numbers in `Reader::nodes`: nodes may be declared after the arcs that use them.
+struct RawArc {
+    id: String,
+    line: u64,
+    source: usize,
+    target: usize,
+    weight: u64,
+}
+
+/// The label of the current place or arc.
+struct Label {
+    line: u64,
+    text: Option<String>,
+}
+
+struct Reader<R> {
+    xml: Xml<R>,
+    head: Option<(String, NetKind)>,
+    places: Vec<Place>,
+    transitions: Vec<Transition>,
+    arcs: Vec<RawArc>,
+    /// Id to number in `nodes`.
+    ids: HashMap<String, usize>,
+    /// What the id stands for and the line that declared it.
+    nodes: Vec<(Node, u64)>,
+    label: Option<Label>,
+}
+
+impl<R: BufRead> Reader<R> {
+    fn open(&mut self, parent: Option<Element>, start: &BytesStart<'_>) -> Result<Element, ModelError> {
+        let name = start.local_name();
+        let name = name.as_ref();
+        match (parent, name) {
+            (None, "pnml") => Ok(Element::Pnml),
+            (None, _) => Err(self.unexpected(name, "<pnml>")),
+            (Some(Element::Pnml), "net") => {
+                if self.head.is_some() {
+                    return Err(self.repeated(name, "the file"));
+                }
+                let (id, kind) = (self.required(start, "id")?, self.required(start, "type")?);
+                let kind = match kind.rsplit('/').next() {
+                    Some("ptnet") => NetKind::PlaceTransition,
+                    Some("symmetricnet") => NetKind::Coloured,
+                    _ => return Err(self.xml.error(Problem::NetType(kind))),
+                };
+                self.head = Some((id, kind));
+                Ok(Element::Net)
+            }
+            (Some(Element::Net | Element::Page), _) => self.open_node(start, name),
+            (Some(Element::Place), "initialMarking") | (Some(Element::Arc), "inscription") => {
+                if self.label.is_some() {
+                    return Err(self.repeated(name, "one place or arc"));
+                }
+                self.label = Some(Label { line: self.xml.line(), text: None });
+                Ok(if name == "inscription" { Element::Inscription } else { Element::InitialMarking })
+            }
+            (Some(Element::Place), "hlinitialMarking") | (Some(Element::Arc), "hlinscription")
+                if !self.coloured() =>
+            {
+                Err(self.unexpected(name, "a number (the net's type is ptnet)"))
+            }
+            // Inhibitor, reset and read arcs of some editors: taking them for plain ones would be wrong.
+            (Some(Element::Arc), "type") if attribute(start, "value").is_none_or(|kind| kind != "normal") => {
+                Err(self.xml.error(Problem::Unsupported { element: "type> of an <arc".to_owned() }))
+            }
+            (Some(Element::InitialMarking | Element::Inscription), "text") => {
+                if let Some(label) = &mut self.label
+                    && label.text.replace(String::new()).is_some()
+                {
+                    return Err(self.repeated(name, "one label"));
+                }
+                Ok(Element::Text)
+            }
+            _ => Ok(Element::Other),
+        }
+    }
+
+    fn open_node(&mut self, start: &BytesStart<'_>, name: &str) -> Result<Element, ModelError> {
+        self.label = None;
+        match name {
+            "page" => {
+                if let Some(id) = attribute(start, "id") {
+                    self.declare(&id, Node::PageOrArc)?;
+                }
+                Ok(Element::Page)
+            }
+            "place" => {
+                let id = self.required(start, "id")?;
+                self.declare(&id, Node::Place(self.places.len()))?;
+                self.places.push(Place { id, initial: 0 });
+                Ok(Element::Place)
+            }
+            "transition" => {
+                let id = self.required(start, "id")?;
+                self.declare(&id, Node::Transition(self.transitions.len()))?;
+                self.transitions.push(Transition { id, inputs: Vec::new(), outputs: Vec::new() });
+                Ok(Element::Transition)
+            }
+            "arc" => {
+                let id = self.required(start, "id")?;
+                self.declare(&id, Node::PageOrArc)?;
+                let (source, target) = (self.required(start, "source")?, self.required(start, "target")?);
+                let (source, target) = (self.number(source), self.number(target));
+                self.arcs.push(RawArc { id, line: self.xml.line(), source, target, weight: 1 });
+                Ok(Element::Arc)
+            }
+            "referencePlace" | "referenceTransition" => {
+                Err(self.xml.error(Problem::Unsupported { element: name.to_owned() }))
+            }
+            _ => Ok(Element::Other),
+        }
+    }
+
+    /// The number of an id in `nodes`.
+    fn number(&mut self, id: String) -> usize {
+        match self.ids.entry(id) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                self.nodes.push((Node::Undeclared, 0));
+                *new.insert(self.nodes.len() - 1)
+            }
+        }
+    }
+
+    fn declare(&mut self, id: &str, node: Node) -> Result<(), ModelError> {
+        let number = self.number(id.to_owned());
+        match self.nodes[number] {
+            (Node::Undeclared, _) => {
+                self.nodes[number] = (node, self.xml.line());
+                Ok(())
+            }
+            (_, first) => Err(self.xml.error(Problem::DuplicateId { id: id.to_owned(), first })),
+        }
+    }
+
+    fn set_marking(&mut self) -> Result<(), ModelError> {
+        if self.coloured() {
+            return Ok(());
+        }
+        let owner = self.places.last().map_or("", |place| &place.id);
+        let tokens = self.label_number("initialMarking", format!("the initial marking of place {owner}"))?;
+        self.places.iter_mut().next_back().into_iter().for_each(|place| place.initial = tokens);
+        Ok(())
+    }
+
+    fn set_weight(&mut self) -> Result<(), ModelError> {
+        if self.coloured() {
+            return Ok(());
+        }
+        let owner = self.arcs.last().map_or("", |arc| &arc.id).to_owned();
+        let weight = self.label_number("inscription", format!("the inscription of arc {owner}"))?;
+        if weight == 0 {
+            let line = self.label.as_ref().map_or(self.xml.line(), |label| label.line);
+            return Err(self.xml.error_at(line, Problem::ZeroWeight { arc: owner }));
+        }
+        self.arcs.iter_mut().next_back().into_iter().for_each(|arc| arc.weight = weight);
+        Ok(())
+    }
+
+    fn label_number(&self, element: &str, what: String) -> Result<u64, ModelError> {
+        let line = self.label.as_ref().map_or(self.xml.line(), |label| label.line);
+        let text = self.label.as_ref().and_then(|label| label.text.as_deref());
+        let problem = match text {
+            Some(text) => match natural(text, what) {
+                Ok(number) => return Ok(number),
+                Err(problem) => problem,
+            },
+            None => Problem::Missing { element: element.to_owned(), missing: "<text>".to_owned() },
+        };
+        Err(self.xml.error_at(line, problem))
+    }
+
+    fn finish(mut self) -> Result<Net, ModelError> {
+        let Some((id, kind)) = self.head.take() else {
+            let (element, missing) = ("pnml".to_owned(), "<net>".to_owned());
+            return Err(self.xml.error(Problem::Missing { element, missing }));
+        };
+        for arc in std::mem::take(&mut self.arcs) {
+            let (source, target) = (self.nodes[arc.source].0, self.nodes[arc.target].0);
+            let (side, place) = match (source, target) {
+                (Node::Place(place), Node::Transition(t)) => (&mut self.transitions[t].inputs, place),
+                (Node::Transition(t), Node::Place(place)) => (&mut self.transitions[t].outputs, place),
+                _ => return Err(self.bad_arc(&arc)),
+            };
+            side.push(Arc { place, weight: arc.weight });
+        }
+        for transition in &mut self.transitions {
+            for side in [&mut transition.inputs, &mut transition.outputs] {
+                merge(side).map_err(|place| {
+                    let (place, transition) = (&self.places[place].id, &transition.id);
+                    let what = format!("the summed weight of the arcs joining {place} and {transition}");
+                    self.xml.error(Problem::TooLarge { what, text: "too much".to_owned() })
+                })?;
+            }
+        }
+        Ok(Net { id, kind, places: self.places, transitions: self.transitions })
+    }
+
+    #[cold]
+    fn bad_arc(&self, arc: &RawArc) -> ModelError {
+        let end = |number: usize| self.nodes[number].0;
+        let dangling = [arc.source, arc.target]
+            .into_iter()
+            .find(|number| matches!(end(*number), Node::Undeclared | Node::PageOrArc));
+        let arc_id = arc.id.clone();
+        let problem = match (dangling, end(arc.source)) {
+            (Some(number), _) => {
+                let id = self.ids.iter().find(|(_, n)| **n == number).map_or("", |(id, _)| id).to_owned();
+                Problem::Dangling { arc: arc_id, id }
+            }
+            (None, Node::Place(_)) => Problem::NotBipartite { arc: arc_id, nodes: "places" },
+            (None, _) => Problem::NotBipartite { arc: arc_id, nodes: "transitions" },
+        };
+        self.xml.error_at(arc.line, problem)
+    }
+
+    fn coloured(&self) -> bool {
+        matches!(self.head, Some((_, NetKind::Coloured)))
+    }
+
+    fn required(&self, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
+        attribute(start, name).filter(|value| !value.is_empty()).ok_or_else(|| {
+            let element = start.local_name().as_ref().to_owned();
+            self.xml.error(Problem::Missing { element, missing: format!("the attribute {name}") })
+        })
+    }
+
+    fn unexpected(&self, found: &str, expected: &str) -> ModelError {
+        self.xml.error(Problem::Unexpected { found: found.to_owned(), expected: expected.to_owned() })
+    }
+
+    fn repeated(&self, element: &str, within: &str) -> ModelError {
+        self.xml.error(Problem::Repeated { element: element.to_owned(), within: within.to_owned() })
+    }
+}
+
+/// Sums the weights of arcs of one place, keeping the order in which places first occur.
+/// Err: the place whose sum passes u64.
+fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
+    let mut first = HashMap::with_capacity(arcs.len());
+    let mut merged: Vec<Arc> = Vec::with_capacity(arcs.len());
+    for arc in arcs.iter() {
+        match first.entry(arc.place) {
+            Entry::Vacant(new) => {
+                new.insert(merged.len());
+                merged.push(*arc);
+            }
+            Entry::Occupied(at) => {
+                let sum: &mut u64 = &mut merged[*at.get()].weight;
+                *sum = sum.checked_add(arc.weight).ok_or(arc.place)?;
+            }
+        }
+    }
+    *arcs = merged;
+    Ok(())
+}
+
+/// A natural number in decimal digits, spaces around it allowed.
+pub(super) fn natural(text: &str, what: String) -> Result<u64, Problem> {
+    let text = text.trim();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let text = text.chars().take(40).collect();
+        return Err(Problem::NotANumber { what, text });
+    }
+    text.parse().map_err(|_| Problem::TooLarge { what, text: text.chars().take(40).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TWO_PAGES: &str = r#"<?xml version="1.0"?>
+<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">
+ <net id="A&amp;B" type="http://www.pnml.org/version-2009/grammar/ptnet">
+  <page id="one">
+   <arc id="a1" source="p&#49;" target="t"><inscription><text> 2 </text></inscription></arc>
+   <place id="p1"><name><text>x</text></name>
+    <initialMarking><text>18446744073709551615</text></initialMarking></place>
+   <page id="two">
+    <transition id="t"/><place id="p2"><toolspecific tool="x" version="1"><text>9</text></toolspecific></place>
+    <arc id="a2" source="t" target="p2"/>
+    <arc id="a3" source="t" target="p2"><inscription><text><![CDATA[3]]></text></inscription></arc>
+   </page>
+  </page>
+ </net>
+</pnml>
+"#;
+
+    fn read(text: &str) -> Result<Net, String> {
+        Net::read(text.as_bytes(), "model.pnml").map_err(|e| e.to_string())
+    }
+
+    fn net(inside: &str) -> String {
+        format!("<pnml>\n<net id='n' type='ptnet'>\n<page id='g'>\n{inside}\n</page></net></pnml>")
+    }
+
+    const NODES: &str = "<place id='p'/><place id='q'/><transition id='t'/><transition id='u'/>";
+
+    #[test]
+    fn pages_entities_weights_and_late_declarations_are_read() {
+        let net = read(TWO_PAGES).unwrap();
+        assert_eq!((net.id.as_str(), net.kind), ("A&B", NetKind::PlaceTransition));
+        let places: Vec<_> = net.places.iter().map(|p| (p.id.as_str(), p.initial)).collect();
+        assert_eq!(places, [("p1", u64::MAX), ("p2", 0)]);
+        assert_eq!(net.transitions.len(), 1);
+        assert_eq!(net.transitions[0].inputs, [Arc { place: 0, weight: 2 }]);
+        assert_eq!(net.transitions[0].outputs, [Arc { place: 1, weight: 4 }], "parallel arcs add up");
+    }
+
+    #[test]
+    fn of_a_coloured_net_the_graph_is_read() {
+        let text = net(&format!(
+            "{NODES}<place id='r'><hlinitialMarking><structure><all/></structure></hlinitialMarking></place>
+             <arc id='a' source='p' target='t'><hlinscription><text>2'x</text></hlinscription></arc>"
+        ))
+        .replace("ptnet", "symmetricnet");
+        let net = read(&text).unwrap();
+        assert_eq!(net.kind, NetKind::Coloured);
+        assert_eq!((net.places.len(), net.transitions.len()), (3, 2));
+        assert_eq!(net.transitions[0].inputs, [Arc { place: 0, weight: 1 }]);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        let arc = |rest: &str| net(&format!("{NODES}\n<arc id='a' {rest}</arc>"));
+        let cases = [
+            (
+                net("<place id='p'/>\n<transition id='p'/>"),
+                "model.pnml:5: the id \"p\" was already used in line 4;",
+            ),
+            (arc("source='p' target='x'>"), "model.pnml:5: arc a refers to \"x\", which is neither"),
+            (arc("source='p' target='g'>"), "model.pnml:5: arc a refers to \"g\", which is neither"),
+            (arc("source='p' target='q'>"), "model.pnml:5: arc a connects two places;"),
+            (arc("source='t' target='u'>"), "model.pnml:5: arc a connects two transitions;"),
+            (arc("source='p'>"), "model.pnml:5: <arc> without the attribute target;"),
+            (
+                arc("source='p' target='t'>\n<inscription><text>0</text></inscription>"),
+                "model.pnml:6: the inscription of arc a is 0;",
+            ),
+            (
+                arc("source='p' target='t'><inscription><text>-1</text></inscription>"),
+                "model.pnml:5: the inscription of arc a is \"-1\", not a natural number;",
+            ),
+            (
+                arc("source='p' target='t'><type value='inhibitor'/>"),
+                "model.pnml:5: <type> of an <arc> is not read;",
+            ),
+            (
+                arc("source='p' target='t'><hlinscription/>"),
+                "model.pnml:5: <hlinscription> where a number (the net's type is ptnet) is expected;",
+            ),
+            (
+                net(
+                    "<place id='p'><initialMarking><text>18446744073709551616</text></initialMarking></place>",
+                ),
+                "model.pnml:4: the initial marking of place p is 18446744073709551616, more than",
+            ),
+            (
+                net("<place id='p'>\n<initialMarking/></place>"),
+                "model.pnml:5: <initialMarking> without <text>;",
+            ),
+            (
+                net(
+                    "<place id='p'><initialMarking><text>1</text></initialMarking>\n<initialMarking/></place>",
+                ),
+                "model.pnml:5: a second <initialMarking> in one place",
+            ),
+            (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not read;"),
+            (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
+            (net("").replace("ptnet", "stochastic"), "model.pnml:2: the net type \"stochastic\";"),
+            ("<pnml>\n</pnml>".into(), "model.pnml:2: <pnml> without <net>;"),
+            ("<html/>".into(), "model.pnml:1: <html> where <pnml> is expected;"),
+            (net("\n</place>"), "model.pnml:5: not well-formed XML:"),
+            (net("<place id='p' id='q'/>"), "model.pnml:4: not well-formed XML:"),
+            (net("<place id='&bomb;'/>"), "model.pnml:4: not well-formed XML:"),
+            (
+                "<!DOCTYPE pnml [<!ENTITY a 'aaaa'>]><pnml/>".into(),
+                "model.pnml:1: a document type declaration;",
+            ),
+            ("<pnml>\n<net id='n' type='ptnet'>".into(), "not well-formed XML:"),
+            ("<pnml/>\nx".into(), "model.pnml:1: not well-formed XML: text outside"),
+            (String::new(), "model.pnml:1: not well-formed XML: there is no element;"),
+            (net(&"<x>".repeat(200_000)), "model.pnml:4: elements nested deeper than 100000;"),
+        ];
+        for (text, message) in cases {
+            let error = read(&text).unwrap_err();
+            assert!(error.contains(message), "{error}\nshould say: {message}");
+        }
+    }
+
+    #[test]
+    fn weights_that_sum_past_u64_are_an_error_never_wrapped() {
+        let arc = |id| {
+            format!(
+                "<arc id='{id}' source='p' target='t'><inscription><text>{}</text></inscription></arc>",
+                u64::MAX
+            )
+        };
+        let error = read(&net(&format!("{NODES}{}{}", arc("a"), arc("b")))).unwrap_err();
+        assert!(error.contains("the summed weight of the arcs joining p and t"), "{error}");
+    }
+
+    #[test]
+    fn an_endless_tag_is_refused_before_it_fills_memory() {
+        let endless = std::io::BufReader::new(std::io::Read::chain(&b"<pnml "[..], std::io::repeat(b'a')));
+        let error = Net::read(endless, "model.pnml").unwrap_err();
+        assert!(matches!(error.problem, Problem::ItemTooLong(_)), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = Net::read(&bytes[..], "model.pnml");
+        }
+
+        #[test]
+        fn no_mutation_of_a_net_makes_the_reader_panic(
+            edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, any::<u8>()), 1..6),
+        ) {
+            let mut bytes = TWO_PAGES.as_bytes().to_vec();
+            for (at, cut, new) in edits {
+                let at = at.index(bytes.len());
+                let end = (at + cut).min(bytes.len());
+                bytes.splice(at..end, [new]);
+                bytes.push(b' ');
+            }
+            if let Ok(net) = Net::read(&bytes[..], "model.pnml") {
+                let places = net.places.len();
+                let arcs = net.transitions.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
+                prop_assert!(arcs.clone().all(|arc| arc.place < places && arc.weight > 0));
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
+
+use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance, sha256};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const ROOTFS: &str = include_str!("../../vm-images/rootfs");
+const BOOT: &str = include_str!("../../vm-images/boot");
+const DISK: &str = include_str!("../../vm-images/disk");
+const INPUTS: &str = include_str!("../../vm-images/inputs");
+const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_head.sh");
+
+/// Shown of a recipe that failed: the cause stands at the end.
+const LAST_LINES: usize = 30;
+
+/// What the recipes call, and the Debian package each comes from.
+pub const PROGRAMS: [(&str, &str); 9] = [
+    ("bash", "bash"),
+    ("mmdebstrap", "mmdebstrap"),
+    ("mke2fs", "e2fsprogs"),
+    ("qemu-img", "qemu-utils"),
+    ("cpio", "cpio"),
+    ("lz4", "lz4"),
+    ("tar", "tar"),
+    ("dpkg-deb", "dpkg"),
+    ("strip", "binutils"),
+];
+
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("{program} is not on PATH: install the package {package} (scripts/setup does)")]
+    Missing { program: &'static str, package: &'static str },
+    #[error("the recipe vm-images/{recipe} failed:\n{output}")]
+    Recipe { recipe: &'static str, output: String },
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{}: {reason}", path.display())]
+    Tool { path: PathBuf, reason: &'static str },
+    #[error("{} is there already and is no image of ours: choose another folder", .0.display())]
+    Foreign(PathBuf),
+    #[error(transparent)]
+    Image(#[from] ImageError),
+}
+
+/// Says what is being done, a step at a time.
+pub type Progress<'a> = &'a dyn Fn(&str);
+
+/// A bootable disk to build.
+pub struct BuildDisk<'a> {
+    /// The folder that becomes the image.
+    pub out: &'a Path,
+    /// The static guest agent; only read for a reference disk.
+    pub agent: &'a Path,
+    /// The reference image to build on; None builds a reference image.
+    pub reference: Option<&'a Path>,
+    /// A folder with `BenchKit_head.sh` and `bin/`.
+    pub tool: Option<&'a Path>,
+    /// Debian packages by name.
+    pub packages: &'a [String],
+    /// Size of the disk as the guest sees it, as `truncate` reads it: `8G`.
+    pub size: &'a str,
+}
+
+/// Builds a reference disk, or a tool's disk on one. Needs root.
+pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> {
+    if let Some(tool) = build.tool
+        && !tool.join("BenchKit_head.sh").is_file()
+    {
+        let reason = "no BenchKit_head.sh in it, which is what the contest starts";
+        return Err(BuildError::Tool { path: tool.to_owned(), reason });
+    }
+    let base = build.reference.map(Image::open).transpose()?;
+    into_place(build.out, |out| {
+        let rootfs = match &base {
+            Some(base) if build.packages.is_empty() => base.folder.join("rootfs.tar"),
+            base => {
+                progress(if base.is_some() {
+                    "adding Debian packages"
+                } else {
+                    "fetching and unpacking Debian 12"
+                });
+                let from = base.as_ref().map(|b| b.folder.join("rootfs.tar")).unwrap_or_default();
+                recipe(
+                    "rootfs",
+                    ROOTFS,
+                    out,
+                    &[("BASE", from.as_os_str()), ("PACKAGES", build.packages.join(",").as_ref())],
+                )?;
+                out.join("rootfs.tar")
+            }
+        };
+        match &base {
+            Some(base) => {
+                let (kernel, initrd) = base.boot()?;
+                copy(&kernel, &out.join("vmlinux"))?;
+                copy(&initrd, &out.join("initrd"))?;
+            }
+            None => {
+                progress("making kernel and initrd");
+                recipe("boot", BOOT, out, &[("AGENT", build.agent.as_os_str())])?;
+                remove(&out.join("kernel.deb"))?;
+            }
+        }
+        progress("making the disk");
+        let empty = out.join("no-tool");
+        let tool = match build.tool {
+            Some(tool) => tool,
+            None => {
+                fs::create_dir(&empty).map_err(io_at(&empty))?;
+                let head = empty.join("BenchKit_head.sh");
+                fs::write(&head, REFERENCE_HEAD).map_err(io_at(&head))?;
+                &empty
+            }
+        };
+        let settings =
+            [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", build.size.as_ref())];
+        recipe("disk", DISK, out, &settings)?;
+        if empty.exists() {
+            fs::remove_dir_all(&empty).map_err(io_at(&empty))?;
+        }
+        // A tool's image keeps no file system of its own to build on; the reference image does.
+        let listed = out.join("packages");
+        let packages = if listed.exists() {
+            let text = fs::read_to_string(&listed).map_err(io_at(&listed))?;
+            remove(&listed)?;
+            text.lines().map(str::to_owned).collect()
+        } else {
+            base.as_ref().map(|b| b.facts.packages.clone()).unwrap_or_default()
+        };
+        if base.is_some() && out.join("rootfs.tar").exists() {
+            remove(&out.join("rootfs.tar"))?;
+        }
+        Ok(ImageFacts {
+            format: FORMAT,
+            kind: if base.is_some() { "tool" } else { "reference" }.to_owned(),
+            built_by: env!("CARGO_PKG_VERSION").to_owned(),
+            disk: "disk.qcow2".to_owned(),
+            boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
+            packages,
+            instances: vec![],
+        })
+    })
+}
+
+/// Packs instance archives, already validated, into a read-only disk.
+pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
+    into_place(out, |out| {
+        progress(&format!("packing {} instances", archives.len()));
+        let staging = out.join("archives");
+        fs::create_dir(&staging).map_err(io_at(&staging))?;
+        let mut instances = vec![];
+        for (instance, archive) in archives {
+            copy(archive, &staging.join(format!("{instance}.tgz")))?;
+            instances.push(PackedInstance { instance: instance.clone(), sha256: sha256(archive)?.0 });
+        }
+        recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())])?;
+        fs::remove_dir_all(&staging).map_err(io_at(&staging))?;
+        instances.sort_by(|a, b| a.instance.cmp(&b.instance));
+        Ok(ImageFacts {
+            format: FORMAT,
+            kind: "inputs".to_owned(),
+            built_by: env!("CARGO_PKG_VERSION").to_owned(),
+            disk: "inputs.ext4".to_owned(),
+            boot: None,
+            packages: vec![],
+            instances,
+        })
+    })
+}
+
+/// Builds beside `out`, then renames: an image is there whole or not at all.
+fn into_place(
+    out: &Path,
+    build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
+) -> Result<Image, BuildError> {
+    for (program, package) in PROGRAMS {
+        if !on_path(program) {
+            return Err(BuildError::Missing { program, package });
+        }
+    }
+    if out.exists() && Image::open(out).is_err() {
+        return Err(BuildError::Foreign(out.to_owned()));
+    }
+    let parent = match out.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(parent).map_err(io_at(parent))?;
+    let beside = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(io_at(parent))?;
+    let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
+    let facts = build(&work)?;
+    let json = work.join("image.json");
+    let text = serde_json::to_string_pretty(&facts).expect("facts are plain data") + "\n";
+    fs::write(&json, text).map_err(io_at(&json))?;
+    if out.exists() {
+        fs::remove_dir_all(out).map_err(io_at(out))?;
+    }
+    let built = beside.keep();
+    fs::rename(&built, out).map_err(io_at(out))?;
+    // mkdtemp's folders are private to root; an image is for everybody to read.
+    fs::set_permissions(out, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(io_at(out))?;
+    Ok(Image::open(out)?)
+}
+
+fn recipe(
+    name: &'static str,
+    script: &str,
+    out: &Path,
+    settings: &[(&str, &std::ffi::OsStr)],
+) -> Result<(), BuildError> {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script, name]).env("OUT", out).envs(settings.iter().copied()).stdin(Stdio::null());
+    let done = bash.output().map_err(io_at(Path::new("bash")))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = [done.stdout, done.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    Err(BuildError::Recipe { recipe: name, output: last.join("\n") })
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian keeps mke2fs in /usr/sbin, which a user's PATH may lack.
+    std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]).any(|dir| dir.join(program).is_file())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
+    fs::copy(from, to).map(|_| ()).map_err(io_at(from))
+}
+
+fn remove(path: &Path) -> Result<(), BuildError> {
+    fs::remove_file(path).map_err(io_at(path))
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + use<> {
+    let path = path.to_owned();
+    move |source| BuildError::Io { path, source }
+}

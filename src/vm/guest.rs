@@ -1,0 +1,128 @@
+//! What host and guest agent say to each other: JSON, one object a line, over a virtio port that only the
+//! guest's root can open. Output of the tool never travels here.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Names of the virtio ports.
+pub const CONTROL: &str = "mcc.control";
+pub const STDOUT: &str = "mcc.stdout";
+pub const STDERR: &str = "mcc.stderr";
+
+/// No line on the control port is longer; a longer one breaks the channel.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// From the host.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "kebab-case")]
+pub enum Request {
+    /// Make everything ready for `Job`, start nothing.
+    Prepare(Box<Job>),
+    /// Start the prepared command.
+    Start,
+}
+
+/// What to run, and in which surroundings.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Repeated by the guest in every later event.
+    pub nonce: String,
+    /// The guest's clock is set to this, nanoseconds since 1970.
+    pub clock_ns: u64,
+    /// Credited to the guest's random pool: bytes in hex.
+    pub seed: String,
+    /// Block devices to mount read-only before anything else.
+    pub mounts: Vec<Mount>,
+    /// The user everything below is done as.
+    pub user: String,
+    /// Folders removed, then made anew.
+    pub fresh: Vec<String>,
+    pub unpack: Option<Unpack>,
+    pub env: BTreeMap<String, String>,
+    pub cwd: String,
+    pub command: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    pub device: String,
+    pub at: String,
+    pub fs: String,
+}
+
+/// An archive whose single top folder becomes `to`.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unpack {
+    pub archive: String,
+    pub to: String,
+}
+
+/// From the guest, each with the nonce of its job (empty before there is one).
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    pub nonce: String,
+    #[serde(flatten)]
+    pub event: GuestEvent,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum GuestEvent {
+    /// Booted, waiting for a job.
+    Ready {
+        kernel: String,
+        cpu_flags: Vec<String>,
+        memory_kib: u64,
+    },
+    Prepared,
+    /// The job could not be prepared or started.
+    Failed {
+        reason: String,
+    },
+    Started,
+    /// Once a second while the command runs.
+    Sample {
+        memory_kib: u64,
+        cpu_ms: u64,
+        io_wait_ms: u64,
+    },
+    /// The command's own process ended; whatever it left behind was killed.
+    Ended {
+        exit: Exit,
+        memory_kib: u64,
+        oom_kills: u64,
+        left_behind: u64,
+    },
+    /// Every byte of output was written to the ports; nothing follows.
+    Drained {
+        stdout_bytes: u64,
+        stderr_bytes: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_survive_the_wire() {
+        let ended = Signed {
+            nonce: "n".into(),
+            event: GuestEvent::Ended { exit: Exit::Signal(9), memory_kib: 7, oom_kills: 1, left_behind: 2 },
+        };
+        let line = serde_json::to_string(&ended).unwrap();
+        assert_eq!(
+            line,
+            r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2}"#
+        );
+        assert_eq!(serde_json::from_str::<Signed>(&line).unwrap(), ended);
+        assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);
+    }
+}

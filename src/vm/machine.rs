@@ -1,0 +1,360 @@
+//! A running machine: one QEMU process, driven by the one thread that started it.
+
+use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use super::qmp::{Lines, Qmp};
+use super::sink::{Poured, Sink};
+use super::spec::{MachineSpec, Wiring, argv};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
+const CONSOLE_CAP: u64 = 1 << 20;
+
+/// What went wrong with a machine; never a tool's fault by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum VmError {
+    #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
+    NoQemu,
+    #[error("cannot start {QEMU}: {0}")]
+    Start(#[source] io::Error),
+    #[error("QMP: {0}")]
+    Qmp(String),
+    #[error("QEMU ended {0}")]
+    Gone(String),
+    #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
+    Pin { cpu: usize, source: nix::Error },
+    #[error("guest agent: {0}")]
+    Agent(String),
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// What `Machine::wait` saw first.
+#[derive(Debug)]
+pub enum Event {
+    Guest(GuestEvent),
+    /// More output than the cap arrived on this stream.
+    OutputLimit(Stream),
+    /// An event of QEMU's, by name: `STOP`, `BLOCK_IO_ERROR`, ...
+    Qemu(String),
+    Deadline,
+}
+
+/// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
+pub struct Machine {
+    qemu: Child,
+    qmp: Qmp,
+    control: Lines,
+    console: Sink,
+    stdout: Sink,
+    stderr: Sink,
+    vcpu_threads: Vec<i32>,
+    nonce: String,
+    buffer: Vec<u8>,
+    folder: PathBuf,
+}
+
+impl Machine {
+    /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
+    /// tool, at most `output_cap` bytes each), `console`, `qemu.log`; QEMU's overlay lives there unlinked.
+    ///
+    /// The machine dies with the calling thread, so that a killed controller leaves none behind.
+    pub fn start(
+        spec: &MachineSpec,
+        folder: &Path,
+        output_cap: u64,
+        patience: Duration,
+    ) -> Result<Self, VmError> {
+        let deadline = Instant::now() + patience;
+        let create = |name: &str| {
+            let path = folder.join(name);
+            File::create(&path).map_err(|source| VmError::Io { path, source })
+        };
+        let mut ends = vec![];
+        let mut pair = || -> Result<(UnixStream, String), VmError> {
+            let (ours, theirs) = UnixStream::pair().map_err(VmError::Start)?;
+            ours.set_nonblocking(true).map_err(VmError::Start)?;
+            let number = theirs.as_raw_fd().to_string();
+            ends.push(theirs);
+            Ok((ours, number))
+        };
+        let (qmp, qmp_fd) = pair()?;
+        let (console, console_fd) = pair()?;
+        let (control, control_fd) = pair()?;
+        let (stdout, stdout_fd) = pair()?;
+        let (stderr, stderr_fd) = pair()?;
+        let wiring = Wiring {
+            qmp: qmp_fd,
+            console: console_fd,
+            control: control_fd,
+            stdout: stdout_fd,
+            stderr: stderr_fd,
+        };
+        let log = create("qemu.log")?;
+        let mut command = Command::new(QEMU);
+        command.args(argv(spec, &wiring)).env("TMPDIR", folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let inherited: Vec<i32> = ends.iter().map(|end| end.as_raw_fd()).collect();
+        let rest = cpu_set(&spec.rest_on);
+        let controller = std::process::id();
+        // SAFETY: between fork and exec only system calls are made, on data prepared before.
+        unsafe {
+            command.pre_exec(move || {
+                nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+                if nix::unistd::getppid().as_raw() as u32 != controller {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                if let Some(rest) = &rest {
+                    sched_setaffinity(Pid::from_raw(0), rest)?;
+                }
+                for fd in &inherited {
+                    nix::errno::Errno::result(nix::libc::fcntl(*fd, nix::libc::F_SETFD, 0))?;
+                }
+                Ok(())
+            });
+        }
+        let qemu = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => VmError::NoQemu,
+            _ => VmError::Start(error),
+        })?;
+        // Without our copies of QEMU's ends, its death is seen as the end of every stream.
+        drop(ends);
+        let mut machine = Self {
+            qemu,
+            qmp: Qmp::new(qmp),
+            control: Lines::new(control, MAX_LINE),
+            console: Sink::new(console, create("console")?, CONSOLE_CAP),
+            stdout: Sink::new(stdout, create("stdout")?, output_cap),
+            stderr: Sink::new(stderr, create("stderr")?, output_cap),
+            vcpu_threads: vec![],
+            nonce: String::new(),
+            buffer: vec![0; 1 << 18],
+            folder: folder.to_owned(),
+        };
+        machine.let_run(spec, deadline).map_err(|error| machine.explained(error))?;
+        Ok(machine)
+    }
+
+    /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
+    fn let_run(&mut self, spec: &MachineSpec, deadline: Instant) -> Result<(), VmError> {
+        self.qmp.negotiate(deadline)?;
+        let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
+        let threads = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
+        self.vcpu_threads = threads.map(|id| id as i32).collect();
+        if self.vcpu_threads.len() != spec.vcpus as usize {
+            return Err(VmError::Qmp(format!(
+                "{} vCPU threads instead of {}: {cpus}",
+                self.vcpu_threads.len(),
+                spec.vcpus
+            )));
+        }
+        for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.pin_to) {
+            let alone = cpu_set(&[*cpu]).unwrap_or_default();
+            sched_setaffinity(Pid::from_raw(*thread), &alone)
+                .map_err(|source| VmError::Pin { cpu: *cpu, source })?;
+        }
+        self.qmp.execute("cont", deadline).map(|_| ())
+    }
+
+    /// Sends a request to the guest agent; later events must carry the job's nonce.
+    pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
+        if let Request::Prepare(job) = request {
+            self.nonce.clone_from(&job.nonce);
+        }
+        let mut line = serde_json::to_vec(request).expect("requests are plain data");
+        line.push(b'\n');
+        // A job is a few KiB, far below a socket's buffer: a full one means the agent reads nothing.
+        (&self.control.stream)
+            .write_all(&line)
+            .map_err(|e| VmError::Agent(format!("does not read its port: {e}")))
+    }
+
+    /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
+    ///
+    /// # Errors
+    /// QEMU ended, a channel broke, or the output cannot be kept.
+    pub fn wait(&mut self, deadline: Instant) -> Result<Event, VmError> {
+        self.wait_inner(deadline).map_err(|error| self.explained(error))
+    }
+
+    fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
+        loop {
+            while let Some(line) = self.control.next().map_err(VmError::Agent)? {
+                if let Ok(signed) = serde_json::from_slice::<Signed>(&line)
+                    && signed.nonce == self.nonce
+                {
+                    return Ok(Event::Guest(signed.event));
+                }
+            }
+            while let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
+                let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
+                if let Some(event) = message["event"].as_str() {
+                    return Ok(Event::Qemu(event.to_owned()));
+                }
+            }
+            if let Some(event) = self.pour()? {
+                return Ok(event);
+            }
+            if !self.qmp.lines.open {
+                return Err(VmError::Gone(String::new()));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Event::Deadline);
+            }
+            let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
+            let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
+            streams.push(&self.qmp.lines.stream);
+            if self.control.open {
+                streams.push(&self.control.stream);
+            }
+            poll_readable(&streams, left);
+        }
+    }
+
+    /// Moves what the streams hold, one buffer each.
+    fn pour(&mut self) -> Result<Option<Event>, VmError> {
+        let sinks = [
+            (&mut self.console, "console", None),
+            (&mut self.stdout, "stdout", Some(Stream::Stdout)),
+            (&mut self.stderr, "stderr", Some(Stream::Stderr)),
+        ];
+        for (sink, name, stream) in sinks {
+            let poured = sink.pour(&mut self.buffer);
+            let poured = poured.map_err(|source| VmError::Io { path: self.folder.join(name), source })?;
+            if let (Poured::Full, Some(stream)) = (poured, stream) {
+                return Ok(Some(Event::OutputLimit(stream)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// User and system time of the vCPU threads since they began. The guest cannot forge it.
+    pub fn cpu_time(&self) -> Duration {
+        let threads = self.vcpu_threads.iter();
+        let ns = threads.map(|thread| schedstat_ns(self.qemu.id(), *thread).unwrap_or(0)).sum();
+        Duration::from_nanos(ns)
+    }
+
+    pub fn vcpus(&self) -> u32 {
+        self.vcpu_threads.len() as u32
+    }
+
+    /// Bytes received so far: stdout, stderr.
+    pub fn received(&self) -> (u64, u64) {
+        (self.stdout.received(), self.stderr.received())
+    }
+
+    /// QEMU's peak resident memory, KiB: an upper bound of what the guest touched.
+    pub fn peak_rss_kib(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        peak.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Stops the machine at once and keeps what it had already sent.
+    pub fn halt(mut self) -> Result<(), VmError> {
+        self.kill();
+        self.drain()
+    }
+
+    /// QEMU is gone, so each stream ends after what its socket still holds.
+    fn drain(&mut self) -> Result<(), VmError> {
+        while self.stdout.is_open() || self.stderr.is_open() || self.console.is_open() {
+            self.pour()?;
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+
+    /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
+    fn explained(&mut self, error: VmError) -> VmError {
+        let VmError::Gone(when) = error else { return error };
+        self.let_end(Duration::from_secs(5));
+        let how = self.qemu.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+        let _ = self.drain();
+        let words = [self.last_words("qemu.log", "warning:"), self.last_words("console", "  ")];
+        let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
+        let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
+        VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
+    }
+
+    /// Its streams ended, so QEMU is ending; a QEMU that only closed them is killed.
+    fn let_end(&mut self, patience: Duration) {
+        // SAFETY: a system call on plain numbers; the descriptor it returns is owned right away.
+        let end = unsafe {
+            match nix::libc::syscall(nix::libc::SYS_pidfd_open, self.qemu.id(), 0) {
+                fd if fd >= 0 => Some(OwnedFd::from_raw_fd(fd as i32)),
+                _ => None,
+            }
+        };
+        if let Some(end) = end {
+            let mut fds = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
+            let _ = poll(&mut fds, PollTimeout::from(patience.as_millis().min(60_000) as u16));
+        }
+        let _ = self.qemu.kill();
+    }
+
+    /// The last lines of a log, without those that contain `noise` (or nothing else worth reading).
+    fn last_words(&self, log: &str, noise: &str) -> Option<String> {
+        let text = fs::read(self.folder.join(log)).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().filter(|line| !line.contains(noise) && !line.trim().is_empty());
+        let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
+        // A kernel that panics prints its registers last: the cause stands first.
+        let cause =
+            lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
+        let first = cause.unwrap_or(lines.len().saturating_sub(3));
+        let said = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+        (!said.is_empty()).then(|| format!("{log}: {said}"))
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until one of the streams has something to read or has ended, at most `patience`.
+pub fn poll_readable(streams: &[&UnixStream], patience: Duration) {
+    let mut fds: Vec<PollFd> = streams.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)).collect();
+    // Rounded up, so that a deadline has passed when its wait is over.
+    let millis = (patience + Duration::from_micros(999)).as_millis().min(60_000) as u16;
+    let _ = poll(&mut fds, PollTimeout::from(millis));
+}
+
+/// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.
+fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    stat.split_whitespace().next()?.parse().ok()
+}
+
+fn cpu_set(cpus: &[usize]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu).ok()?;
+    }
+    (!cpus.is_empty()).then_some(set)
+}

@@ -1,0 +1,393 @@
+//! `judge` and `explain`, as an organizer uses them.
+
+mod data;
+mod judge_laws;
+
+use assert_cmd::Command;
+use mcc_harness::judge::judgement::Judgement;
+use num_rational::BigRational;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn harness() -> Command {
+    Command::cargo_bin("mcc-harness").unwrap()
+}
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut table = csv::Reader::from_path(path).unwrap();
+    table.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn fraction(text: &str) -> BigRational {
+    text.parse().unwrap()
+}
+
+/// The contest of 2018 judged by the edition of that name, or by one changed in one place.
+fn judge_2018(change: Option<(&str, &str)>) -> Option<TempDir> {
+    let answers = data::shared("mcc/2018-answers/answers-2018.csv.gz")?;
+    let models = data::shared("mcc/2018-answers/models-2018.csv")?;
+    let dir = TempDir::new().unwrap();
+    let edition = match change {
+        None => PathBuf::from("mcc-2018"),
+        Some((from, to)) => edition_file(dir.path(), from, to),
+    };
+    let judged = harness()
+        .args(["judge".as_ref(), answers.as_os_str(), "--edition".as_ref(), edition.as_os_str()])
+        .args(["--models".as_ref(), models.as_os_str(), "--out".as_ref(), dir.path().as_os_str()])
+        .assert()
+        .success();
+    assert_eq!(String::from_utf8_lossy(&judged.get_output().stderr), "");
+    Some(dir)
+}
+
+/// The edition of 2018 with one text replaced.
+fn edition_file(dir: &Path, from: &str, to: &str) -> PathBuf {
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/editions/mcc-2018.toml")).unwrap();
+    assert!(text.contains(from), "{from}");
+    let path = dir.join("edition.toml");
+    std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    path
+}
+
+/// Points of the podiums in their order, rounded to integers.
+fn podium(dir: &Path, category: &str) -> Vec<(String, String, String)> {
+    let places = rows(&dir.join("podiums.csv")).into_iter().filter(|row| row["category"] == category);
+    places
+        .map(|row| (row["tool"].clone(), row["medal"].clone(), fraction(&row["points"]).round().to_string()))
+        .collect()
+}
+
+#[test]
+fn the_contest_of_2018_comes_out_to_the_digit() {
+    let Some(dir) = judge_2018(None) else { return };
+    let dir = dir.path();
+
+    let mut bases: BTreeMap<String, usize> = BTreeMap::new();
+    let trusted = rows(&dir.join("trusted.csv"));
+    assert_eq!(trusted.len(), 110_799);
+    trusted.iter().for_each(|row| *bases.entry(row["basis"].clone()).or_default() += 1);
+    let counted: Vec<(&str, usize)> = bases.iter().map(|(basis, count)| (basis.as_str(), *count)).collect();
+    let expected = [
+        ("confidence", 10),
+        ("majority", 49),
+        ("single", 8868),
+        ("unanimous", 91_799),
+        ("unknown:none", 10_073),
+    ];
+    assert_eq!(counted, expected);
+    assert!(trusted.iter().all(|row| row["value"].is_empty() == row["basis"].starts_with("unknown:")));
+
+    let text = std::fs::read_to_string(dir.join("judgement.json")).unwrap();
+    let judgement: Judgement = serde_json::from_str(&text).unwrap();
+    assert_eq!(judgement.common_values, 75_942);
+    let complete = judgement.blocks.iter().filter(|block| block.trusted.iter().all(|t| t.value.is_some()));
+    assert_eq!((complete.count(), judgement.blocks.len()), (6404, 8523));
+    assert!(judgement.unresolved.is_empty() && judgement.awards.is_empty());
+
+    let confidence = rows(&dir.join("confidence.csv"));
+    for (tool, agreed, answered) in [
+        ("LoLA", 68_739, 68_745),
+        ("TINA.tedd", 2084, 2090),
+        ("GreatSPN", 30_717, 30_717),
+        ("LTSMin", 47_235, 47_249),
+    ] {
+        let row = confidence.iter().find(|row| row["tool"] == tool).unwrap();
+        assert_eq!(
+            (row["agreed"].as_str(), row["answered"].as_str()),
+            (&*agreed.to_string(), &*answered.to_string())
+        );
+        assert_eq!(fraction(&row["confidence"]), BigRational::new(agreed.into(), answered.into()));
+    }
+
+    for (category, medallists) in [
+        ("StateSpace", [("GreatSPN", "1519"), ("TINA.tedd", "1509"), ("ITS-Tools.L", "1052")]),
+        ("UpperBounds", [("LoLA", "2014"), ("Tapaal", "1474"), ("GreatSPN", "1435")]),
+        ("Reachability", [("Tapaal", "6594"), ("LoLA", "6156"), ("ITS-Tools.L", "5327")]),
+        ("CTL", [("Tapaal", "4320"), ("LoLA", "3653"), ("ITS-Tools", "2041")]),
+        ("LTL", [("LoLA", "4649"), ("LTSMin", "4072"), ("ITS-Tools.L", "3561")]),
+    ] {
+        let first = podium(dir, category).into_iter().take(3);
+        let expected = medallists.iter().zip(["gold", "silver", "bronze"]);
+        let expected =
+            expected.map(|((tool, points), medal)| (tool.to_string(), medal.to_string(), points.to_string()));
+        assert!(first.eq(expected), "{category}: {:?}", podium(dir, category));
+    }
+}
+
+#[test]
+fn a_tool_with_variants_stands_once_and_a_virtual_one_is_judged_but_not_ranked() {
+    let Some(dir) = judge_2018(None) else { return };
+    let places = rows(&dir.path().join("podiums.csv"));
+    let place = |category: &str, tool: &str| {
+        let row = places.iter().find(|row| row["category"] == category && row["tool"] == tool).unwrap();
+        (row["rank"].clone(), row["variant"].clone(), row["medal"].clone())
+    };
+    let is = |rank: &str, variant: &str, medal: &str| (rank.to_owned(), variant.to_owned(), medal.to_owned());
+    assert_eq!(place("Reachability", "ITS-Tools.L"), is("3", "best", "bronze"));
+    assert_eq!(place("Reachability", "ITS-Tools"), is("", "other", ""));
+    assert_eq!(place("CTL", "ITS-Tools"), is("3", "best", "bronze"));
+    assert_eq!(place("CTL", "BVT"), is("", "", ""));
+    assert_eq!(place("CTL", "Tapaal"), is("1", "", "gold"));
+    let tools = rows(&dir.path().join("tools.csv"));
+    let tool = |entry: &str| tools.iter().find(|row| row["entry"] == entry).unwrap();
+    assert_eq!((tool("Irma.full")["tool"].as_str(), tool("Irma.full")["variant"].as_str()), ("Irma", "full"));
+    assert_eq!(tool("BVT")["status"], "virtual");
+}
+
+#[test]
+fn without_normalization_tina_would_win_state_space_of_2018() {
+    let Some(dir) = judge_2018(Some(("\"family-linear\"", "\"none\""))) else { return };
+    let podium = podium(dir.path(), "StateSpace");
+    let first: Vec<(&str, &str)> =
+        podium.iter().take(2).map(|(tool, _, points)| (tool.as_str(), points.as_str())).collect();
+    assert_eq!(first, [("TINA.tedd", "12064"), ("GreatSPN", "11876")]);
+}
+
+#[test]
+fn dividing_confidence_by_all_trusted_values_leaves_single_answers_unknown() {
+    let Some(dir) = judge_2018(Some(("\"answered\"", "\"all-trusted\""))) else { return };
+    let trusted = rows(&dir.path().join("trusted.csv"));
+    let count = |basis: &str| trusted.iter().filter(|row| row["basis"] == basis).count();
+    assert_eq!((count("single"), count("unknown:single")), (0, 8868));
+    let lola =
+        rows(&dir.path().join("confidence.csv")).into_iter().find(|row| row["tool"] == "LoLA").unwrap();
+    assert_eq!(fraction(&lola["confidence"]), BigRational::new(68_739.into(), 75_942.into()));
+}
+
+#[test]
+fn explain_tells_an_error_of_2018_in_one_screen() {
+    let Some(dir) = judge_2018(None) else { return };
+    let mut explain = harness();
+    explain.arg("explain").arg(dir.path());
+    explain.args(["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"]);
+    let screen = String::from_utf8(explain.assert().success().get_output().stdout.clone()).unwrap();
+    assert!(screen.lines().count() <= 24, "{screen}");
+    for part in ["trusted value F", "Basis majority", "more than half", "22913/22915"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    let lola = screen.lines().find(|line| line.starts_with("LoLA")).unwrap();
+    assert!(lola.contains(" T ") && lola.contains("wrong") && lola.contains("-110/663"), "{lola}");
+    let json = explain.args(["--format", "json"]).assert().success().get_output().stdout.clone();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["positions"][0]["value"], "F");
+    assert_eq!(json["positions"][0]["basis"], "majority");
+
+    let mut unknown = harness();
+    unknown.arg("explain").arg(dir.path());
+    unknown.args(["--instance", "TokenRing-PT-10", "--examination", "CTLCardinality"]);
+    let unknown = unknown.assert().code(2);
+    let message = String::from_utf8_lossy(&unknown.get_output().stderr).into_owned();
+    assert!(message.contains("no instance `TokenRing-PT-10`"), "{message}");
+}
+
+const HEADER: &str = "tool,instance,examination,answers,wrong\n";
+
+/// A folder with a table of answers.
+fn table(content: &str) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("answers.csv"), content).unwrap();
+    dir
+}
+
+fn judge(dir: &TempDir, more: &[&str]) -> assert_cmd::assert::Assert {
+    let mut judge = harness();
+    judge.current_dir(dir.path()).args(["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out"]);
+    judge.args(more).assert()
+}
+
+fn refused(dir: &TempDir, more: &[&str], parts: &[&str]) {
+    let judged = judge(dir, more).code(2);
+    let message = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
+    parts.iter().for_each(|part| assert!(message.contains(part), "`{part}` is not in: {message}"));
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(!dir.path().join("out/judgement.json").exists());
+}
+
+#[test]
+fn numbers_of_24000_digits_and_infinite_bounds_judge_exactly() {
+    let long = "7".repeat(24_000);
+    let other = format!("{}8", &long[1..]);
+    let infinite = |first: &str| format!("{first}{}", " ?".repeat(15));
+    let dir = table(&format!(
+        "{HEADER}a,F-PT-1,StateSpace,{long} -1 1 2,\nb,F-PT-1,StateSpace,{long} ? 1 2,\n\
+         c,F-PT-1,StateSpace,{other} ? 1 2,\nd,F-PT-1,StateSpace,{long} ? 1 2,\n\
+         a,F-PT-1,UpperBounds,{inf},\nb,F-PT-1,UpperBounds,{inf},\nc,F-PT-1,UpperBounds,{nine},\n\
+         d,F-PT-1,UpperBounds,{inf},\n",
+        inf = infinite("inf"),
+        nine = infinite("9"),
+    ));
+    judge(&dir, &[]).success();
+    let out = dir.path().join("out");
+    let trusted = rows(&out.join("trusted.csv"));
+    let at = |examination: &str, position: &str| {
+        trusted.iter().find(|row| row["examination"] == examination && row["position"] == position).unwrap()
+    };
+    let states = at("StateSpace", "00");
+    assert_eq!(
+        (states["value"].as_str(), states["backers"].as_str(), states["against"].as_str()),
+        (&*long, "a b d", "c")
+    );
+    assert_eq!(at("StateSpace", "01")["basis"], "unknown:none");
+    let bound = at("UpperBounds", "00");
+    assert_eq!(
+        (bound["value"].as_str(), bound["basis"].as_str(), bound["against"].as_str()),
+        ("inf", "majority", "c")
+    );
+    let scores = rows(&out.join("scores.csv"));
+    let points = |tool: &str| scores.iter().find(|row| row["tool"] == tool).unwrap()["points"].clone();
+    assert_eq!((points("a"), points("c")), ("12".to_owned(), "0".to_owned()));
+}
+
+#[test]
+fn one_rounded_answer_makes_all_answers_to_that_value_compare_by_five_digits() {
+    let dir = table(&format!(
+        "{HEADER}a,F-PT-1,StateSpace,320565001 123456 7 Inf,\nb,F-PT-1,StateSpace,3.2057E+0008 123457 7.0000E+0000 Inf,\n\
+         c,F-PT-1,StateSpace,320565002 ? ? X,\n"
+    ));
+    judge(&dir, &[]).success();
+    let trusted = rows(&dir.path().join("out/trusted.csv"));
+    let shown: Vec<(&str, &str)> = trusted.iter().map(|row| (&*row["value"], &*row["basis"])).collect();
+    let expected = [
+        ("3.2057E+0008", "unanimous"),
+        ("", "unknown:tie"),
+        ("7.0000E+0000", "unanimous"),
+        ("Inf", "majority"),
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_guessed_family_is_said_and_a_models_file_changes_the_weights() {
+    let dir = table(&format!(
+        "{HEADER}a,F-COL-1,ReachabilityDeadlock,T,\na,F-PT-1,ReachabilityDeadlock,T,\na,G-PT-1,ReachabilityDeadlock,T,\n\
+         b,F-COL-1,ReachabilityDeadlock,T,\nb,F-PT-1,ReachabilityDeadlock,T,\nb,G-PT-1,ReachabilityDeadlock,?,\n"
+    ));
+    let normalized = || -> Vec<String> {
+        rows(&dir.path().join("out/scores.csv")).into_iter().map(|row| row["normalized"].clone()).collect()
+    };
+    let judged = judge(&dir, &[]).success();
+    let note = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
+    assert!(note.contains("--models") && note.contains("3 of 3 instances"), "{note}");
+    // F weighs 2, one half of it each; alone, a's answer on G rests on no confidence.
+    assert_eq!(normalized(), ["32", "32"]);
+    let models =
+        "instance,scale,family,status\nF-COL-1,1,F,surprise\nF-PT-1,1,F,surprise\nG-PT-1,1,G,known\n";
+    std::fs::write(dir.path().join("models.csv"), models).unwrap();
+    let judged = judge(&dir, &["--models", "models.csv"]).success();
+    assert_eq!(String::from_utf8_lossy(&judged.get_output().stderr), "");
+    assert_eq!(normalized(), ["128", "128"]);
+}
+
+#[test]
+fn withdrawn_resigned_and_out_of_competition_entries_neither_vote_nor_rank() {
+    let mut content = HEADER.to_owned();
+    for (tool, answer) in [("a", "T"), ("b", "T"), ("c", "T"), ("x", "F"), ("y", "F"), ("z", "F"), ("w", "F")]
+    {
+        content += &format!("{tool},F-PT-1,ReachabilityDeadlock,{answer},\n");
+    }
+    let dir = table(&content);
+    let tools = "entry,tool,status,note\nx,x,withdrawn,T-5: precomputed results\ny,y,resigned,\nz,z,out-of-competition,\nw,w,virtual,\n";
+    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
+    judge(&dir, &["--tools", "tools.csv"]).success();
+    let out = dir.path().join("out");
+    let trusted = &rows(&out.join("trusted.csv"))[0];
+    assert_eq!((&*trusted["basis"], &*trusted["backers"], &*trusted["against"]), ("unanimous", "a b c", ""));
+    let ranked: Vec<(String, String)> = rows(&out.join("podiums.csv"))
+        .into_iter()
+        .map(|row| (row["rank"].clone(), row["tool"].clone()))
+        .collect();
+    let pair = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned());
+    assert_eq!(ranked, [pair("1", "a"), pair("1", "b"), pair("1", "c"), pair("", "w"), pair("", "z")]);
+    let tools = std::fs::read_to_string(out.join("tools.csv")).unwrap();
+    assert!(
+        tools.contains("x,x,,withdrawn,,T-5: precomputed results\n") && !tools.contains("\ny,"),
+        "{tools}"
+    );
+    for file in std::fs::read_dir(&out).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            !text.contains("\"y\"") && !text.contains(",y,"),
+            "{} names a resigned entry",
+            path.display()
+        );
+    }
+    let scores = std::fs::read_to_string(out.join("scores.csv")).unwrap();
+    assert!(
+        !scores.contains("\nx,") && scores.contains("z,ReachabilityDeadlock,0,1,0,-32,-32\n"),
+        "{scores}"
+    );
+}
+
+#[test]
+fn bad_input_gets_one_line_with_file_line_and_way_out() {
+    let good = "a,F-PT-1,ReachabilityDeadlock,T,\n";
+    for (content, parts) in [
+        (
+            "tool,input\n".to_owned(),
+            &["answers.csv:1:", "`tool,input`", "tool,instance,examination,answers,wrong"][..],
+        ),
+        (format!("{HEADER}{good}a,F-PT-2,ReachabilityDeadlock,T\n"), &["answers.csv:3:", "4 columns", "5"]),
+        (
+            format!("{HEADER}{good}a,F-PT-2,Deadlock,T,\n"),
+            &["answers.csv:3:", "`Deadlock`", "ReachabilityDeadlock"],
+        ),
+        (
+            format!("{HEADER}{good}a,F-PT-2,ReachabilityDeadlock,TF,\n"),
+            &["answers.csv:3:", "2 answers", "1 positions"],
+        ),
+        (
+            format!("{HEADER}{good}a,F-PT-2,ReachabilityDeadlock,X,\n"),
+            &["answers.csv:3:", "`X`", "T, F or ?"],
+        ),
+        (format!("{HEADER}a,F-PT-2,StateSpace,1 2 T 4,\n"), &["answers.csv:2:", "`T`", "d.ddddE+dddd"]),
+        (format!("{HEADER}a,F-PT-2,StateSpace,1 2 3 4,04\n"), &["answers.csv:2:", "`04`", "00 to 03"]),
+        (format!("{HEADER}{good}b{}{good}", &good[1..]), &["answers.csv:4:", "line 2"]),
+    ] {
+        refused(&table(&content), &[], parts);
+    }
+    let dir = table(&format!("{HEADER}{good}"));
+    refused(&dir, &["--models", "none.csv"], &["none.csv", "No such file"]);
+    for (name, content, parts) in [
+        ("--models", "instance,family\n", &["t.csv:1:", "instance, family and status"][..]),
+        (
+            "--models",
+            "instance,family,status\nF-PT-1,F,secret\n",
+            &["t.csv:2:", "`secret`", "known, surprise"],
+        ),
+        ("--models", "instance,family,status\nG-PT-1,G,known\n", &["t.csv", "F-PT-1"]),
+        ("--tools", "entry,status\n", &["t.csv:1:", "entry,tool,status"]),
+        ("--tools", "entry,tool,status\na,a,retired\n", &["t.csv:2:", "`retired`", "out-of-competition"]),
+        ("--tools", "entry,tool,status\na,a,withdrawn\n", &["t.csv:2:", "note"]),
+        ("--tools", "entry,tool,status\nb,b,resigned\n", &["t.csv", "entry b", "entries are a"]),
+    ] {
+        std::fs::write(dir.path().join("t.csv"), content).unwrap();
+        refused(&dir, &[name, "t.csv"], parts);
+    }
+    let mut unknown = harness();
+    unknown.current_dir(dir.path()).args(["judge", "answers.csv", "--edition", "mcc-1999", "--out", "out"]);
+    let unknown = unknown.assert().code(2);
+    assert!(String::from_utf8_lossy(&unknown.get_output().stderr).contains("mcc-2018"));
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_whatever_the_order_of_its_rows() {
+    let mut lines = vec![
+        "a,F-PT-1,ReachabilityDeadlock,T,",
+        "b,F-PT-1,ReachabilityDeadlock,F,",
+        "a,F-PT-1,StateSpace,1 2 3 4,",
+        "b,A-PT-1,StateSpace,1 2 3 ?,",
+    ];
+    let tables = |lines: &[&str]| {
+        let dir = table(&format!("{HEADER}{}\n", lines.join("\n")));
+        judge(&dir, &[]).success();
+        let names = ["confidence", "trusted", "scores", "podiums", "awards", "tools"];
+        names.map(|name| std::fs::read(dir.path().join(format!("out/{name}.csv"))).unwrap())
+    };
+    let first = tables(&lines);
+    assert_eq!(tables(&lines), first);
+    lines.reverse();
+    assert_eq!(tables(&lines), first);
+}

@@ -1,0 +1,155 @@
+//! Real machines from the reference disk.
+
+mod images;
+
+use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
+use mcc_harness::vm::{Accelerator, Event, Machine, MachineSpec, Stream};
+use std::time::{Duration, Instant};
+use std::{fs, path::Path};
+
+/// Far beyond what anything here takes: only a hang reaches it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
+    let image = images::image("images/reference");
+    let (kernel, initrd) = image.boot().unwrap();
+    MachineSpec {
+        accelerator: Accelerator::Tcg,
+        cpu_model: "SandyBridge".into(),
+        memory_mib,
+        vcpus,
+        kernel,
+        initrd,
+        disk: image.disk(),
+        read_only_disks: vec![],
+        pin_to: vec![],
+        rest_on: vec![],
+    }
+}
+
+fn job(script: &str) -> Job {
+    Job {
+        nonce: "nonce".into(),
+        clock_ns: 1_526_000_000_000_000_000,
+        seed: "5a".repeat(32),
+        user: "mcc".into(),
+        cwd: "/home/mcc".into(),
+        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
+        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        ..Job::default()
+    }
+}
+
+fn next(machine: &mut Machine) -> GuestEvent {
+    loop {
+        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+            Event::Guest(GuestEvent::Sample { .. }) | Event::Qemu(_) => {}
+            Event::Guest(event) => return event,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Boots, runs the script, halts; what the guest said from `Started` on.
+fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
+    let mut machine = start(script, spec, folder, 1 << 20);
+    let mut events = vec![];
+    while !matches!(events.last(), Some(GuestEvent::Drained { .. })) {
+        events.push(next(&mut machine));
+    }
+    assert!(machine.cpu_time() > Duration::ZERO);
+    machine.halt().unwrap();
+    events
+}
+
+fn start(script: &str, spec: &MachineSpec, folder: &Path, cap: u64) -> Machine {
+    let mut machine = Machine::start(spec, folder, cap, PATIENCE).unwrap();
+    let GuestEvent::Ready { cpu_flags, memory_kib, .. } = next(&mut machine) else {
+        panic!("not ready first")
+    };
+    assert!(cpu_flags.iter().any(|flag| flag == "sse4_2"));
+    assert!(memory_kib > spec.memory_mib * 1024 * 9 / 10);
+    machine.send(&Request::Prepare(Box::new(job(script)))).unwrap();
+    assert_eq!(next(&mut machine), GuestEvent::Prepared);
+    machine.send(&Request::Start).unwrap();
+    machine
+}
+
+#[test]
+fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "id -un; nproc; date -u +%Y; ip link 2>/dev/null; ls /sys/class/net; seq 100000; echo oops >&2; exit 3";
+    let events = run(script, &spec(16384, 4), folder.path());
+    assert_eq!(events[0], GuestEvent::Started);
+    assert!(
+        matches!(events[1], GuestEvent::Ended { exit: Exit::Code(3), oom_kills: 0, left_behind: 0, .. }),
+        "{events:?}"
+    );
+    let stdout = fs::read_to_string(folder.path().join("stdout")).unwrap();
+    assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
+    assert!(stdout.ends_with("\n100000\n"));
+    assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
+    assert_eq!(events[2], GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5 });
+}
+
+#[test]
+fn a_tool_out_of_memory_is_seen_as_killed_for_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = run("tail /dev/zero", &spec(512, 1), folder.path());
+    let GuestEvent::Ended { exit, oom_kills, memory_kib, .. } = events[1] else { panic!("{events:?}") };
+    assert_eq!((exit, oom_kills), (Exit::Signal(9), 1));
+    assert!(memory_kib > 300 * 1024, "{memory_kib}");
+}
+
+#[test]
+fn what_a_tool_leaves_behind_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = run("(while :; do echo spam; sleep 1; done) & echo done", &spec(1024, 1), folder.path());
+    assert!(
+        matches!(events[1], GuestEvent::Ended { exit: Exit::Code(0), left_behind: 1.., .. }),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn endless_output_is_cut_at_the_cap_while_it_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = start("exec yes", &spec(1024, 1), folder.path(), 100_000);
+    loop {
+        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+            Event::OutputLimit(stream) => break assert_eq!(stream, Stream::Stdout),
+            Event::Deadline => panic!("never cut"),
+            _ => {}
+        }
+    }
+    machine.halt().unwrap();
+    assert_eq!(fs::metadata(folder.path().join("stdout")).unwrap().len(), 100_000);
+}
+
+#[test]
+fn no_byte_passes_from_one_machine_to_the_next() {
+    let spec = spec(1024, 1);
+    let before = mcc_harness::vm::sha256(&spec.disk).unwrap();
+    for _ in 0..2 {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "cat /home/mcc/secret 2>&1; echo secret > /home/mcc/secret; sync; cat /home/mcc/secret";
+        run(script, &spec, folder.path());
+        let stdout = fs::read_to_string(folder.path().join("stdout")).unwrap();
+        assert_eq!(stdout, "cat: /home/mcc/secret: No such file or directory\nsecret\n");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
+    }
+    assert_eq!(mcc_harness::vm::sha256(&spec.disk).unwrap(), before);
+}
+
+#[test]
+fn a_guest_that_dies_is_reported_with_how_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut broken = spec(1024, 1);
+    let empty = folder.path().join("empty.qcow2");
+    fs::copy(images::image("images/reference").folder.join("initrd"), &empty).unwrap();
+    broken.disk = empty;
+    let error =
+        Machine::start(&broken, folder.path(), 1, PATIENCE).err().expect("that is no disk").to_string();
+    assert!(error.contains("(exit status: 1) qemu.log") && error.contains("not in qcow2 format"), "{error}");
+}
