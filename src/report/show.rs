@@ -45,6 +45,21 @@ pub fn control(c: char) -> Option<String> {
     }
 }
 
+/// A name such as `CTLCardinality` in its parts, `CTL` and `Cardinality`, between which a line may break.
+pub fn parts(name: &str) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
+    let mut parts: Vec<String> = Vec::new();
+    for (at, &c) in chars.iter().enumerate() {
+        let after_lower = at > 0 && chars[at - 1].is_lowercase();
+        let before_lower = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
+        match parts.last_mut() {
+            Some(part) if !(c.is_uppercase() && (after_lower || before_lower)) => part.push(c),
+            _ => parts.push(c.into()),
+        }
+    }
+    parts
+}
+
 /// A value in full, as people write it.
 pub fn value(value: &Value) -> String {
     match value {
@@ -181,6 +196,14 @@ mod tests {
     #[test]
     fn controls_are_seen_and_text_stays() {
         assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
+    }
+
+    #[test]
+    fn names_of_examinations_break_between_their_words() {
+        assert_eq!(parts("CTLCardinality"), ["CTL", "Cardinality"]);
+        assert_eq!(parts("StateSpace"), ["State", "Space"]);
+        assert_eq!(parts("OneSafe"), ["One", "Safe"]);
+        assert_eq!(parts(""), Vec::<String>::new());
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         version: "0.1.0".into(),
         inputs: vec![InputDigest { file: "record.db".into(), sha256: "ab".repeat(32) }],
         notes: vec![],
+        common_values: 44,
         entries,
         instances,
         examinations: edition.examinations.iter().map(|examination| examination.name.clone()).collect(),
