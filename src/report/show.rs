@@ -154,7 +154,7 @@ pub fn duration(ms: u64) -> String {
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
     match (hours, minutes, seconds) {
         (0, 0, 0) => format!("{ms} ms"),
-        (0, 0, _) if ms % 1000 == 0 => format!("{seconds} s"),
+        (0, 0, _) if ms.is_multiple_of(1000) => format!("{seconds} s"),
         (0, 0, _) => format!("{seconds}.{:02} s", ms % 1000 / 10),
         (0, _, 0) => format!("{minutes} min"),
         (0, _, _) => format!("{minutes} min {seconds:02} s"),
@@ -169,7 +169,7 @@ pub fn bytes(bytes: u64) -> String {
     for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if bytes >= unit {
             let tenths = (u128::from(bytes) * 10 / u128::from(unit)) as u64;
-            let tenth = if tenths % 10 == 0 { String::new() } else { format!(".{}", tenths % 10) };
+            let tenth = if tenths.is_multiple_of(10) { String::new() } else { format!(".{}", tenths % 10) };
             return format!("{}{tenth} {name}", tenths / 10);
         }
     }

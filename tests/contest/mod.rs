@@ -164,7 +164,9 @@ pub fn small() -> Judgement {
     let huge = "9".repeat(24_000);
     let (all, none) = ("+".repeat(16), ".".repeat(16));
     let formulas = ["T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "?", "F"];
-    let plan: [(usize, usize, &[&str], [(&str, Ending); 5]); 9] = [
+    /// Examination, instance, trusted values, and what each entry did.
+    type Plan<'a> = (usize, usize, &'a [&'a str], [(&'a str, Ending); 5]);
+    let plan: [Plan; 9] = [
         (
             0,
             0,
