@@ -1,6 +1,7 @@
 //! The site of a judgement, as its readers get it.
 
 mod contest;
+mod data;
 
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
@@ -50,8 +51,9 @@ fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
         "wrong-on-purpose/TokenRing-PT-005/ReachabilityDeadlock",
         "<code>degraded:tcg</code> on 45 of 45 runs",
         "SandyBridge, 16 GiB of memory",
-        "1 h 00 min 00 s of CPU time per vCPU",
+        "1 h of CPU time per vCPU",
         "lone values not trusted",
+        "Enough tools agree on 44 values",
         "out of competition",
     ] {
         let expected_here = expected != "out of competition";
@@ -125,8 +127,8 @@ fn a_run_page_tells_answers_limits_machine_attempts_and_output() {
         "✗ 2 of 16 wrong",
         "<td>unanimous</td>",
         "12.34 s",
-        "limit 1 h 00 min 00 s per vCPU",
-        "limit 1 h 15 min 00 s",
+        "limit 1 h per vCPU",
+        "limit 1 h 15 min",
         "245.5 MiB",
         "finished, exit code 0",
         "degraded:tcg",
@@ -294,6 +296,46 @@ fn the_whole_contest_of_2018_makes_a_site_of_pages_that_can_be_opened() {
         .map(|(_, content)| String::from_utf8_lossy(content).matches("<tr id=").count())
         .sum();
     assert_eq!(rows, 947 * 9);
+}
+
+#[test]
+fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
+    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
+    let Some(models) = data::shared("mcc/2018-answers/models-2018.csv") else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[&std::ffi::OsStr]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        command.current_dir(dir.path()).args(arguments).assert().success();
+    };
+    run(&[
+        "judge".as_ref(),
+        answers.as_os_str(),
+        "--models".as_ref(),
+        models.as_os_str(),
+        "--edition".as_ref(),
+    ]
+    .into_iter()
+    .chain(["mcc-2018".as_ref(), "--out".as_ref(), "judged".as_ref()])
+    .collect::<Vec<_>>());
+    run(&["report".as_ref(), "judged".as_ref(), "--out".as_ref(), "site".as_ref()]);
+    let page = text(dir.path().join("site/index.html"));
+    let (_, podium) = page.split_once("<caption>StateSpace</caption>").expect("the podium");
+    let (gold, rest) = podium.split_once("title=\"gold\"").expect("gold");
+    let (gold_row, after) = rest.split_once("</tr>").expect("a row");
+    assert!(
+        !gold.contains("class=\"rank silver")
+            && gold_row.contains(">GreatSPN<")
+            && gold_row.contains(">1519<")
+    );
+    let (silver_row, _) = after.split_once("</tr>").expect("a row");
+    assert!(silver_row.contains("title=\"silver\"") && silver_row.contains(">TINA.tedd<"), "{silver_row}");
+    // Nothing is said about how runs of a published table ended, and nothing is claimed.
+    assert!(!page.contains("How runs ended") && page.len() < 100_000);
+    // A known error of LoLA: positions 08 and 13 of TokenRing-PT-010.
+    let table = text(dir.path().join("site/examinations/CTLCardinality.html"));
+    let (_, row) = table.split_once("<tr id=\"TokenRing-PT-010\">").expect("the row");
+    let (row, _) = row.split_once("</tr>").expect("a row");
+    assert!(row.contains(">✓14 ✗2<"), "{row}");
 }
 
 #[test]

@@ -24,11 +24,14 @@ struct Page {
     marks: Vec<(String, String)>,
     podiums: Vec<Card>,
     awards: Vec<AwardCard>,
-    examinations: Vec<(String, String)>,
+    /// Link, and the name in parts between which a line may break.
+    examinations: Vec<(String, Vec<String>)>,
     points: Vec<PointsRow>,
     legend: Vec<(&'static str, &'static str)>,
     endings: Vec<(String, &'static str, Vec<String>)>,
     confidence: Vec<ConfidenceRow>,
+    /// |V| of rule E-2.2.
+    common_values: String,
     /// The confidence from which a lone value is trusted.
     threshold: String,
     notes: Vec<String>,
@@ -180,7 +183,7 @@ pub fn write(
         examinations: contest
             .examinations
             .iter()
-            .map(|&e| (contest.table_path(e, 0), visible(&judgement.examinations[e])))
+            .map(|&e| (contest.table_path(e, 0), show::parts(&visible(&judgement.examinations[e]))))
             .collect(),
         points: points(contest),
         legend: endings.columns.clone(),
@@ -191,6 +194,7 @@ pub fn write(
             .map(|(&entry, (name, status))| (name, status, endings.row(contest, entry)))
             .collect(),
         confidence: confidence(contest),
+        common_values: show::thousands(judgement.common_values),
         threshold: show::percent(&judgement.edition.judging.single_threshold),
         notes: judgement.notes.iter().map(|note| visible(note)).collect(),
         entries: entries(contest, record),

@@ -45,6 +45,21 @@ pub fn control(c: char) -> Option<String> {
     }
 }
 
+/// A name such as `CTLCardinality` in its parts, `CTL` and `Cardinality`, between which a line may break.
+pub fn parts(name: &str) -> Vec<String> {
+    let chars: Vec<char> = name.chars().collect();
+    let mut parts: Vec<String> = Vec::new();
+    for (at, &c) in chars.iter().enumerate() {
+        let after_lower = at > 0 && chars[at - 1].is_lowercase();
+        let before_lower = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
+        match parts.last_mut() {
+            Some(part) if !(c.is_uppercase() && (after_lower || before_lower)) => part.push(c),
+            _ => parts.push(c.into()),
+        }
+    }
+    parts
+}
+
 /// A value in full, as people write it.
 pub fn value(value: &Value) -> String {
     match value {
@@ -134,13 +149,18 @@ fn grouped(digits: &str) -> String {
     shown
 }
 
-/// A duration given in milliseconds.
+/// A duration given in milliseconds; parts that are nothing at its end are left away.
 pub fn duration(ms: u64) -> String {
-    match ms {
-        0..1000 => format!("{ms} ms"),
-        1000..60_000 => format!("{}.{:02} s", ms / 1000, ms % 1000 / 10),
-        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
-        _ => format!("{} h {:02} min {:02} s", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60),
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    match (hours, minutes, seconds) {
+        (0, 0, 0) => format!("{ms} ms"),
+        (0, 0, _) if ms.is_multiple_of(1000) => format!("{seconds} s"),
+        (0, 0, _) => format!("{seconds}.{:02} s", ms % 1000 / 10),
+        (0, _, 0) => format!("{minutes} min"),
+        (0, _, _) => format!("{minutes} min {seconds:02} s"),
+        (_, 0, 0) => format!("{hours} h"),
+        (_, _, 0) => format!("{hours} h {minutes:02} min"),
+        _ => format!("{hours} h {minutes:02} min {seconds:02} s"),
     }
 }
 
@@ -149,7 +169,7 @@ pub fn bytes(bytes: u64) -> String {
     for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if bytes >= unit {
             let tenths = (u128::from(bytes) * 10 / u128::from(unit)) as u64;
-            let tenth = if tenths % 10 == 0 { String::new() } else { format!(".{}", tenths % 10) };
+            let tenth = if tenths.is_multiple_of(10) { String::new() } else { format!(".{}", tenths % 10) };
             return format!("{}{tenth} {name}", tenths / 10);
         }
     }
@@ -176,6 +196,14 @@ mod tests {
     #[test]
     fn controls_are_seen_and_text_stays() {
         assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
+    }
+
+    #[test]
+    fn names_of_examinations_break_between_their_words() {
+        assert_eq!(parts("CTLCardinality"), ["CTL", "Cardinality"]);
+        assert_eq!(parts("StateSpace"), ["State", "Space"]);
+        assert_eq!(parts("OneSafe"), ["One", "Safe"]);
+        assert_eq!(parts(""), Vec::<String>::new());
     }
 
     #[test]
@@ -211,7 +239,11 @@ mod tests {
     #[test]
     fn durations_and_sizes_read_naturally() {
         assert_eq!(duration(59_999), "59.99 s");
-        assert_eq!(duration(3_600_000), "1 h 00 min 00 s");
+        assert_eq!(duration(3_600_000), "1 h");
+        assert_eq!(duration(4_500_000), "1 h 15 min");
+        assert_eq!(duration(3_661_500), "1 h 01 min 01 s");
+        assert_eq!(duration(2_000), "2 s");
+        assert_eq!(duration(0), "0 ms");
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(kib(16 * 1024 * 1024), "16 GiB");
         assert_eq!(bytes(1536), "1.5 KiB");

@@ -184,6 +184,7 @@ fn scores(contest: &Contest, examination: usize, endings: &Endings) -> Vec<Score
 
 /// How runs ended: the endings that occur, by code and words, and their counts by entry.
 pub struct Endings {
+    /// Empty where nothing is known of any run's end.
     pub columns: Vec<(&'static str, &'static str)>,
     counts: Vec<[u64; ENDINGS.len()]>,
 }
@@ -200,7 +201,10 @@ impl Endings {
             }
         }
         let mut endings = Self { columns: Vec::new(), counts };
-        endings.columns = endings.occurring(contest).map(|at| column(ENDINGS[at])).collect();
+        let occurring: Vec<_> = endings.occurring(contest).map(|at| ENDINGS[at]).collect();
+        if occurring.iter().any(|&ending| ending != Ending::Unsaid) {
+            endings.columns = occurring.into_iter().map(column).collect();
+        }
         endings
     }
 
@@ -210,6 +214,9 @@ impl Endings {
 
     /// The counts of an entry; nothing where there is nothing.
     pub fn row(&self, contest: &Contest, entry: usize) -> Vec<String> {
+        if self.columns.is_empty() {
+            return Vec::new();
+        }
         let shown = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
         self.occurring(contest).map(|at| shown(self.counts[entry][at])).collect()
     }

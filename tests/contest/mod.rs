@@ -32,6 +32,7 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         version: "0.1.0".into(),
         inputs: vec![InputDigest { file: "record.db".into(), sha256: "ab".repeat(32) }],
         notes: vec![],
+        common_values: 44,
         entries,
         instances,
         examinations: edition.examinations.iter().map(|examination| examination.name.clone()).collect(),
@@ -164,7 +165,9 @@ pub fn small() -> Judgement {
     let huge = "9".repeat(24_000);
     let (all, none) = ("+".repeat(16), ".".repeat(16));
     let formulas = ["T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "?", "F"];
-    let plan: [(usize, usize, &[&str], [(&str, Ending); 5]); 9] = [
+    /// Examination, instance, trusted values, and what each entry did.
+    type Plan<'a> = (usize, usize, &'a [&'a str], [(&'a str, Ending); 5]);
+    let plan: [Plan; 9] = [
         (
             0,
             0,
