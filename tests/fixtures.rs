@@ -11,6 +11,7 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use generate::{Draw, Graph, instances, switch_board};
+use mcc_harness::model::{Archive, validate};
 use num_bigint::BigUint;
 
 /// Everything below `folder` that the generator writes, archives unpacked: how well gzip compresses is no
@@ -103,6 +104,28 @@ fn positions_follow_the_order_of_the_ids() {
         for (examination, _) in tool::EXAMINATIONS.iter().skip(1) {
             let expected = tool::expected(&instance, examination);
             assert!(expected.is_sorted_by(|a, b| a.0 < b.0), "{instance} {examination}");
+        }
+    }
+}
+
+#[test]
+fn the_validator_finds_nothing_in_any_fixture() {
+    for instance in tool::fixture_instances() {
+        let archive = Archive::open(&tool::fixtures().join(format!("{instance}.tgz"))).unwrap();
+        assert_eq!(validate(&archive), [], "{instance}");
+    }
+}
+
+#[test]
+fn property_files_hold_the_expected_ids_in_order() {
+    for instance in tool::fixture_instances() {
+        let archive = Archive::open(&tool::fixtures().join(format!("{instance}.tgz"))).unwrap();
+        let examinations = tool::EXAMINATIONS.iter().skip(1).map(|(examination, _)| *examination);
+        for examination in examinations.chain(["LTLCardinality", "LTLFireability"]) {
+            let properties = archive.properties(examination).unwrap().unwrap();
+            let expected = tool::expected(&instance, examination);
+            let ids = expected.iter().map(|(id, _)| id);
+            assert!(properties.iter().map(|property| &property.id).eq(ids), "{instance} {examination}");
         }
     }
 }
