@@ -2,30 +2,36 @@
 
 use super::{Campaign, CampaignError, InstanceFacts};
 use crate::benchkit::Questions;
+use crate::digest;
 use crate::edition::Edition;
 use crate::model::Archive;
-use crate::digest;
 use crate::vm::build::ARCHIVES;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The instance archives (`NAME.tgz`) in a folder, by instance name.
+pub fn archives_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let mut archives = BTreeMap::new();
+    for item in fs::read_dir(folder)? {
+        let path = item?.path();
+        if path.extension().is_some_and(|extension| extension == "tgz")
+            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
+        {
+            archives.insert(name.to_owned(), path.clone());
+        }
+    }
+    Ok(archives)
+}
 
 impl Campaign {
     /// The archives (`NAME.tgz`) in `inputs`, a folder of them or an inputs disk with them beside it, that the campaign's globs take, by instance name.
     pub fn archives(&self) -> Result<BTreeMap<String, PathBuf>, CampaignError> {
         let packed = self.inputs.join(ARCHIVES);
-        let folder = if packed.is_dir() { packed } else { self.inputs.clone() };
+        let folder = if packed.is_dir() { &packed } else { &self.inputs };
         let read = |source| CampaignError::Read { path: folder.clone(), source };
-        let mut archives = BTreeMap::new();
-        for item in std::fs::read_dir(&folder).map_err(read)? {
-            let path = item.map_err(read)?.path();
-            if path.extension().is_none_or(|extension| extension != "tgz") {
-                continue;
-            }
-            match path.file_stem().and_then(|name| name.to_str()) {
-                Some(name) => archives.insert(name.to_owned(), path.clone()),
-                None => return Err(self.wrong_inputs(format!("{} has no plain name", path.display()))),
-            };
-        }
+        let mut archives = archives_in(folder).map_err(read)?;
         let names: Vec<&str> = archives.keys().map(String::as_str).collect();
         let wanted: BTreeSet<String> = self.selected(&names)?.into_iter().map(str::to_owned).collect();
         archives.retain(|name, _| wanted.contains(name));

@@ -7,6 +7,7 @@ mod models;
 mod plan;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
+pub use instances::archives_in;
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};

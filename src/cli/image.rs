@@ -1,9 +1,9 @@
 use super::{Exit, Failure};
 use crate::campaign;
-use crate::model::{Archive, Severity, validate};
-use crate::vm::build::{self, BuildDisk};
 use crate::digest;
+use crate::model::{Archive, Severity, validate};
 use crate::vm::Image;
+use crate::vm::build::{self, BuildDisk};
 use anyhow::{Context, anyhow};
 use std::path::PathBuf;
 
@@ -84,12 +84,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             show(&image)?;
         }
         Command::Inputs { archives, out, accept } => {
-            let found = campaign::archives(&archives).with_context(|| archives.display().to_string());
-            let mut named = vec![];
-            for path in found.map_err(Failure::usage)? {
-                let archive = Archive::open(&path).map_err(Failure::usage)?;
-                named.push((archive.instance.as_str().to_owned(), path));
-            }
+            let found = campaign::archives_in(&archives).with_context(|| archives.display().to_string());
+            let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
             if named.is_empty() {
                 let empty = anyhow!("no instance archive (NAME.tgz) in {}", archives.display());
                 return Err(Failure::usage(empty));

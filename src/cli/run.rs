@@ -8,6 +8,7 @@ use crate::vm::Image;
 use crate::vm::build::{self, ARCHIVES};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +27,7 @@ pub struct Args {
     out: PathBuf,
     /// Runs at once [default: as many as cores and memory allow, or what the campaign says].
     #[arg(long)]
-    jobs: Option<u32>,
+    jobs: Option<NonZero<u32>>,
     /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits this glob.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
@@ -73,7 +74,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
 
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
-    let jobs = args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs as usize);
+    let jobs = args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize);
     let largest = plan.runs.iter().map(|run| run.vcpus).max().unwrap_or(1);
     let capacity = leases.capacity(largest, edition.machine.memory_mib).max(1) as usize;
     let drain = drain_on_ctrl_c()?;
@@ -86,7 +87,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         host: survey.facts(accelerator, &qemu),
         accelerator,
         policy,
-        boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s),
+        boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
         jobs: jobs.unwrap_or(capacity),
         drain: &drain,
     };
@@ -118,7 +119,7 @@ fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> 
 /// The campaign's own inputs disk, or one made of its archives beside the record.
 fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Result<Image, Failure> {
     if campaign.inputs.join(ARCHIVES).is_dir() {
-        return Ok(Image::open(&campaign.inputs).map_err(Failure::usage)?);
+        return Image::open(&campaign.inputs).map_err(Failure::usage);
     }
     let beside = args.out.join("inputs");
     let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();

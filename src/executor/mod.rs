@@ -13,12 +13,12 @@ use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Standing, StoreError};
 use crate::vm::{MachineSpec, Wiring, argv};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -84,10 +84,21 @@ pub enum ExecutorError {
     Random(#[source] io::Error),
 }
 
-/// What the workers share.
+/// What the workers of one `Executor::run` share.
+struct Shift<'a> {
+    executor: &'a Executor<'a>,
+    show: &'a (dyn Fn(Progress) + Sync),
+    /// CPUs for QEMU's threads that are no vCPUs.
+    housekeeping: Vec<u32>,
+    floor: Mutex<Floor>,
+    /// Something was given back, or nothing more is to be begun.
+    changed: Condvar,
+}
+
 struct Floor {
     open: VecDeque<OpenRun>,
     leases: Leases,
+    /// Attempts in a row that ended in infrastructure.
     trouble: u32,
     error: Option<ExecutorError>,
 }
@@ -104,144 +115,140 @@ impl Executor<'_> {
         let open = self.record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
         let open = open.collect::<Result<VecDeque<_>, _>>()?;
-        for vcpus in open
-            .iter()
-            .filter(|o| o.run.competes)
-            .map(|o| o.run.vcpus)
-            .collect::<std::collections::BTreeSet<_>>()
-        {
-            // Refused before the first run, not in the middle of the night.
+        // Refused before the first run, not in the middle of the night.
+        let sizes: BTreeSet<u32> = open.iter().filter(|o| o.run.competes).map(|o| o.run.vcpus).collect();
+        for vcpus in sizes {
             if let Some(lease) = leases.lease(vcpus, self.edition.machine.memory_mib, self.policy)? {
                 leases.release(lease);
             }
         }
-        let housekeeping: Vec<u32> = leases.housekeeping().to_vec();
         let jobs = self.jobs.min(open.len());
-        let floor = Mutex::new(Floor { open, leases, trouble: 0, error: None });
-        let released = Condvar::new();
+        let shift = Shift {
+            executor: self,
+            show,
+            housekeeping: leases.housekeeping().to_vec(),
+            floor: Mutex::new(Floor { open, leases, trouble: 0, error: None }),
+            changed: Condvar::new(),
+        };
         thread::scope(|scope| {
             for _ in 0..jobs {
-                scope.spawn(|| {
-                    while let Some((open, lease)) = self.next(&floor, &released) {
-                        let done = self.record_run(open, lease, &housekeeping, &floor, &released, show);
-                        if let Err(error) = done {
-                            hold(&floor).error.get_or_insert(error);
-                            released.notify_all();
-                        }
-                    }
-                });
+                scope.spawn(|| shift.work());
             }
         });
-        floor.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).error.map_or(Ok(()), Err)
+        let floor = shift.floor.into_inner().unwrap_or_else(PoisonError::into_inner);
+        floor.error.map_or(Ok(()), Err)
+    }
+}
+
+impl Shift<'_> {
+    fn floor(&self) -> MutexGuard<'_, Floor> {
+        self.floor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next open run with its cores and memory; waits for them. None: the work is over.
-    fn next(&self, floor: &Mutex<Floor>, released: &Condvar) -> Option<(OpenRun, Option<Lease>)> {
-        let mut held = hold(floor);
-        loop {
-            if held.error.is_some() || self.drain.load(Ordering::Relaxed) {
-                return None;
-            }
-            let run = &held.open.front()?.run;
-            if !run.competes {
-                return held.open.pop_front().map(|open| (open, None));
-            }
-            let vcpus = run.vcpus;
-            match held.leases.lease(vcpus, self.edition.machine.memory_mib, self.policy) {
-                Ok(Some(lease)) => return held.open.pop_front().map(|open| (open, Some(lease))),
-                Ok(None) => held = released.wait(held).unwrap_or_else(|poisoned| poisoned.into_inner()),
-                Err(error) => held.error = Some(error.into()),
+    fn work(&self) {
+        while let Some((open, lease)) = self.next() {
+            if let Err(error) = self.record(&open.run, lease) {
+                self.floor().error.get_or_insert(error);
+                self.changed.notify_all();
             }
         }
     }
 
-    /// Attempts a run until it is recorded, within its budget of retries.
-    fn record_run(
-        &self,
-        open: OpenRun,
-        mut lease: Option<Lease>,
-        housekeeping: &[u32],
-        floor: &Mutex<Floor>,
-        released: &Condvar,
-        show: &(dyn Fn(Progress) + Sync),
-    ) -> Result<(), ExecutorError> {
-        let run = &open.run;
-        let result = loop {
-            let done = self.attempt(run, lease.take(), housekeeping, floor, released, show);
-            let (attempt, standing) = match done {
-                Ok(done) => done,
-                Err(error) => break Err(error),
+    /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
+    fn next(&self) -> Option<(OpenRun, Option<Lease>)> {
+        let mut floor = self.floor();
+        loop {
+            if floor.error.is_some() || self.executor.drain.load(Ordering::Relaxed) {
+                return None;
+            }
+            let (competes, vcpus) = floor.open.front().map(|open| (open.run.competes, open.run.vcpus))?;
+            let lease = match competes {
+                // T-4: no machine is booted.
+                false => Some(None),
+                true => match self.lease(&mut floor, vcpus) {
+                    Ok(lease) => lease.map(Some),
+                    Err(error) => {
+                        floor.error = Some(error);
+                        continue;
+                    }
+                },
             };
-            show(Progress::Committed { run, attempt: &attempt, standing });
-            let mut held = hold(floor);
+            match lease {
+                Some(lease) => return floor.open.pop_front().map(|open| (open, lease)),
+                None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn lease(&self, floor: &mut Floor, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
+        let memory_mib = self.executor.edition.machine.memory_mib;
+        Ok(floor.leases.lease(vcpus, memory_mib, self.executor.policy)?)
+    }
+
+    /// Attempts a run until it is recorded, within its budget of retries.
+    fn record(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
+        loop {
+            let (attempt, standing) = self.attempt(run, lease.take())?;
+            (self.show)(Progress::Committed { run, attempt: &attempt, standing });
+            let mut floor = self.floor();
             match &attempt.outcome {
                 Outcome::Infrastructure { state, reason } => {
-                    held.trouble += 1;
-                    if held.trouble >= TROUBLE_IN_A_ROW {
+                    floor.trouble += 1;
+                    if floor.trouble >= TROUBLE_IN_A_ROW {
                         let reason = format!("{state}: {reason}");
-                        break Err(ExecutorError::Trouble { run: run.id(), reason });
+                        return Err(ExecutorError::Trouble { run: run.id(), reason });
                     }
                 }
-                _ => held.trouble = 0,
+                _ => floor.trouble = 0,
             }
-            if standing == Standing::Recorded || self.drain.load(Ordering::Relaxed) {
-                break Ok(());
+            if standing == Standing::Recorded || self.executor.drain.load(Ordering::Relaxed) {
+                return Ok(());
             }
-            // The next attempt leases anew: whoever waited longer goes first.
             lease = loop {
-                match held.leases.lease(run.vcpus, self.edition.machine.memory_mib, self.policy)? {
+                match self.lease(&mut floor, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None => held = released.wait(held).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                    None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
                 }
             };
-        };
-        result
+        }
     }
 
-    fn attempt(
-        &self,
-        run: &Run,
-        lease: Option<Lease>,
-        housekeeping: &[u32],
-        floor: &Mutex<Floor>,
-        released: &Condvar,
-        show: &(dyn Fn(Progress) + Sync),
-    ) -> Result<(Attempt, Standing), ExecutorError> {
-        let dir = self.record.begin_attempt(&run.id())?;
-        let started_at = jiff::Timestamp::now().to_string();
-        let (ended, machine, marks) = match lease {
-            None => {
-                let ended = Ended { outcome: Outcome::NotCompeting, facts: None, marks: vec![] };
-                (ended, vec![], vec![])
-            }
-            Some(lease) => {
-                let spec = self.machine(run, &lease, housekeeping);
-                let number = dir.number();
-                let ended = self.examine(run, &spec, &dir, &mut |state| {
-                    show(Progress::Entered { run, attempt: number, state });
-                });
-                let marks = hold(floor).leases.release(lease);
-                released.notify_all();
-                (ended?, argv(&spec, &Wiring::placeholder()), marks)
-            }
-        };
-        let degraded = if machine.is_empty() { vec![] } else { self.accelerator.marks() };
-        let attempt = Attempt {
+    /// One attempt, committed. Without a lease there is no machine: the entry does not compete.
+    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<(Attempt, Standing), ExecutorError> {
+        let executor = self.executor;
+        let dir = executor.record.begin_attempt(&run.id())?;
+        let mut attempt = Attempt {
             run: run.id(),
             number: dir.number(),
-            outcome: ended.outcome,
-            marks: [degraded, marks, ended.marks].concat(),
-            started_at,
-            host: self.host.clone(),
-            disks: self.digests(run, machine.is_empty()),
-            machine,
-            facts: ended.facts,
+            outcome: Outcome::NotCompeting,
+            marks: vec![],
+            started_at: jiff::Timestamp::now().to_string(),
+            host: executor.host.clone(),
+            disks: vec![],
+            machine: vec![],
+            facts: None,
             outputs: vec![],
         };
-        let standing = self.record.commit(attempt.clone(), dir)?;
+        if let Some(lease) = lease {
+            let spec = executor.machine(run, &lease, &self.housekeeping);
+            let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
+            let ended = executor.examine(run, &spec, &dir, enter);
+            let leased = self.floor().leases.release(lease);
+            self.changed.notify_all();
+            let ended = ended?;
+            attempt.outcome = ended.outcome;
+            attempt.facts = ended.facts;
+            attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
+            attempt.disks = executor.disks[&run.entry].digests.clone();
+            attempt.disks.push(executor.inputs_digest.clone());
+            attempt.machine = argv(&spec, &Wiring::placeholder());
+        }
+        let standing = executor.record.commit(attempt.clone(), dir)?;
         Ok((attempt, standing))
     }
+}
 
+impl Executor<'_> {
     fn machine(&self, run: &Run, lease: &Lease, housekeeping: &[u32]) -> MachineSpec {
         let disks = &self.disks[&run.entry];
         MachineSpec {
@@ -291,19 +298,6 @@ impl Executor<'_> {
             enter,
         ))
     }
-
-    fn digests(&self, run: &Run, no_machine: bool) -> Vec<Disk> {
-        match self.disks.get(&run.entry) {
-            Some(disks) if !no_machine => {
-                disks.digests.iter().chain([&self.inputs_digest]).cloned().collect()
-            }
-            _ => vec![],
-        }
-    }
-}
-
-fn hold(floor: &Mutex<Floor>) -> MutexGuard<'_, Floor> {
-    floor.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

@@ -1,9 +1,9 @@
 //! The folder of a site: written beside its place, then renamed.
 
 use super::ReportError;
+use crate::digest;
 use crate::judge::judgement::Judgement;
 use askama::Template;
-use crate::digest;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

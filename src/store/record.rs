@@ -1,9 +1,8 @@
 //! What is kept of a run.
 
+use crate::digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// How an attempt at a run ended. All but `Infrastructure` are the tool's.

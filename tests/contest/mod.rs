@@ -38,7 +38,6 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         examinations: edition.examinations.iter().map(|examination| examination.name.clone()).collect(),
         unresolved: vec![],
         excluded: vec![],
-        common_values: 0,
         confidence: vec![],
         blocks: vec![],
         scores: vec![],
