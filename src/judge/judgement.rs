@@ -123,6 +123,12 @@ pub struct Cell {
     /// Marks of the run, such as `degraded:tcg`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
+    /// By position: the techniques stated for the value (E-1.10).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub techniques: Vec<Vec<String>>,
+    /// What was odd about the output, by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).

@@ -7,7 +7,7 @@ mod points;
 mod trusted;
 mod weights;
 
-use super::ballots::{BallotError, Ballots, InstanceFacts, NONE, Row, RunFacts};
+use super::ballots::{BallotError, Ballots, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
 use super::judgement::*;
 use crate::edition::{Edition, InfrastructureRule};
 use awards::CompleteRun;
@@ -312,7 +312,7 @@ impl Bench<'_> {
         tally.took_part |= row.ending != Ending::DidNotCompete;
         tally.add(class, counts, letters(UNJUDGED));
         let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NOTHING);
+        let RunFacts { cost, marks, techniques, remarks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable =
             jury.voters[entry] && !jury.mixed_hosts[instance] && !marks.iter().any(|mark| unfair(mark));
         if let (true, true, Some(cost)) = (complete, comparable, cost) {
@@ -328,6 +328,8 @@ impl Bench<'_> {
             complete,
             cost: *cost,
             marks: marks.clone(),
+            techniques: techniques.clone(),
+            remarks: remarks.clone(),
         }
     }
 
@@ -369,9 +371,6 @@ impl Bench<'_> {
         Verdict { scores, podiums, awards }
     }
 }
-
-/// Of a run whose table says nothing but its values.
-static NOTHING: RunFacts = RunFacts { cost: None, marks: Vec::new(), host: String::new() };
 
 /// Marks of runs whose time and memory say nothing about the tool (E-5.1).
 fn unfair(mark: &str) -> bool {
