@@ -222,7 +222,7 @@ impl Shift<'_> {
             number: dir.number(),
             outcome: Outcome::NotCompeting,
             marks: vec![],
-            started_at: jiff::Timestamp::now().to_string(),
+            started_at: now(),
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
@@ -305,4 +305,10 @@ fn random_hex(bytes: usize) -> Result<String, ExecutorError> {
     let mut urandom = fs::File::open("/dev/urandom").map_err(ExecutorError::Random)?;
     io::Read::read_exact(&mut urandom, &mut buffer).map_err(ExecutorError::Random)?;
     Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// For people: RFC 3339, whole seconds.
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }

@@ -5,6 +5,7 @@ use super::{
     Qemu, Survey, find_program,
 };
 use crate::edition::Machine;
+use crate::vm::build::PROGRAMS;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,7 @@ impl Report {
         }
         checks.extend(room(&survey, &needs.machine));
         checks.push(disk(&needs.folder)?);
-        checks.extend(PROGRAMS.iter().map(|program| program.check(find_program(program.name))));
+        checks.extend(PROGRAMS.map(|program| builder(program, find_program(program.0))));
         Ok(Self::new(checks))
     }
 
@@ -215,38 +216,17 @@ fn disk(folder: &Path) -> Result<Check, HostError> {
     })
 }
 
-struct Program {
-    name: &'static str,
-    package: &'static str,
-    needed_for: &'static str,
-    /// Every run needs it.
-    decides: bool,
-}
-
-const PROGRAMS: [Program; 4] = [
-    Program { name: "qemu-img", package: "qemu-utils", needed_for: "every run", decides: true },
-    Program {
-        name: "mmdebstrap",
-        package: "mmdebstrap",
-        needed_for: "building the reference disk",
-        decides: false,
-    },
-    Program { name: "mke2fs", package: "e2fsprogs", needed_for: "building disks", decides: false },
-    Program { name: "tar", package: "tar", needed_for: "building disks", decides: false },
-];
-
-impl Program {
-    fn check(&self, path: Option<PathBuf>) -> Check {
-        let (state, found, way_out) = match path {
-            Some(path) => (State::Ok, path.display().to_string(), String::new()),
-            None => (
-                State::Missing,
-                format!("not on PATH; needed for {}", self.needed_for),
-                format!("apt-get install --no-install-recommends {}", self.package),
-            ),
-        };
-        Check { name: self.name, state, found, way_out, decides: self.decides }
-    }
+/// A program that only building disks needs.
+fn builder((name, package): (&'static str, &str), path: Option<PathBuf>) -> Check {
+    let (state, found, way_out) = match path {
+        Some(path) => (State::Ok, path.display().to_string(), String::new()),
+        None => (
+            State::Missing,
+            "not on PATH; needed for building disks".to_owned(),
+            format!("apt-get install --no-install-recommends {package}"),
+        ),
+    };
+    Check { name, state, found, way_out, decides: false }
 }
 
 #[cfg(test)]
@@ -309,13 +289,11 @@ mod tests {
 
     #[test]
     fn programs_that_only_build_images_do_not_decide() {
-        let missing = |name: &str| {
-            let program = PROGRAMS.iter().find(|program| program.name == name).unwrap();
-            Report::new(vec![program.check(None)])
-        };
-        assert_eq!(missing("mmdebstrap").verdict, Verdict::Contest);
-        assert_eq!(missing("mmdebstrap").checks[0].state, State::Missing);
-        assert_eq!(missing("qemu-img").verdict, Verdict::Cannot);
-        assert!(missing("qemu-img").checks[0].way_out.contains("apt-get install"));
+        let report = Report::new(PROGRAMS.map(|program| builder(program, None)).into());
+        assert_eq!(report.verdict, Verdict::Contest);
+        for check in report.checks {
+            assert_eq!(check.state, State::Missing);
+            assert!(check.way_out.contains("apt-get install"), "{}", check.way_out);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
 use crate::digest;
+use crate::host::find_program;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
         !build.refresh && kept && before.facts.rootfs_by == rootfs_by
     });
-    into_place(build.out, |out| {
+    into_place(build.out, &PROGRAMS.map(|(name, _)| name), |out| {
         let mut listed = base.as_ref().or(before.as_ref()).map(|image| image.facts.packages.clone());
         let rootfs = match (&base, &before) {
             (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
@@ -161,7 +162,7 @@ pub const ARCHIVES: &str = "archives";
 
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
 pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
-    into_place(out, |out| {
+    into_place(out, &["bash", "mke2fs"], |out| {
         progress(&format!("packing {} instances", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;
@@ -189,12 +190,13 @@ pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) ->
 /// Builds beside `out`, then renames: an image is there whole or not at all.
 fn into_place(
     out: &Path,
+    needed: &[&str],
     build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
 ) -> Result<Image, BuildError> {
-    for (program, package) in PROGRAMS {
-        if !on_path(program) {
-            return Err(BuildError::Missing { program, package });
-        }
+    let missing =
+        PROGRAMS.into_iter().find(|(name, _)| needed.contains(name) && find_program(name).is_none());
+    if let Some((program, package)) = missing {
+        return Err(BuildError::Missing { program, package });
     }
     if out.exists() && Image::open(out).is_err() {
         return Err(BuildError::Foreign(out.to_owned()));
@@ -237,12 +239,6 @@ fn recipe(
     let lines: Vec<&str> = said.lines().collect();
     let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
     Err(BuildError::Recipe { recipe: name, output: last.join("\n") })
-}
-
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Debian keeps mke2fs in /usr/sbin, which a user's PATH may lack.
-    std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]).any(|dir| dir.join(program).is_file())
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
