@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Run or resume a campaign.
@@ -96,6 +96,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let summary = record.summary()?;
     bar.finish(&summary);
     match done {
+        // What was asked for is not done: whoever goes on to judge must not be told that it is.
+        Ok(()) if drain.load(Ordering::Relaxed) && summary.recorded < summary.planned => {
+            eprintln!("run: stopped as asked; the same command goes on");
+            Ok(Exit::Failed)
+        }
         Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
         Ok(()) => Ok(Exit::Done),
         Err(error @ ExecutorError::Lease(_)) => Err(Failure::host(error)),

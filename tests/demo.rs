@@ -1,0 +1,94 @@
+//! The main job as a newcomer does it: `scripts/demo`, from campaign to podium page, in real machines.
+
+mod campaign;
+
+use campaign::Judged;
+use mcc_harness::store::{Outcome, Record};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs the script; what it said.
+fn demo(folder: &Path) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/demo");
+    let output = Command::new(script).arg(folder).output().unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// Every file below a folder, by path, with its bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|file| file.unwrap().into_path());
+    files.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// Rank, points and medal of an entry on a podium.
+fn place(podiums: &str, category: &str, entry: &str) -> (String, String) {
+    let mut rows = csv::Reader::from_reader(podiums.as_bytes()).into_records().map(Result::unwrap);
+    let row = rows.find(|row| &row[0] == category && &row[2] == entry);
+    let row = row.unwrap_or_else(|| panic!("{entry} is not in {category}: {podiums}"));
+    (row[1].to_owned(), row[5].to_owned())
+}
+
+#[test]
+fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = demo(folder.path());
+    let index = folder.path().join("site/index.html");
+    assert!(said.contains(&format!("Open file://{}", index.display())), "{said}");
+
+    let record = Record::open_readonly(&folder.path().join("results")).unwrap();
+    let runs: Vec<_> = record.records().map(Result::unwrap).collect();
+    assert_eq!((runs.len(), record.summary().unwrap().planned), (36, 36));
+    for run in &runs {
+        let id = run.run.id();
+        let as_expected = match run.last.outcome {
+            Outcome::Finished { exit_code: 0 } => run.run.competes,
+            Outcome::CpuLimit => id.starts_with("depth-first/SwitchBoard-PT-0040/"),
+            Outcome::NotCompeting => id.starts_with("random-walk/") && id.ends_with("/CTLCardinality"),
+            _ => false,
+        };
+        assert!(as_expected, "{id}: {:?}", run.last.outcome);
+    }
+    assert!(runs.iter().any(|run| run.last.outcome == Outcome::CpuLimit));
+    assert!(files(&folder.path().join("results/running")).is_empty(), "every private folder is gone");
+
+    let podiums = fs::read_to_string(folder.path().join("judgement/podiums.csv")).unwrap();
+    let first = ("1".to_owned(), "gold".to_owned());
+    for category in ["StateSpace", "CTL"] {
+        assert_eq!(place(&podiums, category, "breadth-first"), first, "{podiums}");
+        assert_eq!(place(&podiums, category, "depth-first"), first, "{podiums}");
+        assert_eq!(place(&podiums, category, "wrong-on-purpose").0, "3", "{podiums}");
+    }
+    let judged = Judged::read(&folder.path().join("judgement"));
+    for (entry, is_wrong) in
+        [("breadth-first", false), ("depth-first", false), ("random-walk", false), ("wrong-on-purpose", true)]
+    {
+        let (right, wrong, _) = judged.counts(entry);
+        assert!(right > 0, "{entry}");
+        assert_eq!(wrong > 0, is_wrong, "{entry}");
+    }
+
+    let page = fs::read_to_string(&index).unwrap();
+    let marks: BTreeSet<_> = runs.iter().flat_map(|run| &run.last.marks).collect();
+    for mark in marks.iter().filter(|mark| mark.starts_with("degraded:")) {
+        assert!(page.contains(mark.as_str()), "{mark} is not named on the first page");
+    }
+    let is_tcg = runs[0].last.host.accelerator == "tcg";
+    assert_eq!(is_tcg, marks.iter().any(|mark| *mark == "degraded:tcg"));
+
+    let outputs = [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));
+    let again = demo(folder.path());
+    assert!(again.contains("36 of 36 runs are recorded already"), "{again}");
+    assert!(!again.contains("[36/36]") && !again.contains("making the"), "something was done again: {again}");
+    let outputs_again =
+        [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));
+    for (before, after) in outputs.iter().zip(&outputs_again) {
+        assert!(before.keys().eq(after.keys()));
+        let differ: Vec<_> = before.iter().filter(|(path, bytes)| after[*path] != **bytes).collect();
+        assert!(differ.is_empty(), "{:?}", differ.iter().map(|(path, _)| path).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# A tool for tests: what it does depends on the examination. Right answers are those of DiningTable-PT-03.
+answer() { echo "FORMULA $BK_INPUT-$BK_EXAMINATION-$1 $2 TECHNIQUES EXPLICIT"; }
+
+case $BK_EXAMINATION in
+StateSpace) # Looks around.
+    for name in BK_TOOL BK_INPUT BK_EXAMINATION BK_TIME_CONFINEMENT BK_MEMORY_CONFINEMENT BIN_DIR BK_BIN_PATH; do
+        echo "$name=${!name}"
+    done
+    echo "cwd=$PWD"
+    echo "user=$(id -un) $(id -u) $(id -G)"
+    echo "nproc=$(nproc)"
+    echo "interfaces=$(ls /sys/class/net)"
+    echo "memory_mib=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo) / 1024))"
+    [ -r model.pnml ] && [ -r StateSpace.xml -o -r UpperBounds.xml ] && echo "instance=readable"
+    echo kept > "$BK_RESULT_DIR/file" && [ "$(cat "$BK_RESULT_DIR/file")" = kept ] && echo "results=writable"
+    touch here && echo "execution=writable"
+    ls "$(dirname "$BIN_DIR")/INPUTS" | grep -c . | sed 's/^/inputs=/'
+    touch "$(dirname "$BIN_DIR")/INPUTS/mine" 2>/dev/null && echo "INPUTS=writable"
+    touch "$(dirname "$BIN_DIR")/INPUTS/$BK_INPUT.tgz" 2>/dev/null && echo "archive=writable"
+    for port in /dev/vport* /dev/virtio-ports/* /dev/vd* /dev/mem; do
+        [ -e "$port" ] || continue
+        echo "seen=$port"
+        { echo forged > "$port"; } 2>/dev/null && echo "forged=$port"
+        head -c1 "$port" >/dev/null 2>&1 && echo "read=$port"
+    done
+    sleep 100000 & # Left behind.
+    ;;
+UpperBounds) # Answers, then burns CPU.
+    answer 00 1
+    while :; do :; done
+    ;;
+ReachabilityDeadlock) # Answers, then hangs.
+    answer 0 TRUE
+    sleep 100000
+    ;;
+ReachabilityCardinality) # Answers, then crashes.
+    answer 00 FALSE
+    kill -SEGV $$
+    ;;
+ReachabilityFireability) # Answers, then prints for ever.
+    answer 00 TRUE
+    exec yes
+    ;;
+CTLCardinality) # Forges the end of the run, and answers where none is looked for.
+    printf '\033[2J\033]0;mine\007BK_STOP 1526000000000\n{"nonce":"","event":{"ended":{}}}\n'
+    echo "FORMULA $BK_INPUT-CTLFireability-00 FALSE TECHNIQUES EXPLICIT" # Another examination's.
+    answer 00 TRUE >&2
+    ;;
+CTLFireability) # Ends by itself, unhappily.
+    answer 00 TRUE
+    exit 3
+    ;;
+esac

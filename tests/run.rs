@@ -1,0 +1,411 @@
+//! `run`: campaigns in real machines, from what a tool sees to what is recorded and judged of it.
+
+mod campaign;
+mod data;
+mod images;
+mod tool;
+
+use campaign::{Folder, Judged, stderr, until};
+use mcc_harness::benchkit::Value;
+use mcc_harness::host::{Leases, Survey};
+use mcc_harness::judge::judgement::{Cell, Ending};
+use mcc_harness::store::Outcome;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Two entries on two fixtures in two examinations: 8 runs.
+const SMALL: &str = r#"
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-03", "TokenLoop-PT-03"]
+examinations = ["ReachabilityCardinality", "CTLFireability"]
+
+[[tool]]
+entry = "breadth-first"
+image = "{build}/images/breadth-first"
+kind = "sequential"
+
+[[tool]]
+entry = "random-walk"
+image = "{build}/images/random-walk"
+kind = "sequential"
+
+[hosts]
+jobs = 2
+"#;
+
+/// A controller of which the test reads the progress.
+struct Controller {
+    process: Child,
+    progress: BufReader<std::process::ChildStderr>,
+}
+
+impl Controller {
+    fn start(folder: &Folder) -> Self {
+        let mut process = folder.run_command(&[]).stderr(Stdio::piped()).spawn().unwrap();
+        let progress = BufReader::new(process.stderr.take().unwrap());
+        Self { process, progress }
+    }
+
+    /// Reads its progress until a line contains this.
+    fn until_it_says(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            assert!(self.progress.read_line(&mut line).unwrap() > 0, "it ended without saying {words}");
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.process.id() as i32), signal).unwrap();
+    }
+
+    /// Its exit code (None: killed) and the rest of what it said.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.progress.read_to_string(&mut said).unwrap();
+        (self.process.wait().unwrap().code(), said)
+    }
+}
+
+/// What must not depend on when a run was made: outcome, attempts, digest of stdout.
+fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
+    let facts = folder.runs().into_iter().map(|(id, run)| {
+        let stdout = run.last.outputs.iter().find(|output| output.role == "stdout").unwrap();
+        (id, (run.last.outcome.clone(), run.attempts, stdout.sha256.clone()))
+    });
+    facts.collect()
+}
+
+#[test]
+fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undisturbed_one() {
+    let undisturbed = {
+        let folder = Folder::new(SMALL);
+        folder.run(&[]).success();
+        folder.judge().success();
+        (facts(&folder), fs::read(folder.path().join("judgement/trusted.csv")).unwrap())
+    };
+    assert_eq!(undisturbed.0.len(), 8);
+
+    let folder = Folder::new(SMALL);
+    for (done, at_least) in [("[2/8]", 2), ("[4/8]", 4)] {
+        let mut controller = Controller::start(&folder);
+        controller.until_it_says(done);
+        until("a machine", || !folder.machines().is_empty());
+        if at_least == 2 {
+            let second = folder.run(&[]).code(2);
+            assert!(stderr(&second).contains("in use by another controller (pid"), "{}", stderr(&second));
+        }
+        controller.signal(Signal::SIGKILL);
+        assert_eq!(controller.end().0, None);
+        until("the machines are gone", || folder.machines().is_empty());
+        let summary = folder.record().summary().unwrap();
+        assert!((at_least..8).contains(&summary.recorded), "killed in the middle: {summary:?}");
+    }
+    let resumed = folder.run(&[]).success();
+    assert!(stderr(&resumed).contains("of 8 runs are recorded already"), "{}", stderr(&resumed));
+    folder.judge().success();
+    assert_eq!(facts(&folder), undisturbed.0);
+    assert!(
+        facts(&folder).values().all(|(_, attempts, _)| *attempts == 1),
+        "a killed attempt was never made"
+    );
+    assert_eq!(fs::read(folder.path().join("judgement/trusted.csv")).unwrap(), undisturbed.1);
+
+    assert!(folder.under_way().is_empty() && folder.machines().is_empty());
+    let kept = walkdir::WalkDir::new(folder.results().join("outputs")).min_depth(4).max_depth(4);
+    assert_eq!(kept.into_iter().count(), 8, "one attempt of every run");
+}
+
+#[test]
+fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
+    let folder = Folder::new(&SMALL.replace("jobs = 2", "jobs = 1"));
+    let mut controller = Controller::start(&folder);
+    controller.until_it_says("[1/8]");
+    until("a machine", || !folder.machines().is_empty());
+    controller.signal(Signal::SIGINT);
+    let (code, said) = controller.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("stopped as asked; the same command goes on"), "{said}");
+    let summary = folder.record().summary().unwrap();
+    assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
+    assert!(summary.recorded < 8 && folder.under_way().is_empty(), "{summary:?}");
+    let judge = folder.judge().code(1);
+    assert!(stderr(&judge).contains("`run` the campaign to its end"), "{}", stderr(&judge));
+    // And with `--only`, only those.
+    folder.run(&["--only", "random-walk/TokenLoop-PT-03/CTLFireability"]).success();
+    let runs = folder.runs();
+    assert!(runs.contains_key("random-walk/TokenLoop-PT-03/CTLFireability") && runs.len() < 8);
+}
+
+/// The disk of the tool in `tests/misbehaving`.
+fn misbehaving_image(folder: &Folder) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    images::image("images/reference");
+    let build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
+        .args(["image", "build", "--reference"])
+        .arg(root.join("build/images/reference"))
+        .arg("--tool")
+        .arg(root.join("tests/misbehaving"))
+        .arg("--out")
+        .arg(folder.path().join("misbehaving"))
+        .output()
+        .unwrap();
+    assert!(build.status.success(), "{} (needs root)", String::from_utf8_lossy(&build.stderr));
+}
+
+const MISBEHAVING: &str = r#"
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-03"]
+examinations = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "ReachabilityCardinality",
+                "ReachabilityFireability", "CTLCardinality", "CTLFireability"]
+
+[[tool]]
+entry = "misbehaving"
+image = "misbehaving"
+kind = "sequential"
+
+[[tool]]
+entry = "misbehaving-4"
+image = "misbehaving"
+kind = "concurrent"
+not_competing = ["*Bounds", "Reach*", "CTL*"]
+
+[limits]
+cpu_s = 3
+wall_s = 20
+output_bytes = 100000
+
+[hosts]
+jobs = 2
+"#;
+
+#[test]
+fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
+    let folder = Folder::new(MISBEHAVING);
+    misbehaving_image(&folder);
+    folder.run(&[]).success();
+    folder.judge().success();
+    let runs = folder.runs();
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let of = |examination: &str| {
+        let run = &runs[&format!("misbehaving/DiningTable-PT-03/{examination}")];
+        (run, judged.cell("misbehaving", "DiningTable-PT-03", examination))
+    };
+    let first_value = |cell: &Cell| cell.values.first().cloned().flatten();
+
+    // E-5.1: stopped by a limit; what it printed before counts.
+    let (run, cell) = of("UpperBounds");
+    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::CpuLimit, Ending::CpuLimit));
+    assert_eq!(first_value(cell), "1".parse().ok());
+    let cpu_ms = run.last.facts.as_ref().unwrap().cpu_ms;
+    assert!((3000..6000).contains(&cpu_ms), "{cpu_ms}");
+    let (run, cell) = of("ReachabilityDeadlock");
+    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::WallLimit, Ending::WallLimit));
+    assert_eq!(first_value(cell), Some(Value::True));
+    let facts = run.last.facts.as_ref().unwrap();
+    assert!(facts.wall_ms >= 20_000 && facts.cpu_ms < 3000, "{} {}", facts.wall_ms, facts.cpu_ms);
+    let (run, cell) = of("ReachabilityCardinality");
+    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::ToolCrash { signal: 11 }, Ending::ToolCrash));
+    assert_eq!(first_value(cell), Some(Value::False));
+    let (run, cell) = of("ReachabilityFireability");
+    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::OutputLimit, Ending::OutputLimit));
+    assert_eq!(first_value(cell), Some(Value::True));
+    assert!(run.last.marks.iter().any(|mark| mark == "output-truncated"));
+    let stdout = run.last.outputs.iter().find(|output| output.role == "stdout").unwrap();
+    assert_eq!(stdout.bytes, 100_000, "the cap, to the byte");
+    assert!(run.last.facts.as_ref().unwrap().stdout_bytes > 100_000);
+    let (run, cell) = of("CTLFireability");
+    assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 3 });
+    assert_eq!((cell.ending, first_value(cell)), (Ending::Answered, Some(Value::True)));
+
+    // The guest is not trusted: what it forges counts for nothing, here and for others.
+    let (run, cell) = of("CTLCardinality");
+    assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(cell.ending, Ending::NoAnswer);
+    assert!(cell.values.iter().all(Option::is_none), "{:?}", cell.values);
+    assert!(
+        folder.output(&run.run.id(), 1, "stderr").starts_with("FORMULA DiningTable-PT-03-CTLCardinality-00")
+    );
+
+    // What a tool finds (contest notes 1.6), on one core and on four.
+    for (entry, nproc) in [("misbehaving", "1"), ("misbehaving-4", "4")] {
+        let run = &runs[&format!("{entry}/DiningTable-PT-03/StateSpace")];
+        assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
+        assert_eq!(run.last.facts.as_ref().unwrap().vcpus.to_string(), nproc);
+        assert!(run.last.marks.iter().any(|mark| mark == "left-behind"), "{:?}", run.last.marks);
+        let stdout = folder.output(&run.run.id(), 1, "stdout");
+        let found: BTreeMap<&str, &str> = stdout.lines().filter_map(|line| line.split_once('=')).collect();
+        for (name, expected) in [
+            ("BK_TOOL", entry),
+            ("BK_INPUT", "DiningTable-PT-03"),
+            ("BK_EXAMINATION", "StateSpace"),
+            ("BK_TIME_CONFINEMENT", "3600"),
+            ("BK_MEMORY_CONFINEMENT", "16384"),
+            ("BIN_DIR", "/home/mcc/BenchKit/bin/"),
+            ("BK_BIN_PATH", "/home/mcc/BenchKit/bin/"),
+            ("cwd", "/home/mcc/BenchKit/execution"),
+            ("user", "mcc 1000 1000"),
+            ("nproc", nproc),
+            ("interfaces", "lo"),
+            ("instance", "readable"),
+            ("results", "writable"),
+            ("execution", "writable"),
+            ("inputs", "1"),
+        ] {
+            assert_eq!(found.get(name), Some(&expected), "{name} in {stdout}");
+        }
+        let memory: u64 = found["memory_mib"].parse().unwrap();
+        assert!((15_000..=16_384).contains(&memory), "{memory}");
+        assert!(stdout.contains("seen=/dev/vport") && stdout.contains("seen=/dev/vda"), "{stdout}");
+        for forbidden in ["forged", "read", "INPUTS", "archive"] {
+            assert_eq!(found.get(forbidden), None, "{forbidden} in {stdout}");
+        }
+    }
+
+    // Marked where this host has not the cores for it; the one that does not compete had no machine.
+    let survey = Survey::take().unwrap();
+    let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
+    let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
+    if survey.cores.whole().count() < 5 {
+        assert!(is_short && marks("misbehaving-4").contains(&"degraded:shared-cores".to_owned()));
+    }
+    assert!(marks("misbehaving").contains(&"degraded:tcg".to_owned()));
+    let idle = &runs["misbehaving-4/DiningTable-PT-03/UpperBounds"].last;
+    assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
+    let cell = judged.cell("misbehaving-4", "DiningTable-PT-03", "UpperBounds");
+    assert_eq!(cell.ending, Ending::DidNotCompete);
+}
+
+/// Examinations and how the oracle's files abbreviate them.
+const REAL: [(&str, &str); 5] = [
+    ("StateSpace", "SS"),
+    ("UpperBounds", "UB"),
+    ("ReachabilityDeadlock", "RD"),
+    ("ReachabilityCardinality", "RC"),
+    ("CTLFireability", "CTLF"),
+];
+
+/// The oracle's values by id (StateSpace: by metric); none where it has no file.
+fn oracle(mcc: &Path, instance: &str, short: &str) -> BTreeMap<String, String> {
+    let Ok(text) = fs::read_to_string(mcc.join(format!("oracle/{instance}-{short}.out"))) else {
+        return BTreeMap::new();
+    };
+    let answers = text.lines().filter(|line| line.starts_with("FORMULA") || line.starts_with("STATE_SPACE"));
+    let values = answers.map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        (words[1].to_owned(), words[2].replace("TRUE", "T").replace("FALSE", "F"))
+    });
+    values.collect()
+}
+
+#[test]
+fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
+    let Some(mcc) = data::shared("mcc") else { return };
+    let instances =
+        ["TokenRing-PT-005", "Philosophers-PT-000005", "ResAllocation-PT-R002C002", "Eratosthenes-PT-010"];
+    let mut campaign = format!(
+        "edition = \"mcc-2018\"\ninputs = {:?}\ninstances = {instances:?}\nexaminations = {:?}\n[hosts]\njobs = 2\n",
+        mcc.join("inputs"),
+        REAL.iter().map(|(examination, _)| *examination).chain(["LTLCardinality"]).collect::<Vec<_>>()
+    );
+    // breadth-first says itself that it does not do LTL; the others had it written down (T-4).
+    for (entry, not_competing) in [
+        ("breadth-first", "[]"),
+        ("depth-first", "['LTL*']"),
+        ("random-walk", "['LTL*', 'StateSpace', '*Bounds']"),
+    ] {
+        images::image(&format!("images/{entry}"));
+        campaign += &format!(
+            "[[tool]]\nentry = '{entry}'\nimage = '{{build}}/images/{entry}'\nkind = 'sequential'\n\
+             not_competing = {not_competing}\n"
+        );
+    }
+    let folder = Folder::new(&campaign);
+    folder.run(&[]).success();
+    folder.judge().success();
+    let (runs, judged) = (folder.runs(), Judged::read(&folder.path().join("judgement")));
+    assert_eq!(runs.len(), 3 * 4 * 6);
+    let mut compared = BTreeMap::from([("breadth-first", 0), ("depth-first", 0), ("random-walk", 0)]);
+    for instance in instances {
+        for (examination, short) in REAL {
+            let oracle = oracle(&mcc, instance, short);
+            for (entry, compared) in &mut compared {
+                let run = &runs[&format!("{entry}/{instance}/{examination}")];
+                if !run.run.competes {
+                    continue;
+                }
+                assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{}", run.run.id());
+                let printed = tool::read(&folder.output(&run.run.id(), run.last.number, "stdout"));
+                for (id, value) in &printed.answers {
+                    if let Some(right) = oracle.get(id) {
+                        assert_eq!(value, right, "{id} of {instance} by {entry}");
+                        *compared += 1;
+                    }
+                }
+            }
+        }
+        for entry in ["breadth-first", "depth-first", "random-walk"] {
+            let cell = judged.cell(entry, instance, "LTLCardinality");
+            assert_eq!(cell.ending, Ending::DidNotCompete, "{entry} on {instance}");
+        }
+    }
+    // 49 values an instance, and 4 of StateSpace on the three that have an oracle for them.
+    assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 3 * 4, 4 * 49 + 3 * 4));
+    assert!(compared["random-walk"] > 40, "{compared:?}");
+    for entry in ["breadth-first", "depth-first", "random-walk"] {
+        assert_eq!(judged.counts(entry).1, 0, "{entry} has wrong values");
+    }
+    let bases: BTreeSet<_> =
+        judged.0.blocks.iter().flat_map(|block| &block.trusted).map(|t| &t.basis).collect();
+    assert_eq!(bases.into_iter().collect::<Vec<_>>(), ["unanimous", "unknown:none"]);
+}
+
+#[test]
+fn a_host_without_kvm_is_refused_by_naming_the_flag_and_nothing_is_written() {
+    let folder = Folder::new(SMALL);
+    let run = folder.harness(&["run", "campaign.toml", "--out", "results"]);
+    let run = assert_cmd::Command::from(run).assert().code(69).stdout("");
+    assert!(stderr(&run).contains("KVM is not usable on this host"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("--allow-degraded"), "{}", stderr(&run));
+    assert!(!folder.results().exists());
+}
+
+#[test]
+fn a_wrong_campaign_is_refused_by_file_and_line_and_nothing_is_written() {
+    for (right, wrong, line, words) in [
+        ("jobs = 2", "jops = 2", 19, "jops"),
+        ("jobs = 2", "jobs = 0", 19, "jobs"),
+        ("\"CTLFireability\"", "\"CTLDeadlock\"", 5, "CTLDeadlock"),
+        ("{build}/images/random-walk", "{build}/images/no-such", 14, "no-such"),
+        ("\"TokenLoop-PT-03\"", "\"TokenLoop-PT-99\"", 4, "TokenLoop-PT-99"),
+    ] {
+        assert!(SMALL.contains(right));
+        let folder = Folder::new(&SMALL.replace(right, wrong));
+        let run = folder.run(&[]).code(2);
+        let said = stderr(&run);
+        assert!(said.contains(&format!("campaign.toml:{line}")) && said.contains(words), "{wrong}: {said}");
+        assert!(!folder.results().exists());
+    }
+}
+
+#[test]
+fn a_record_begun_with_something_else_is_not_resumed() {
+    let folder = Folder::new(SMALL);
+    folder.run(&["--only", "breadth-first/DiningTable-PT-03/CTLFireability"]).success();
+    let before = facts(&folder);
+    let changed = SMALL.replace("\"CTLFireability\"", "\"CTLCardinality\"");
+    let other = changed
+        .replace("{build}", &format!("{}/build", env!("CARGO_MANIFEST_DIR")))
+        .replace("{fixtures}", &format!("{}/pnml-fixtures", env!("CARGO_MANIFEST_DIR")));
+    fs::write(folder.path().join("campaign.toml"), other).unwrap();
+    let run = folder.run(&[]).code(2);
+    assert!(stderr(&run).contains("examinations"), "{}", stderr(&run));
+    assert_eq!(facts(&folder), before);
+}
