@@ -24,7 +24,7 @@ fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host
     let ballot = Ballot {
         values: vec![value],
         ending: Ending::Answered,
-        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: 7 }),
+        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
         marks: Vec::new(),
         host: host.to_owned(),
     };
