@@ -71,7 +71,7 @@ pub struct Ballots {
 #[derive(Debug)]
 pub(super) struct Row {
     pub examination: u16,
-    pub entry: u16,
+    pub entry: u32,
     pub instance: u32,
     pub ending: Ending,
     /// Where its values begin in `given`; there are as many as the examination has.
@@ -209,7 +209,7 @@ impl Ballots {
         self.given.resize(first + self.examinations[examination].1, NONE);
         let row = Row {
             examination: examination as u16,
-            entry: self.entries.number(entry) as u16,
+            entry: self.entries.number(entry),
             instance: self.instances.number(instance),
             ending,
             first,
@@ -229,12 +229,12 @@ impl Ballots {
             numbers.for_each(|number| used[number as usize] = true);
             used
         };
-        let entries = used(&mut self.rows.iter().map(|row| u32::from(row.entry)), &self.entries);
+        let entries = used(&mut self.rows.iter().map(|row| row.entry), &self.entries);
         let instances = used(&mut self.rows.iter().map(|row| row.instance), &self.instances);
         let entries = self.entries.sort(&entries);
         let instances = self.instances.sort(&instances);
         for row in &mut self.rows {
-            row.entry = entries[row.entry as usize] as u16;
+            row.entry = entries[row.entry as usize];
             row.instance = instances[row.instance as usize];
         }
         let ids = std::mem::take(&mut self.ids);

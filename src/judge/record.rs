@@ -99,7 +99,7 @@ fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
     let cost = attempt.facts.as_ref().map(|facts| Cost {
         cpu_ms: facts.cpu_ms,
         wall_ms: facts.wall_ms,
-        memory_kib: facts.memory_kib.or(facts.host_memory_kib).unwrap_or(0),
+        memory_kib: facts.memory_kib,
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
     let remarks = answers.as_ref().map(remarks).unwrap_or_default();

@@ -183,7 +183,7 @@ fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'st
             .memory_kib
             .map(|kib| (kib, "peak in the guest"))
             .or(facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"))),
-        None => cost.map(|cost| (cost.memory_kib, "")),
+        None => cost.and_then(|cost| cost.memory_kib).map(|kib| (kib, "")),
     };
     let cpu_limit = match (limits.cpu_reading, limits.cpu_s) {
         (CpuReading::Benchkit, _) | (_, 0) => "no limit of its own".into(),

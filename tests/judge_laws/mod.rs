@@ -23,7 +23,7 @@ fn ballots(edition: &Edition, runs: &[Run]) -> Ballots {
 fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
     let ballot = Ballot {
         ending: Ending::Answered,
-        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: 7 }),
+        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
         host: host.to_owned(),
         ..Ballot::published(vec![value])
     };
