@@ -91,4 +91,33 @@ fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
         let differ: Vec<_> = before.iter().filter(|(path, bytes)| after[*path] != **bytes).collect();
         assert!(differ.is_empty(), "{:?}", differ.iter().map(|(path, _)| path).collect::<Vec<_>>());
     }
+    every_command_of_the_readme_works(folder.path());
+}
+
+/// The README's commands in its order, on the demo just run. What they write goes to `folder`.
+fn every_command_of_the_readme_works(folder: &Path) {
+    let readme = include_str!("../README.md");
+    let blocks = readme.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().trim());
+    let (done, commands): (Vec<_>, Vec<_>) =
+        blocks.partition(|block| ["scripts/demo", "scripts/test"].contains(block));
+    // The first has just been run, the second is running.
+    assert_eq!(done, ["scripts/demo", "scripts/test"]);
+    assert!(commands.len() >= 8, "{commands:?}");
+    let mut script = String::new();
+    for block in commands {
+        let here = |name: &str| format!("{}/{name}", folder.display());
+        let block = block.replace("build/demo/", &here(""));
+        let block = block.replace("build/inputs", &here("inputs-disk"));
+        script += &block.replace("build/images/with-python", &here("with-python"));
+        script += "\n";
+    }
+    let mut bash = Command::new("bash");
+    bash.args(["-xeuo", "pipefail", "-c", &script]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = bash.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let traced = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{traced}");
+    for expected in ["verdict: ", "python3-minimal", "trusted value 265", "36 run pages", "00  STATES"] {
+        assert!(said.contains(expected) || traced.contains(expected), "{expected} in {said}\n{traced}");
+    }
 }
