@@ -16,4 +16,5 @@ pub mod judge;
 pub mod model;
 pub mod report;
 pub mod store;
+pub mod text;
 pub mod vm;

@@ -126,6 +126,8 @@ fn a_run_page_tells_answers_limits_machine_attempts_and_output() {
         "Philosophers-PT-000005-CTLCardinality-01",
         "✗ 2 of 16 wrong",
         "<td>unanimous</td>",
+        "EXPLICIT STATE_COMPRESSION",
+        "<li>line 7: a contradiction</li>",
         "12.34 s",
         "limit 1 h per vCPU",
         "limit 1 h 15 min",

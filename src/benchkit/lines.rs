@@ -5,8 +5,8 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 use std::io::{self, BufRead};
 
-/// A result may not be longer. (A state count of 24,000 digits is a tenth of it.)
-pub(super) const LONGEST_RESULT: usize = 256 << 10;
+/// A result may not be longer.
+pub(super) const LONGEST_RESULT: usize = super::value::MOST_DIGITS;
 
 /// One line, or what is worth reading of it.
 pub(super) struct Line<'a> {

@@ -5,9 +5,11 @@
 
 use crate::edition::AnswerKind;
 use flate2::read::MultiGzDecoder;
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The header by which the table is known.
 pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answers", "wrong"];
@@ -16,8 +18,8 @@ pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answe
 pub enum TableError {
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("cannot read {path} as a table")]
-    Csv { path: PathBuf, source: csv::Error },
+    #[error("{path}:{line}: {source}; give comma-separated text in UTF-8, plain or gzip")]
+    Csv { path: PathBuf, line: u64, source: csv::Error },
     #[error("{path}:1: header `{found}`: expected {expected}")]
     Header { path: PathBuf, found: String, expected: String },
     #[error("{path}:{line}: {message}")]
@@ -35,20 +37,43 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     Ok(if magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
 }
 
+/// Bytes of one row, header included. Sixteen values of the longest sort fit in; a bomb must not fill memory.
+const LONGEST_ROW: u64 = 8 << 20;
+
 /// A comma-separated table with a header, read row by row.
 pub struct Table {
     path: PathBuf,
-    rows: csv::Reader<Box<dyn Read>>,
+    rows: csv::Reader<RowBound>,
+    /// Bytes read since the last whole row.
+    in_row: Rc<Cell<u64>>,
     header: Vec<String>,
+}
+
+/// Ends the reading of a row that never ends.
+struct RowBound {
+    source: Box<dyn Read>,
+    in_row: Rc<Cell<u64>>,
+}
+
+impl Read for RowBound {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.in_row.get() > LONGEST_ROW {
+            return Err(io::Error::other(format!("a row is longer than {LONGEST_ROW} bytes")));
+        }
+        let read = self.source.read(into)?;
+        self.in_row.set(self.in_row.get() + read as u64);
+        Ok(read)
+    }
 }
 
 impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
-        let mut rows = csv::ReaderBuilder::new().has_headers(true).flexible(true).from_reader(open(path)?);
-        let csv = |source| TableError::Csv { path: path.to_owned(), source };
-        let header = rows.headers().map_err(csv)?;
+        let in_row = Rc::new(Cell::new(0));
+        let source = RowBound { source: open(path)?, in_row: in_row.clone() };
+        let mut rows = csv::ReaderBuilder::new().has_headers(true).flexible(true).from_reader(source);
+        let header = rows.headers().map_err(|source| unreadable(path, 1, source))?;
         let header = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
-        Ok(Self { path: path.to_owned(), rows, header })
+        Ok(Self { path: path.to_owned(), rows, in_row, header })
     }
 
     pub fn header(&self) -> &[String] {
@@ -68,8 +93,10 @@ impl Table {
     ) -> Result<(), TableError> {
         let mut row = csv::StringRecord::new();
         loop {
+            self.in_row.set(0);
+            let line = self.rows.position().line();
             let more = self.rows.read_record(&mut row);
-            if !more.map_err(|source| TableError::Csv { path: self.path.clone(), source })? {
+            if !more.map_err(|source| unreadable(&self.path, line, source))? {
                 return Ok(());
             }
             let checked = if row.len() == self.header.len() {
@@ -85,6 +112,12 @@ impl Table {
             })?;
         }
     }
+}
+
+/// `line` is where the row begins, for errors that don't say.
+fn unreadable(path: &Path, line: u64, source: csv::Error) -> TableError {
+    let line = source.position().map_or(line, csv::Position::line);
+    TableError::Csv { path: path.to_owned(), line, source }
 }
 
 /// The cells of an `answers` column as written, position 00 first.

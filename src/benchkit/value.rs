@@ -31,6 +31,10 @@ pub enum Value {
     Lost,
 }
 
+/// Digits of the longest number that is taken (a state count of 24,000 is a tenth of it): reading and printing
+/// numbers take time in the square of their length.
+pub(super) const MOST_DIGITS: usize = 256 << 10;
+
 /// A text that is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]
@@ -102,7 +106,7 @@ impl FromStr for Value {
             "Inf" => Some(Self::Overflow),
             "X" => Some(Self::Lost),
             _ if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) => {
-                text.parse().ok().map(Self::Number)
+                (text.len() <= MOST_DIGITS).then(|| text.parse().ok().map(Self::Number)).flatten()
             }
             _ => rounded_form(text.as_bytes()),
         };
@@ -181,6 +185,12 @@ mod tests {
             let error = text.parse::<Value>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("decimal number"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_number_without_end_is_no_value() {
+        assert!("9".repeat(MOST_DIGITS + 1).parse::<Value>().is_err());
+        assert!("9".repeat(30_000).parse::<Value>().is_ok());
     }
 
     #[test]

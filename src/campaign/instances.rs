@@ -49,6 +49,12 @@ impl Campaign {
         for (name, path) in self.archives()? {
             read(&name);
             let archive = Archive::open(&path)?;
+            if archive.instance.as_str() != name {
+                // The guest unpacks it by the name of the instance.
+                let folder = archive.instance;
+                let message = format!("{name}.tgz holds the folder {folder}; name it {folder}.tgz");
+                return Err(self.wrong_inputs(message));
+            }
             let mut questions = BTreeMap::new();
             for examination in &examinations {
                 if let Some(ids) = Questions::of(&archive, examination)?.ids {

@@ -123,7 +123,8 @@ impl Campaign {
         let source = Source { file: path, text: &text };
         let raw: RawCampaign = toml::from_str(&text).map_err(|error| {
             let line = source.line(error.span().map_or(0, |span| span.start));
-            let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+            let written: String =
+                text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(100).collect();
             let message = format!("`{written}`: {}", error.message().replace('\n', " "));
             CampaignError::Wrong { file: path.to_owned(), line, message }
         })?;
@@ -177,7 +178,7 @@ impl Campaign {
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CampaignError> {
-    std::fs::read_to_string(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
+    crate::text::read(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
 }
 
 /// A path where it looks like one (as `Edition::load` tells them apart), then relative to the campaign file.

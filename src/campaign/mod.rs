@@ -12,9 +12,9 @@ pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 
-use crate::edition::{CpuReading, Edition};
+use crate::edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
 use crate::model::InstanceName;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -61,11 +61,22 @@ pub struct Tool {
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
     /// 0: no CPU limit.
+    #[serde(deserialize_with = "limit::<0, YEAR_S, _, _>")]
     pub cpu_s: Option<u64>,
     pub cpu_reading: Option<CpuReading>,
+    #[serde(deserialize_with = "limit::<1, YEAR_S, _, _>")]
     pub wall_s: Option<NonZeroU64>,
+    #[serde(deserialize_with = "limit::<1, YEAR_S, _, _>")]
     pub confinement_s: Option<NonZeroU64>,
+    #[serde(deserialize_with = "limit::<1, MOST_BYTES, _, _>")]
     pub output_bytes: Option<NonZeroU64>,
+}
+
+/// A limit within the edition's own bounds.
+fn limit<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    between::<LEAST, MOST, T, D>(from).map(Some)
 }
 
 /// `[hosts]`: how it is run; no result depends on it.
@@ -75,8 +86,10 @@ pub struct Hosts {
     /// Most runs at once; None: as many as cores and memory allow.
     pub jobs: Option<NonZeroU32>,
     /// How many more attempts a run gets after its first ended in infrastructure.
+    #[serde(deserialize_with = "between::<0, 1000, _, _>")]
     pub retries: u32,
     /// Seconds from QEMU's start to the guest's readiness.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
 }
 

@@ -1,4 +1,4 @@
-use super::{Exit, Failure, Format};
+use super::{Exit, Failure, Format, print};
 use crate::edition::Edition;
 use crate::host::{Needs, Policy, Report, State};
 use std::path::PathBuf;
@@ -9,14 +9,15 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Args {
     /// The edition whose machine this host has to offer: a name or the path of a file.
-    #[arg(long, default_value = "mcc-2018")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     edition: String,
-    /// Where results are going to be written.
-    #[arg(long, default_value = ".")]
+    /// The folder where results are going to be written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// End with exit code 0 also where campaigns run only degraded.
     #[arg(long)]
     allow_degraded: bool,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -28,24 +29,25 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let report = Report::of_this_host(&Needs { machine: edition.machine, folder: args.dir })?;
     match args.format {
-        Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-        Format::Text => print(&report),
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
+        Format::Text => print::text(&as_text(&report))?,
     }
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
 }
 
-fn print(report: &Report) {
+fn as_text(report: &Report) -> String {
+    let mut out = String::new();
     for check in &report.checks {
         let state = match check.state {
             State::Ok => "ok",
             State::Degraded => "degraded",
             State::Missing => "missing",
         };
-        println!("{state:<9} {:<11} {}", check.name, check.found);
+        out += &format!("{state:<9} {:<11} {}\n", check.name, check.found);
         if !check.way_out.is_empty() {
-            println!("{:<9} {:<11} way out: {}", "", "", check.way_out);
+            out += &format!("{:<9} {:<11} way out: {}\n", "", "", check.way_out);
         }
     }
-    println!("verdict: {}", report.sentence());
+    out + &format!("verdict: {}\n", report.sentence())
 }

@@ -1,4 +1,4 @@
-use super::{Exit, Failure};
+use super::{Exit, Failure, print};
 use crate::campaign;
 use crate::digest;
 use crate::model::{Archive, Severity, validate};
@@ -19,7 +19,7 @@ enum Command {
     /// The reference disk, or with --reference a tool's disk on it (needs root).
     Build {
         /// Folder that becomes the image; an image of ours that is there is replaced.
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
         /// Build on this reference image.
         #[arg(long, value_name = "IMAGE")]
@@ -45,14 +45,17 @@ enum Command {
         /// Folder with the archives, `NAME.tgz`.
         archives: PathBuf,
         /// Folder that becomes the image; an image of ours that is there is replaced.
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
         /// Pack although there are errors.
         #[arg(long)]
         accept: bool,
     },
     /// What an image is, and the digests of its files.
-    Inspect { image: PathBuf },
+    Inspect {
+        /// Folder of the image.
+        image: PathBuf,
+    },
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -102,18 +105,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn show(image: &Image) -> Result<(), Failure> {
-    println!("{} image {}", image.facts.kind, image.folder.display());
+    let mut out = format!("{} image {}\n", image.facts.kind, image.folder.display());
     for (role, path) in image.files() {
         let (digest, bytes) = digest::file(&path).with_context(|| path.display().to_string())?;
-        println!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}", path.display());
+        out += &format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}\n", path.display());
     }
     for packed in &image.facts.instances {
-        println!("  {} sha256:{}", packed.instance, packed.sha256);
+        out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);
     }
     if !image.facts.packages.is_empty() {
-        println!("  {} Debian packages (image.json lists them)", image.facts.packages.len());
+        out += &format!("  {} Debian packages (image.json lists them)\n", image.facts.packages.len());
     }
-    Ok(())
+    print::text(&out)
 }
 
 /// Rule M-4, before archives are packed: prints every finding by file and line; errors refuse the archives
@@ -123,7 +126,7 @@ pub(super) fn check_inputs(archives: &[(String, PathBuf)], accept: bool) -> Resu
     for (_, path) in archives {
         let archive = Archive::open(path).map_err(Failure::usage)?;
         for finding in validate(&archive) {
-            eprintln!("{finding}");
+            eprintln!("{}", print::shown(&finding.to_string()));
             errors += u32::from(finding.severity == Severity::Error);
         }
     }

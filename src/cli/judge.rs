@@ -1,4 +1,4 @@
-use super::{Exit, Failure, Format};
+use super::{Exit, Failure, Format, print};
 use crate::edition::Edition;
 use crate::judge::judgement::Podium;
 use crate::judge::mcc::{Jury, Opening, Verdict};
@@ -7,7 +7,6 @@ use crate::judge::{Ballots, source, write};
 use crate::store::Record;
 use anyhow::anyhow;
 use num_rational::BigRational;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Judge a record or a table of answers.
@@ -32,6 +31,7 @@ pub struct Args {
     /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -50,12 +50,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     for note in &opening.notes {
         eprintln!("note: {note}");
     }
-    let text = match args.format {
-        Format::Text => table(opening, &verdict),
-        Format::Json => json(opening, &verdict),
-    };
-    // Whoever reads may stop early: a broken pipe is no failure of judging.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    match args.format {
+        Format::Text => print::text(&table(opening, &verdict))?,
+        Format::Json => print::raw(&json(opening, &verdict))?,
+    }
     if opening.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
@@ -64,7 +62,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         opening.unresolved.len()
     );
     for run in opening.unresolved.iter().take(10) {
-        eprintln!("  {} on {} in {}", run.entry, run.instance, run.examination);
+        eprintln!("  {}", print::shown(&format!("{} on {} in {}", run.entry, run.instance, run.examination)));
     }
     Ok(Exit::Failed)
 }

@@ -1,11 +1,11 @@
-use super::{Exit, Failure, Format};
+use super::{Exit, Failure, Format, print};
 use crate::benchkit::{Answers, Questions, Reading};
 use crate::edition::Edition;
 use crate::model::{Archive, Severity};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 
 /// Check a tool's output against the answer protocol.
@@ -20,14 +20,15 @@ pub struct Args {
     #[arg(long, value_name = "ARCHIVE")]
     instance: Option<PathBuf>,
     /// The examination, such as UpperBounds.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     examination: String,
-    /// The edition's name or file.
-    #[arg(long, default_value = "mcc-2018")]
+    /// The rules: the name of an edition, or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     edition: String,
     /// Refuse values without TECHNIQUES.
     #[arg(long)]
     strict: bool,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -57,14 +58,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let reading = Reading { strict: args.strict, published: false };
     let answers = Answers::read(source, &questions, reading).map_err(|e| unreadable(&args, e))?;
-    let report = match args.format {
-        Format::Text => as_text(&answers),
-        Format::Json => as_json(&answers, &args.examination),
-    };
-    match io::stdout().lock().write_all(report.as_bytes()) {
-        // The reader of a pipe has seen enough.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {}
-        written => written.context("cannot write to standard output")?,
+    match args.format {
+        Format::Text => print::text(&as_text(&answers))?,
+        Format::Json => print::raw(&as_json(&answers, &args.examination))?,
     }
     let wrong = answers.anomalies.iter().any(|anomaly| anomaly.kind.severity() == Severity::Error);
     Ok(if wrong || answers.is_empty() { Exit::Failed } else { Exit::Done })

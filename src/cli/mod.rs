@@ -6,6 +6,7 @@ mod image;
 mod judge;
 mod lint;
 mod plan;
+mod print;
 mod progress;
 mod report;
 mod run;
@@ -35,7 +36,7 @@ enum Command {
     Image(image::Args),
 }
 
-/// How tables are printed.
+/// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     #[default]
@@ -93,7 +94,7 @@ pub fn main() -> Exit {
         Command::Image(args) => image::run(args),
     };
     outcome.unwrap_or_else(|failure| {
-        eprintln!("mcc-harness: {:#}", failure.error);
+        eprintln!("mcc-harness: {}", print::error(&failure.error));
         failure.exit
     })
 }

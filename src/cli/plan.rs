@@ -1,18 +1,19 @@
-use super::{Exit, Failure, Format};
+use super::{Exit, Failure, Format, print};
 use crate::campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use crate::edition::Edition;
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 
 /// The runs of a campaign, their order, worst-case duration.
 #[derive(clap::Args)]
 pub struct Args {
-    /// campaign.toml; docs/campaign.md explains every key.
+    /// The campaign's file, campaign.toml; docs/campaign.md explains every key.
     campaign: PathBuf,
     /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits; `*` also stands for `/`.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -38,18 +39,11 @@ struct ShownRun {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = shown(&args)?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let printed = match args.format {
-        Format::Json => serde_json::to_writer_pretty(&mut out, &shown)
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(out)),
-        Format::Text => print(&shown, &mut out),
-    };
-    match printed.and_then(|()| out.flush()) {
-        // `| head` has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
-        printed => Ok(printed.map(|()| Exit::Done)?),
+    match args.format {
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
+        Format::Text => print::text(&as_text(&shown)?)?,
     }
+    Ok(Exit::Done)
 }
 
 fn shown(args: &Args) -> Result<Shown, Failure> {
@@ -76,7 +70,8 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
     })
 }
 
-fn print(plan: &Shown, out: &mut impl Write) -> io::Result<()> {
+fn as_text(plan: &Shown) -> Result<String, fmt::Error> {
+    let mut out = String::new();
     let mut model = None;
     for run in &plan.runs {
         if model != Some(&run.run.model) {
@@ -102,7 +97,8 @@ fn print(plan: &Shown, out: &mut impl Write) -> io::Result<()> {
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s
-    )
+    )?;
+    Ok(out)
 }
 
 /// `1 d 02:03:04`

@@ -20,13 +20,13 @@ use std::time::Duration;
 /// command goes on where it was. Ctrl-C once lets the running runs end, twice stops at once.
 #[derive(clap::Args)]
 pub struct Args {
-    /// campaign.toml
+    /// The campaign's file, campaign.toml; docs/campaign.md explains every key.
     campaign: PathBuf,
     /// Folder of the record.
     #[arg(long, value_name = "RESULTS")]
     out: PathBuf,
     /// Runs at once [default: as many as cores and memory allow, or what the campaign says].
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     jobs: Option<NonZero<u32>>,
     /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits this glob.
     #[arg(long, value_name = "GLOB")]

@@ -32,7 +32,7 @@ impl Edition {
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);
-            let text = std::fs::read_to_string(path)
+            let text = crate::text::read(path)
                 .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
             return Self::parse(&text, name_or_path);
         }
@@ -67,6 +67,11 @@ impl Edition {
         let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         for (number, examination) in self.examinations.iter().enumerate() {
             let at = |name| key(&["examination", &number.to_string(), name]);
+            let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric());
+            if !plain(&examination.name) {
+                let message = "becomes a file's and a folder's name: letters and digits only".to_owned();
+                return Some((at("name"), message));
+            }
             if self.examination(&examination.name).is_some_and(|(first, _)| first != number) {
                 return Some((at("name"), format!("examination `{}` is named twice", examination.name)));
             }
@@ -78,6 +83,10 @@ impl Edition {
             }
         }
         for (number, podium) in self.podiums.iter().enumerate() {
+            if self.podiums[..number].iter().any(|other| other.category == podium.category) {
+                let message = format!("category `{}` is named twice", podium.category);
+                return Some((key(&["podium", &number.to_string(), "category"]), message));
+            }
             for (place, name) in podium.examinations.iter().enumerate() {
                 if self.examination(name).is_none() {
                     let known: Vec<&str> =
@@ -117,6 +126,12 @@ impl Edition {
         if !judging.points_per_examination.is_positive() {
             return Some((at("points_per_examination"), "must be more than 0".to_owned()));
         }
+        for (status, multiplier) in &judging.multipliers {
+            if multiplier.is_negative() {
+                let key = ["judging", "multipliers", status].map(str::to_owned).to_vec();
+                return Some((key, "must be 0 or more".to_owned()));
+            }
+        }
         if judging.penalty.is_negative() {
             return Some((at("penalty"), "is counted as a loss already: must be 0 or more".to_owned()));
         }
@@ -142,6 +157,7 @@ impl Edition {
 fn one_line(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(0, |span| line_of(text, span.start));
     let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+    let source: String = source.chars().take(100).collect();
     let message = error.message().replace('\n', ", ");
     if source.is_empty() { message } else { format!("`{source}`: {message}") }
 }
@@ -262,6 +278,13 @@ mod tests {
             ("\"97/100\"", "\"97/10\"", "from 0 to 1"),
             ("infrastructure = \"provisional\"", "infrastructure = \"exclude\"", "infrastructure_reason"),
             ("penalty = 2", "penalty = -2", "0 or more"),
+            ("surprise = 4", "surprise = -4", "0 or more"),
+            ("name = \"UpperBounds\"", "name = \"../x\"", "letters and digits only"),
+            ("category = \"LTL\"", "category = \"CTL\"", "category `CTL` is named twice"),
+            ("wall_s = 4500", "wall_s = 0", "0 is not from 1 to 31622400"),
+            ("cpu_s = 3600", "cpu_s = 18446744073709551", "is not from 0 to"),
+            ("concurrent_cores = 4", "concurrent_cores = 0", "0 is not from 1 to 4096"),
+            ("\"97/100\"", &format!("\"0.{}\"", "9".repeat(30_000)), "exact number in quotes"),
             ("min_agreeing = 3", "min_agreeing = 1", "at least 2"),
             ("pattern = \"BVT*\"", "pattern = \"BVT[\"", "status.0.pattern"),
             ("values = 4", "values = 5", "4 values"),

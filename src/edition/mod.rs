@@ -10,7 +10,7 @@ pub use judging::{
 };
 pub use load::EditionError;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// An edition of the contest. Every key is documented in `editions/README.md`.
@@ -80,13 +80,17 @@ pub enum AnswerKind {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Seconds of CPU time, counted as `cpu_reading` says; 0 = no CPU limit.
+    #[serde(deserialize_with = "between::<0, YEAR_S, _, _>")]
     pub cpu_s: u64,
     pub cpu_reading: CpuReading,
     /// Seconds of wall time against hangs.
+    #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub wall_s: u64,
     /// What the tool is told as BK_TIME_CONFINEMENT, seconds.
+    #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub confinement_s: u64,
     /// Bytes of stdout, and as many of stderr, that are kept before the run is cut.
+    #[serde(deserialize_with = "between::<1, MOST_BYTES, _, _>")]
     pub output_bytes: u64,
 }
 
@@ -106,7 +110,23 @@ pub enum CpuReading {
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     pub cpu_model: String,
+    #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
+    #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub sequential_cores: u32,
+    #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub concurrent_cores: u32,
+}
+
+/// No limit is longer: a slip of the pen, and more could not be counted in milliseconds everywhere.
+pub(crate) const YEAR_S: u64 = 366 * 86_400;
+pub(crate) const MOST_BYTES: u64 = 1 << 50;
+
+/// Reads a number from LEAST to MOST; the error says which are allowed.
+pub(crate) fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
+    let number = u64::deserialize(from)?;
+    let fits = (LEAST..=MOST).contains(&number).then(|| T::try_from(number).ok()).flatten();
+    fits.ok_or_else(|| serde::de::Error::custom(format!("{number} is not from {LEAST} to {MOST}")))
 }

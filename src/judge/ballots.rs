@@ -14,6 +14,10 @@ pub struct Ballot {
     pub cost: Option<Cost>,
     /// `degraded:tcg`, `mixed-host`, ...
     pub marks: Vec<String>,
+    /// By position: the techniques the tool states for the value (E-1.10); empty where none is known.
+    pub techniques: Vec<Vec<String>>,
+    /// What was odd about the output: contradictions, unknown ids, words that are no answer.
+    pub remarks: Vec<String>,
     /// Where it ran; empty where that is not known.
     pub host: String,
 }
@@ -21,7 +25,8 @@ pub struct Ballot {
 impl Ballot {
     /// A ballot of a published table: values, and nothing said about the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
-        Self { values, ending: Ending::Unsaid, cost: None, marks: Vec::new(), host: String::new() }
+        let (marks, techniques, remarks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { values, ending: Ending::Unsaid, cost: None, marks, techniques, remarks, host: String::new() }
     }
 }
 
@@ -66,7 +71,7 @@ pub struct Ballots {
 #[derive(Debug)]
 pub(super) struct Row {
     pub examination: u16,
-    pub entry: u16,
+    pub entry: u32,
     pub instance: u32,
     pub ending: Ending,
     /// Where its values begin in `given`; there are as many as the examination has.
@@ -76,12 +81,18 @@ pub(super) struct Row {
     pub facts: Option<Box<RunFacts>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<String>,
+    pub techniques: Vec<Vec<String>>,
+    pub remarks: Vec<String>,
     pub host: String,
 }
+
+/// Of a ballot that says nothing about its run.
+pub(super) static NO_FACTS: RunFacts =
+    RunFacts { cost: None, marks: vec![], techniques: vec![], remarks: vec![], host: String::new() };
 
 /// What a tools file says of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,8 +157,9 @@ impl Ballots {
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
-        if ballot.cost.is_some() || !ballot.marks.is_empty() || !ballot.host.is_empty() {
-            let facts = RunFacts { cost: ballot.cost, marks: ballot.marks, host: ballot.host };
+        let Ballot { cost, marks, techniques, remarks, host, .. } = ballot;
+        let facts = RunFacts { cost, marks, techniques, remarks, host };
+        if facts != NO_FACTS {
             self.rows.last_mut().expect("just added").facts = Some(Box::new(facts));
         }
         Ok(())
@@ -197,7 +209,7 @@ impl Ballots {
         self.given.resize(first + self.examinations[examination].1, NONE);
         let row = Row {
             examination: examination as u16,
-            entry: self.entries.number(entry) as u16,
+            entry: self.entries.number(entry),
             instance: self.instances.number(instance),
             ending,
             first,
@@ -217,12 +229,12 @@ impl Ballots {
             numbers.for_each(|number| used[number as usize] = true);
             used
         };
-        let entries = used(&mut self.rows.iter().map(|row| u32::from(row.entry)), &self.entries);
+        let entries = used(&mut self.rows.iter().map(|row| row.entry), &self.entries);
         let instances = used(&mut self.rows.iter().map(|row| row.instance), &self.instances);
         let entries = self.entries.sort(&entries);
         let instances = self.instances.sort(&instances);
         for row in &mut self.rows {
-            row.entry = entries[row.entry as usize] as u16;
+            row.entry = entries[row.entry as usize];
             row.instance = instances[row.instance as usize];
         }
         let ids = std::mem::take(&mut self.ids);

@@ -7,6 +7,22 @@ pub use crate::edition::Status;
 use crate::edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum JudgementError {
+    #[error("cannot read {path}: {source}; give the folder that `mcc-harness judge --out` wrote", path = path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error(
+        "{path}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
+        path = path.display()
+    )]
+    Syntax { path: PathBuf, line: usize, column: usize, reason: String },
+    #[error("the judgement contradicts itself: {0}; judge again with this mcc-harness")]
+    Broken(String),
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
@@ -39,6 +55,66 @@ pub struct Judgement {
     pub scores: Vec<Score>,
     pub podiums: Vec<Podium>,
     pub awards: Vec<Award>,
+}
+
+impl Judgement {
+    /// Reads and checks `judgement.json` of a folder that `judge --out` wrote.
+    pub fn read(dir: &Path) -> Result<Self, JudgementError> {
+        let path = dir.join("judgement.json");
+        let file = File::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
+        let judgement: Self =
+            serde_json::from_reader(BufReader::with_capacity(1 << 16, file)).map_err(|error| match error
+                .io_error_kind()
+            {
+                Some(_) => JudgementError::Read { path: path.clone(), source: error.into() },
+                None => JudgementError::Syntax {
+                    line: error.line(),
+                    column: error.column(),
+                    reason: error.to_string(),
+                    path,
+                },
+            })?;
+        judgement.check()?;
+        Ok(judgement)
+    }
+
+    /// A judgement is a file that anyone may have edited: every number in it must name something.
+    pub fn check(&self) -> Result<(), JudgementError> {
+        let broken = |what: String| Err(JudgementError::Broken(what));
+        let (entries, instances) = (self.entries.len(), self.instances.len());
+        let examinations = self.examinations.len();
+        for block in &self.blocks {
+            if block.examination >= examinations || block.instance >= instances {
+                return broken(format!("a block is about {} of {instances} instances", block.instance));
+            }
+            let count = block.trusted.len();
+            if count == 0 {
+                return broken("a block has no position".to_owned());
+            }
+            for cell in &block.cells {
+                if cell.entry >= entries {
+                    return broken(format!("a cell belongs to entry {} of {entries}", cell.entry));
+                }
+                let fits = cell.values.len() == count && cell.verdicts.len() == count;
+                if !fits || !cell.verdicts.is_ascii() {
+                    let entry = &self.entries[cell.entry].entry;
+                    return broken(format!("{entry} has the verdicts `{}` on {count} values", cell.verdicts));
+                }
+            }
+        }
+        let given = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
+        let known = |s: &Score| s.entry < entries && s.examination < examinations;
+        let scores = self.scores.iter().all(|s| known(s) && given(s).is_some());
+        let podiums = self.podiums.iter().flat_map(|p| &p.places).all(|p| p.entry < entries);
+        let awards = self.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
+        if !(scores && podiums && awards) {
+            return broken("a figure belongs to no entry".to_owned());
+        }
+        match self.confidence.iter().map(|c| c.entry).eq(0..entries) {
+            true => Ok(()),
+            false => broken("not every entry has one confidence".to_owned()),
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -123,6 +199,12 @@ pub struct Cell {
     /// Marks of the run, such as `degraded:tcg`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
+    /// By position: the techniques stated for the value (E-1.10).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub techniques: Vec<Vec<String>>,
+    /// What was odd about the output, by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).
@@ -151,7 +233,8 @@ pub enum Ending {
 pub struct Cost {
     pub cpu_ms: u64,
     pub wall_ms: u64,
-    pub memory_kib: u64,
+    /// Peak of the tool in the guest; None where it was not measured.
+    pub memory_kib: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -99,15 +99,34 @@ fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
     let cost = attempt.facts.as_ref().map(|facts| Cost {
         cpu_ms: facts.cpu_ms,
         wall_ms: facts.wall_ms,
-        memory_kib: facts.memory_kib.or(facts.host_memory_kib).unwrap_or(0),
+        memory_kib: facts.memory_kib,
     });
+    let ending = ending(&attempt.outcome, answers.as_ref());
+    let remarks = answers.as_ref().map(remarks).unwrap_or_default();
+    let (values, techniques) = answers.map(|a| (a.values, a.techniques)).unwrap_or_default();
+    let stated = techniques.iter().any(|techniques| !techniques.is_empty());
     Ballot {
-        ending: ending(&attempt.outcome, answers.as_ref()),
-        values: answers.map(|answers| answers.values).unwrap_or_default(),
+        ending,
+        values,
+        techniques: if stated { techniques } else { vec![] },
+        remarks,
         cost,
         marks: attempt.marks.clone(),
         host: attempt.host.name.clone(),
     }
+}
+
+/// The first few; `lint` tells them all.
+const MOST_REMARKS: usize = 20;
+
+fn remarks(answers: &Answers) -> Vec<String> {
+    let shown = answers.anomalies.iter().take(MOST_REMARKS);
+    let mut remarks: Vec<_> = shown.map(|odd| format!("line {}: {}", odd.line, odd.kind)).collect();
+    let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
+    if more > 0 {
+        remarks.push(format!("and {more} more"));
+    }
+    remarks
 }
 
 /// Rule E-1.7: did not compete, cannot compute, no well-formed answer and cut by a limit stay apart (P6).

@@ -14,8 +14,8 @@ pub enum SourceError {
     Table(#[from] TableError),
     #[error("{path} has no row for instance {instance}, which has answers; add it (instance,family,status)")]
     InstanceMissing { path: std::path::PathBuf, instance: String },
-    #[error("{path} names entry {entry}, which is in no ballot; entries are {known}")]
-    EntryUnknown { path: std::path::PathBuf, entry: String, known: String },
+    #[error("{path}:1: no row follows the header; a table without answers cannot be judged")]
+    Empty { path: std::path::PathBuf },
 }
 
 /// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
@@ -26,6 +26,9 @@ pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
 }
+
+/// A contest has dozens; more are a wrong column, and comparing everybody with everybody would never end.
+const MOST_ENTRIES: usize = 1000;
 
 /// Reads a table of answers; which one it is, its header says.
 pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
@@ -53,9 +56,15 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
         }
         check_wrong(&row[4], examination.values)?;
         ballots.add_row(entry, instance, number, Ending::Unsaid, &values);
+        if ballots.entries.names.len() > MOST_ENTRIES {
+            return Err(format!("more than {MOST_ENTRIES} tools; check the column tool"));
+        }
         rows.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })?;
+    if rows.is_empty() {
+        return Err(SourceError::Empty { path: path.to_owned() });
+    }
     refuse_repeated_rows(&ballots, path, &rows)?;
     ballots.inputs.push(digest(path)?);
     Ok(ballots)
@@ -63,7 +72,10 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
 
 /// The number of a cell's value; a negative number is "not given" like `?`.
 fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u32, String> {
-    let wrong = |expected: &str| format!("column answers: `{cell}` is no answer; expected {expected}");
+    let wrong = |expected: &str| {
+        let shown: String = cell.chars().take(60).collect();
+        format!("column answers: `{shown}` is no answer; expected {expected}")
+    };
     if cell == "?" {
         return Ok(NONE);
     }
@@ -157,7 +169,6 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
     }
     let known: BTreeSet<String> = ballots.entry_names().map(str::to_owned).collect();
     let mut seen = BTreeSet::new();
-    let mut unknown = None;
     table.each_row(|row| {
         let (entry, tool, note) = (&row[0], &row[1], row.get(3).unwrap_or_default());
         let Some(status) = Status::ALL.into_iter().find(|status| status.word() == &row[2]) else {
@@ -174,15 +185,12 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
             return Err(format!("entry {entry} is there twice"));
         }
         if !known.contains(entry) {
-            unknown.get_or_insert(entry.to_owned());
+            let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(format!("entry {entry} has no answers; entries are {known}"));
         }
         ballots.describe_entry(entry, EntryFacts { tool: tool.to_owned(), status, note: note.to_owned() });
         Ok(())
     })?;
-    if let Some(entry) = unknown {
-        let known = known.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(SourceError::EntryUnknown { path: path.to_owned(), entry, known });
-    }
     ballots.inputs.push(digest(path)?);
     Ok(())
 }

@@ -175,17 +175,15 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
 }
 
 fn confidence(opening: &Opening) -> String {
-    let mut rows: Vec<String> = opening
-        .confidence
-        .iter()
-        .filter(|of| opening.entries[of.entry].status != Status::Withdrawn)
-        .map(|of| {
-            let name = field(&opening.entries[of.entry].entry);
-            format!("{name},{},{},{}\n", of.agreed, of.answered, of.confidence)
-        })
-        .collect();
-    rows.sort();
-    format!("tool,agreed,answered,confidence\n{}", rows.concat())
+    let mut judged: Vec<&Confidence> = opening.confidence.iter().collect();
+    judged.retain(|of| opening.entries[of.entry].status != Status::Withdrawn);
+    judged.sort_by_key(|of| &opening.entries[of.entry].entry);
+    let mut table = "tool,agreed,answered,confidence\n".to_owned();
+    for Confidence { entry, agreed, answered, confidence } in judged {
+        let name = field(&opening.entries[*entry].entry);
+        let _ = writeln!(table, "{name},{agreed},{answered},{confidence}");
+    }
+    table
 }
 
 /// By tool, then in the edition's order of examinations.
@@ -226,26 +224,16 @@ fn awards(opening: &Opening, verdict: &Verdict) -> String {
 }
 
 fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
-    let mut rows: Vec<String> = opening
-        .entries
-        .iter()
-        .zip(marks)
-        .map(|(entry, marks)| {
-            let marks = marks.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-            let Entry { entry: name, tool, status, note } = entry;
-            let (status, variant) = (status.word(), variant_of(name, tool));
-            format!(
-                "{},{},{},{status},{},{}\n",
-                field(name),
-                field(tool),
-                field(variant),
-                field(&marks),
-                field(note)
-            )
-        })
-        .collect();
-    rows.sort();
-    format!("entry,tool,variant,status,host_kind,note\n{}", rows.concat())
+    let mut entries: Vec<(&Entry, &BTreeSet<String>)> = opening.entries.iter().zip(marks).collect();
+    entries.sort_by_key(|(entry, _)| &entry.entry);
+    let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
+    for (Entry { entry, tool, status, note }, marks) in entries {
+        let marks = marks.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let (status, variant) = (status.word(), variant_of(entry, tool));
+        let [entry, tool, variant, marks, note] = [entry.as_str(), tool, variant, &marks, note].map(field);
+        let _ = writeln!(table, "{entry},{tool},{variant},{status},{marks},{note}");
+    }
+    table
 }
 
 /// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.

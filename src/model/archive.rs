@@ -5,7 +5,8 @@ use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property};
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Take};
+use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
@@ -18,6 +19,8 @@ const LARGEST_ARCHIVE: u64 = 8 << 30;
 /// All files but the model together; these are kept in memory.
 const LARGEST_REST: u64 = 1 << 30;
 const MOST_ENTRIES: usize = 1000;
+/// Bytes of a header that is held in memory: as long as a path can be, and some attributes.
+const LONGEST_HEADER: u64 = 64 << 10;
 
 /// Why an archive is not taken, with the way out.
 #[derive(Debug, thiserror::Error)]
@@ -141,35 +144,84 @@ impl Archive {
             let model = File::open(self.path.join(MODEL)).map_err(io)?;
             return Ok(read(&mut BufReader::new(model), &file));
         }
-        let mut tar = unpacker(&self.path).map_err(io)?;
-        for entry in tar.entries().map_err(io)? {
-            let entry = entry.map_err(io)?;
-            let is_model = entry.path().map_err(io)?.file_name().is_some_and(|name| name == MODEL);
-            if is_model && entry.header().entry_type() == EntryType::Regular {
-                return Ok(read(&mut BufReader::new(entry), &file));
-            }
-        }
-        Err(ArchiveError::NoModel { path: self.path.clone() })
+        let mut read = Some(read);
+        let found = each_entry(&self.path, |name, entry| {
+            let is_model = name.file_name().is_some_and(|name| name == MODEL)
+                && entry.header().entry_type() == EntryType::Regular;
+            Ok(match read.take_if(|_| is_model) {
+                Some(read) => ControlFlow::Break(read(&mut BufReader::new(entry), &file)),
+                None => ControlFlow::Continue(()),
+            })
+        })?;
+        found.ok_or_else(|| ArchiveError::NoModel { path: self.path.clone() })
     }
 }
 
-fn unpacker(path: &Path) -> io::Result<tar::Archive<impl Read>> {
-    let bytes = MultiGzDecoder::new(BufReader::new(File::open(path)?));
-    Ok(tar::Archive::new(bytes.take(LARGEST_ARCHIVE)))
+type Packed = Take<MultiGzDecoder<BufReader<File>>>;
+
+/// Hands every entry to `each` under its name until that breaks off; what it breaks off with.
+///
+/// Reads the headers that carry long names itself: the library would hold them in memory whole, gigabytes if an
+/// archive says so.
+fn each_entry<T>(
+    path: &Path,
+    mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
+    let io = |error| ArchiveError::Io { path: path.to_owned(), error };
+    let bytes = MultiGzDecoder::new(BufReader::new(File::open(path).map_err(io)?));
+    let mut tar = tar::Archive::new(bytes.take(LARGEST_ARCHIVE));
+    let mut long_name = None;
+    for entry in tar.entries().map_err(io)?.raw(true) {
+        let mut entry = entry.map_err(io)?;
+        let name = entry.path().map_err(io)?.into_owned();
+        let entry_type = entry.header().entry_type();
+        match entry_type {
+            EntryType::XGlobalHeader => {}
+            EntryType::GNULongName | EntryType::XHeader => {
+                if entry.size() > LONGEST_HEADER {
+                    let why = format!("is a header longer than {LONGEST_HEADER} bytes");
+                    return Err(Contents::new(path).refuse(&name.to_string_lossy(), &why));
+                }
+                let mut header = Vec::new();
+                entry.read_to_end(&mut header).map_err(io)?;
+                long_name = match entry_type {
+                    EntryType::XHeader => pax_path(&header).map_err(io)?.or(long_name),
+                    _ => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
+                };
+            }
+            _ => {
+                let name = long_name.take().unwrap_or(name);
+                if let ControlFlow::Break(found) = each(name, entry)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The path in a PAX header. A size there is one past 8 GB, more than is taken: the header's own counts.
+fn pax_path(header: &[u8]) -> io::Result<Option<PathBuf>> {
+    let mut path = None;
+    for extension in tar::PaxExtensions::new(header) {
+        let extension = extension?;
+        if extension.key_bytes() == b"path" {
+            path = Some(path_of(extension.value_bytes()));
+        }
+    }
+    Ok(path)
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
 fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
-    let io = |error| ArchiveError::Io { path: path.to_owned(), error };
-    let mut tar = unpacker(path).map_err(io)?;
     let mut folder: Option<String> = None;
     let mut contents = Contents::new(path);
-    for entry in tar.entries().map_err(io)? {
-        let mut entry = entry.map_err(io)?;
+    let all = each_entry(path, |raw, mut entry| {
         let entry_type = entry.header().entry_type();
-        if entry_type == EntryType::XGlobalHeader {
-            continue;
-        }
-        let raw = entry.path().map_err(io)?.into_owned();
         let refuse = |why: &str| contents.refuse(&raw.to_string_lossy(), why);
         let mut parts = Vec::new();
         for part in raw.components() {
@@ -181,7 +233,7 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
                 _ => return Err(refuse("leads out of its folder")),
             }
         }
-        let Some((top, inside)) = parts.split_first() else { continue };
+        let Some((top, inside)) = parts.split_first() else { return Ok(ControlFlow::Continue(())) };
         match &folder {
             None => folder = Some((*top).to_owned()),
             Some(folder) if folder == top => {}
@@ -198,7 +250,9 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
             }
             _ => return Err(refuse("is neither a plain file nor a folder")),
         }
-    }
+        Ok(ControlFlow::<std::convert::Infallible>::Continue(()))
+    });
+    all?;
     contents.finish(folder.as_deref().unwrap_or(""), true)
 }
 

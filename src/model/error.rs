@@ -23,6 +23,8 @@ pub enum Problem {
     ItemTooLong(u64),
     #[error("elements nested deeper than {0}")]
     TooDeep(usize),
+    #[error("more than {0} elements and texts")]
+    TooMany(u32),
     #[error("<{found}> where {expected} is expected")]
     Unexpected { found: String, expected: String },
     #[error("<{element}> without {missing}")]
@@ -54,7 +56,7 @@ impl Problem {
             Problem::Io(_) => "check the file, or unpack the archive again",
             Problem::Malformed(_) => "check it with an XML validator, or unpack the archive again",
             Problem::DocumentType => "remove it; entities are never expanded here",
-            Problem::ItemTooLong(_) | Problem::TooDeep(_) => {
+            Problem::ItemTooLong(_) | Problem::TooDeep(_) | Problem::TooMany(_) => {
                 "no contest file comes near this; check how it was made"
             }
             Problem::Unexpected { .. } => "see the grammar of the contest's files (rule E-1.8)",

@@ -2,7 +2,7 @@
 
 use super::pnml::natural;
 use super::{ModelError, Problem};
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -47,6 +47,22 @@ pub enum Count {
     Tokens(Vec<String>),
 }
 
+/// Elements and texts of one document: each costs some hundred bytes of memory, and a bomb must not fill it.
+const MOST_NODES: u32 = 20_000_000;
+
+/// Parses a document that is small enough to be held in memory.
+pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
+    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    Document::parse_with_options(text, options).map_err(|error| {
+        let (row, problem) = match error {
+            roxmltree::Error::DtdDetected => (1, Problem::DocumentType),
+            roxmltree::Error::NodesLimitReached => (1, Problem::TooMany(MOST_NODES)),
+            error => (error.pos().row, Problem::Malformed(error.to_string())),
+        };
+        ModelError { file: file.to_owned(), line: row.into(), problem }
+    })
+}
+
 /// Deeper formulas are refused: they are walked by recursion everywhere. Contest formulas stay below 100.
 const DEEPEST: usize = 1000;
 
@@ -56,15 +72,12 @@ impl Property {
     /// Empty sets are refused; how many there must be is the examination's matter.
     pub fn read_set(text: &str, file: &str) -> Result<Vec<Property>, ModelError> {
         let at = |line: u32, problem| ModelError { file: file.to_owned(), line: line.into(), problem };
-        let document = Document::parse(text).map_err(|e| match e {
-            roxmltree::Error::DtdDetected => at(1, Problem::DocumentType),
-            e => at(e.pos().row, Problem::Malformed(e.to_string())),
-        })?;
+        let document = document(text, file)?;
         read_document(&document).map_err(|(node, problem)| at(line_of(node), problem))
     }
 }
 
-/// The line in which an element begins, counted from 1.
+/// The line in which an element begins, counted from 1. Costs a scan of the file: for errors only.
 pub(super) fn line_of(node: Node<'_, '_>) -> u32 {
     node.document().text_pos_at(node.range().start).row
 }
@@ -77,18 +90,19 @@ fn read_document<'a>(document: &'a Document<'a>) -> Result<Vec<Property>, Fault<
     if root.tag_name().name() != "property-set" {
         return Err(unexpected(root, "<property-set>"));
     }
-    let mut first_lines = HashMap::new();
+    let mut first = HashMap::new();
     let mut properties = Vec::new();
     for node in elements(root) {
         if node.tag_name().name() != "property" {
             return Err(unexpected(node, "<property>"));
         }
         let property = read_property(node)?;
-        match first_lines.entry(property.id.clone()) {
+        match first.entry(property.id.clone()) {
             Entry::Occupied(first) => {
-                return Err((node, Problem::DuplicateId { id: property.id, first: *first.get() }));
+                let first = line_of(*first.get()).into();
+                return Err((node, Problem::DuplicateId { id: property.id, first }));
             }
-            Entry::Vacant(new) => new.insert(line_of(node).into()),
+            Entry::Vacant(new) => new.insert(node),
         };
         properties.push(property);
     }

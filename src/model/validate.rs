@@ -1,8 +1,7 @@
 //! Is an instance fit for the contest (rule M-4)? Everything found, each with its place and the way out.
 
-use super::property::line_of;
+use super::property::{document, line_of};
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
-use roxmltree::Document;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
@@ -287,7 +286,7 @@ impl Check<'_> {
             net.transitions.iter().map(|transition| transition.id.as_str()).collect();
         let archive = self.archive;
         let text = archive.text(file).unwrap_or_default();
-        let Ok(document) = Document::parse(&text) else { return };
+        let Ok(document) = document(&text, file) else { return };
         let mut dangling = Vec::new();
         for node in document.descendants().filter(roxmltree::Node::is_element) {
             let (known, what) = match node.tag_name().name() {

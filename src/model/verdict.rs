@@ -1,8 +1,7 @@
 //! `GenericPropertiesVerdict.xml`: what is known of a model's structure and behaviour.
 
-use super::property::{line_of, missing};
+use super::property::{document, missing};
 use super::{ModelError, Problem};
-use roxmltree::Document;
 
 /// One verdict: SAFE true, DEADLOCK unknown, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +14,14 @@ pub struct Verdict {
 }
 
 pub(super) fn read_verdicts(text: &str, file: &str) -> Result<Vec<Verdict>, ModelError> {
-    let at = |line: u32, problem| ModelError { file: file.to_owned(), line: line.into(), problem };
-    let document = Document::parse(text).map_err(|e| at(e.pos().row, Problem::Malformed(e.to_string())))?;
+    let at = |line, problem| ModelError { file: file.to_owned(), line, problem };
+    let document = document(text, file)?;
+    let (mut line, mut counted) = (1, 0);
     let mut verdicts = Vec::new();
     for node in document.descendants().filter(|node| node.tag_name().name() == "verdict") {
-        let line = line_of(node);
+        let start = node.range().start;
+        line += text[counted..start].bytes().filter(|byte| *byte == b'\n').count() as u64;
+        counted = start;
         let (Some(property), Some(value)) = (node.attribute("reference"), node.attribute("value")) else {
             return Err(at(line, missing(node, "the attributes reference and value").1));
         };
@@ -35,7 +37,7 @@ pub(super) fn read_verdicts(text: &str, file: &str) -> Result<Vec<Verdict>, Mode
                 ));
             }
         };
-        verdicts.push(Verdict { property: property.to_owned(), holds, line: line.into() });
+        verdicts.push(Verdict { property: property.to_owned(), holds, line });
     }
     Ok(verdicts)
 }

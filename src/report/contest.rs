@@ -36,7 +36,7 @@ struct Segments {
 
 impl<'a> Contest<'a> {
     pub fn new(judgement: &'a Judgement, record: Option<&Record>) -> Result<Self, ReportError> {
-        check(judgement)?;
+        judgement.check()?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
         let blocks: HashMap<_, _> =
@@ -292,35 +292,5 @@ pub fn status_words(status: Status) -> &'static str {
         Status::OutOfCompetition => "out of competition",
         Status::Withdrawn => "withdrawn",
         Status::Resigned => "resigned",
-    }
-}
-
-/// A judgement is a file that anyone may have edited: every number in it must name something.
-fn check(judgement: &Judgement) -> Result<(), ReportError> {
-    let broken = |what: String| Err(ReportError::Broken(what));
-    let (entries, instances) = (judgement.entries.len(), judgement.instances.len());
-    let examinations = judgement.examinations.len();
-    for block in &judgement.blocks {
-        if block.examination >= examinations || block.instance >= instances {
-            return broken(format!("a block is about {} of {instances} instances", block.instance));
-        }
-        for cell in &block.cells {
-            if cell.entry >= entries {
-                return broken(format!("a cell belongs to entry {} of {entries}", cell.entry));
-            }
-            if !cell.verdicts.is_ascii() || cell.verdicts.len() > block.trusted.len() {
-                let entry = &judgement.entries[cell.entry].entry;
-                return broken(format!("{entry} has the verdicts `{}`", cell.verdicts));
-            }
-        }
-    }
-    let scores = judgement.scores.iter().all(|s| s.entry < entries && s.examination < examinations);
-    let confidence = judgement.confidence.iter().all(|c| c.entry < entries);
-    let podiums = judgement.podiums.iter().flat_map(|p| &p.places).all(|p| p.entry < entries);
-    let awards = judgement.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
-    if scores && confidence && podiums && awards {
-        Ok(())
-    } else {
-        broken("a figure belongs to no entry".into())
     }
 }

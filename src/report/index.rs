@@ -8,7 +8,7 @@ use super::table::Endings;
 use super::{KeptAttempt, ReportError, table};
 use crate::campaign::Kind;
 use crate::edition::{CpuReading, Status};
-use crate::judge::judgement::{Podium, PodiumPlace, RunName};
+use crate::judge::judgement::{JudgementError, Podium, PodiumPlace, RunName};
 use crate::store::Record;
 use askama::Template;
 use num_rational::BigRational;
@@ -208,7 +208,7 @@ pub fn write(
         facts: facts(contest, record),
         disks: disks(record),
         rules: toml::to_string_pretty(&judgement.edition)
-            .map_err(|error| ReportError::Broken(error.to_string()))?,
+            .map_err(|error| JudgementError::Broken(error.to_string()))?,
         inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
         data: data.to_vec(),
     };

@@ -17,22 +17,17 @@ mod show;
 mod site;
 mod table;
 
-use crate::judge::judgement::Judgement;
+pub use show::visible;
+
+use crate::judge::judgement::{Judgement, JudgementError};
 use crate::store::{Attempt, Record, StoreError};
 use std::path::{Path, PathBuf};
 
 /// What went wrong while a site was made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    #[error("{}: cannot read it: {source}; give the folder that `mcc-harness judge --out` wrote", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
-    #[error(
-        "{}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
-        path.display()
-    )]
-    NotAJudgement { path: PathBuf, line: usize, column: usize, reason: String },
-    #[error("the judgement contradicts itself: {0}; judge again with this mcc-harness")]
-    Broken(String),
+    #[error(transparent)]
+    Judgement(#[from] JudgementError),
     #[error("{}: not empty, and `{entry}` in it is not part of a site made by mcc-harness; \
              give another --out or empty this one yourself", path.display())]
     Foreign { path: PathBuf, entry: String },
@@ -75,19 +70,6 @@ struct KeptAttempt {
 pub struct Written {
     pub examination_pages: usize,
     pub run_pages: usize,
-}
-
-/// Reads `judgement.json` of the folder that `judge --out` wrote.
-pub fn read_judgement(dir: &Path) -> Result<Judgement, ReportError> {
-    let path = dir.join("judgement.json");
-    let text =
-        std::fs::read(&path).map_err(|source| ReportError::Unreadable { path: path.clone(), source })?;
-    serde_json::from_slice(&text).map_err(|error| ReportError::NotAJudgement {
-        line: error.line(),
-        column: error.column(),
-        reason: error.to_string(),
-        path,
-    })
 }
 
 /// Writes the site of a judgement to `out`: beside it first, then renamed, so `out` is always a whole site.

@@ -28,6 +28,7 @@ struct Page {
     tiles: Vec<(&'static str, String, String)>,
     marks: Vec<String>,
     answers: Vec<Answer>,
+    remarks: Vec<String>,
     others: Vec<(String, String, String)>,
     attempts: Vec<AttemptRow>,
     outputs: Vec<Output>,
@@ -45,6 +46,7 @@ struct Answer {
     class: &'static str,
     trusted: Text,
     basis: String,
+    techniques: String,
 }
 
 /// A text, and its short form where it is too long for a table.
@@ -140,6 +142,7 @@ pub fn write(
         tiles: tiles(contest, &judged.attempt, cell),
         marks: judged.attempt.marks.iter().map(|mark| visible(mark)).collect(),
         answers: block.map_or(Vec::new(), |block| answers(block, cell)),
+        remarks: cell.map_or(Vec::new(), |cell| cell.remarks.iter().map(|remark| visible(remark)).collect()),
         others: block.map_or(Vec::new(), |block| others(contest, key, block)),
         attempts: rows,
         outputs,
@@ -180,7 +183,7 @@ fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'st
             .memory_kib
             .map(|kib| (kib, "peak in the guest"))
             .or(facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"))),
-        None => cost.map(|cost| (cost.memory_kib, "")),
+        None => cost.and_then(|cost| cost.memory_kib).map(|kib| (kib, "")),
     };
     let cpu_limit = match (limits.cpu_reading, limits.cpu_s) {
         (CpuReading::Benchkit, _) | (_, 0) => "no limit of its own".into(),
@@ -222,9 +225,16 @@ fn answers(block: &Block, cell: Option<&Cell>) -> Vec<Answer> {
             class,
             trusted: text(trusted.value.as_ref().map_or(String::new(), show::value)),
             basis: visible(&trusted.basis),
+            techniques: techniques(cell, position),
         }
     };
     block.trusted.iter().enumerate().map(answer).collect()
+}
+
+/// What the tool says it used for the value (E-1.10).
+fn techniques(cell: Option<&Cell>, position: usize) -> String {
+    let stated = cell.and_then(|cell| cell.techniques.get(position));
+    visible(&stated.map(|words| words.join(" ")).unwrap_or_default())
 }
 
 fn text(full: String) -> Text {

@@ -2,7 +2,7 @@
 
 use super::ReportError;
 use crate::digest;
-use crate::judge::judgement::Judgement;
+use crate::judge::judgement::{Judgement, JudgementError};
 use askama::Template;
 use std::fs;
 use std::io::{self, Write};
@@ -81,7 +81,7 @@ impl NewSite {
             match fs::File::open(&path) {
                 Ok(mut file) => self.copy(&mut file, &format!("data/{name}"))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(ReportError::Unreadable { path, source }),
+                Err(source) => return Err(JudgementError::Read { path, source }.into()),
             }
             names.push(name);
         }

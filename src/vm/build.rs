@@ -18,10 +18,11 @@ const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_he
 const LAST_LINES: usize = 30;
 
 /// What the recipes call, and the Debian package each comes from.
-pub const PROGRAMS: [(&str, &str); 9] = [
+pub const PROGRAMS: [(&str, &str); 10] = [
     ("bash", "bash"),
     ("mmdebstrap", "mmdebstrap"),
     ("mke2fs", "e2fsprogs"),
+    ("debugfs", "e2fsprogs"),
     ("qemu-img", "qemu-utils"),
     ("cpio", "cpio"),
     ("lz4", "lz4"),
@@ -162,7 +163,7 @@ pub const ARCHIVES: &str = "archives";
 
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
 pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
-    into_place(out, &["bash", "mke2fs"], |out| {
+    into_place(out, &["bash", "mke2fs", "debugfs"], |out| {
         progress(&format!("packing {} instances", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;

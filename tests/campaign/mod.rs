@@ -143,7 +143,7 @@ pub struct Judged(pub Judgement);
 
 impl Judged {
     pub fn read(folder: &Path) -> Self {
-        Self(mcc_harness::report::read_judgement(folder).unwrap())
+        Self(Judgement::read(folder).unwrap())
     }
 
     pub fn cell(&self, entry: &str, instance: &str, examination: &str) -> &Cell {

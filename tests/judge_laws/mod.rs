@@ -22,11 +22,10 @@ fn ballots(edition: &Edition, runs: &[Run]) -> Ballots {
 /// A deadlock run with a cost, on a host.
 fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
     let ballot = Ballot {
-        values: vec![value],
         ending: Ending::Answered,
-        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: 7 }),
-        marks: Vec::new(),
+        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
         host: host.to_owned(),
+        ..Ballot::published(vec![value])
     };
     (entry.to_owned(), instance.to_owned(), "ReachabilityDeadlock", ballot)
 }

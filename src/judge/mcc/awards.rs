@@ -3,7 +3,8 @@
 //! The choice RULES leaves open: the ranked entries of a podium are compared over the runs that every one of them
 //! completed, so all sums are over the same (instance, examination) blocks. Where no block was completed by all,
 //! the entry with the fewest complete runs is left out (of equal ones the last by name) and the rest compared,
-//! until a common block is found; `runs_compared` says over how many. Runs with a `degraded:` or `mixed-host` mark
+//! until a common block is found; `runs_compared` says over how many. A run whose memory was not measured has no
+//! part in the camel. Runs with a `degraded:` or `mixed-host` mark
 //! and families that ran on several hosts are left out.
 
 use crate::edition::AwardKind;
@@ -28,15 +29,31 @@ pub(super) fn awards(
     ranked: &[usize],
     runs: &[CompleteRun],
 ) -> Vec<Award> {
-    let mut of: BTreeMap<usize, BTreeMap<(usize, usize), Cost>> = BTreeMap::new();
+    kinds.iter().filter_map(|kind| award(category, *kind, entries, ranked, runs)).collect()
+}
+
+fn award(
+    category: &str,
+    kind: AwardKind,
+    entries: &[Entry],
+    ranked: &[usize],
+    runs: &[CompleteRun],
+) -> Option<Award> {
+    let measure = |cost: &Cost| match kind {
+        AwardKind::RoadRunner => Some(cost.cpu_ms),
+        AwardKind::Camel => cost.memory_kib,
+    };
+    let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
     for run in runs.iter().filter(|run| ranked.contains(&run.entry)) {
-        of.entry(run.entry).or_default().insert((run.examination, run.instance), run.cost);
+        if let Some(measured) = measure(&run.cost) {
+            of.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
+        }
     }
     let mut compared: Vec<usize> = of.keys().copied().collect();
     compared.sort_by(|a, b| of[b].len().cmp(&of[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry)));
     let common = loop {
         if compared.len() < 2 {
-            return Vec::new();
+            return None;
         }
         let first = of[&compared[0]].keys().copied();
         let common: BTreeSet<_> =
@@ -46,36 +63,25 @@ pub(super) fn awards(
         }
         compared.pop();
     };
-    let award = |kind: &AwardKind| {
-        let measure = |cost: &Cost| match kind {
-            AwardKind::RoadRunner => cost.cpu_ms,
-            AwardKind::Camel => cost.memory_kib,
-        };
-        let sum = |entry: usize| common.iter().map(|block| measure(&of[&entry][block])).sum::<u64>();
-        let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
-        sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
-        let rank = |value: u64| sums.iter().filter(|(other, _)| *other < value).count() as u32 + 1;
-        let place = |(value, entry): &(u64, usize)| AwardPlace {
-            rank: rank(*value),
-            entry: *entry,
-            runs_compared: common.len() as u64,
-            value: *value,
-            unit: match kind {
-                AwardKind::RoadRunner => "ms".to_owned(),
-                AwardKind::Camel => "KiB".to_owned(),
-            },
-        };
-        let name = match kind {
-            AwardKind::RoadRunner => "road-runner",
-            AwardKind::Camel => "camel",
-        };
-        Award {
-            category: category.to_owned(),
-            award: name.to_owned(),
-            places: sums.iter().map(place).collect(),
-        }
+    let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).sum::<u64>();
+    let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
+    sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
+    let (name, unit) = match kind {
+        AwardKind::RoadRunner => ("road-runner", "ms"),
+        AwardKind::Camel => ("camel", "KiB"),
     };
-    kinds.iter().map(award).collect()
+    let place = |(value, entry): &(u64, usize)| AwardPlace {
+        rank: sums.iter().filter(|(other, _)| other < value).count() as u32 + 1,
+        entry: *entry,
+        runs_compared: common.len() as u64,
+        value: *value,
+        unit: unit.to_owned(),
+    };
+    Some(Award {
+        category: category.to_owned(),
+        award: name.to_owned(),
+        places: sums.iter().map(place).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -96,7 +102,12 @@ mod tests {
     }
 
     fn run(entry: usize, instance: usize, cpu_ms: u64, memory_kib: u64) -> CompleteRun {
-        CompleteRun { examination: 0, instance, entry, cost: Cost { cpu_ms, wall_ms: 0, memory_kib } }
+        CompleteRun {
+            examination: 0,
+            instance,
+            entry,
+            cost: Cost { cpu_ms, wall_ms: 0, memory_kib: Some(memory_kib) },
+        }
     }
 
     fn shown(awards: &[Award]) -> Vec<String> {
@@ -119,6 +130,19 @@ mod tests {
             "camel 1 1 over 1: 5 KiB",
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_run_whose_memory_was_not_measured_wins_no_camel() {
+        let mut runs = [run(0, 1, 30, 5), run(1, 1, 20, 9), run(0, 2, 1, 5), run(1, 2, 1, 9)];
+        runs[1].cost.memory_kib = None;
+        let expected = [
+            "road-runner 1 1 over 2: 21 ms",
+            "road-runner 2 0 over 2: 31 ms",
+            "camel 1 0 over 1: 5 KiB",
+            "camel 2 1 over 1: 9 KiB",
+        ];
+        assert_eq!(shown(&awards("CTL", BOTH, &entries(), &[0, 1], &runs)), expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod points;
 mod trusted;
 mod weights;
 
-use super::ballots::{BallotError, Ballots, InstanceFacts, NONE, Row, RunFacts};
+use super::ballots::{BallotError, Ballots, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
 use super::judgement::*;
 use crate::edition::{Edition, InfrastructureRule};
 use awards::CompleteRun;
@@ -116,7 +116,7 @@ impl Jury {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> = names.iter().map(|name| described(edition, &ballots, name)).collect();
         // P-4: a resigned entry leaves no trace; P-3: a withdrawn one is named, its runs are not judged.
-        entries.retain(|entry| entry.status != Status::Resigned);
+        let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         let judged: BTreeSet<&str> = entries
             .iter()
             .filter(|entry| entry.status != Status::Withdrawn)
@@ -139,7 +139,7 @@ impl Jury {
         let mut jury = Self {
             opening: Opening {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                edition: edition.clone(),
+                edition: without_resigned(edition, &resigned),
                 inputs: std::mem::take(&mut ballots.inputs),
                 notes: std::mem::take(&mut ballots.notes),
                 entries,
@@ -312,7 +312,7 @@ impl Bench<'_> {
         tally.took_part |= row.ending != Ending::DidNotCompete;
         tally.add(class, counts, letters(UNJUDGED));
         let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NOTHING);
+        let RunFacts { cost, marks, techniques, remarks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable =
             jury.voters[entry] && !jury.mixed_hosts[instance] && !marks.iter().any(|mark| unfair(mark));
         if let (true, true, Some(cost)) = (complete, comparable, cost) {
@@ -328,6 +328,8 @@ impl Bench<'_> {
             complete,
             cost: *cost,
             marks: marks.clone(),
+            techniques: techniques.clone(),
+            remarks: remarks.clone(),
         }
     }
 
@@ -370,9 +372,6 @@ impl Bench<'_> {
     }
 }
 
-/// Of a run whose table says nothing but its values.
-static NOTHING: RunFacts = RunFacts { cost: None, marks: Vec::new(), host: String::new() };
-
 /// Marks of runs whose time and memory say nothing about the tool (E-5.1).
 fn unfair(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
@@ -393,6 +392,18 @@ fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
             note: String::new(),
         },
     }
+}
+
+/// The settings as they are published: they don't name who resigned either (P-4).
+fn without_resigned(edition: &Edition, resigned: &[Entry]) -> Edition {
+    let mut edition = edition.clone();
+    edition.statuses.retain(|rule| rule.status != Status::Resigned);
+    edition.variants.retain(|_, entries| {
+        let named = entries.len();
+        entries.retain(|name| resigned.iter().all(|entry| entry.entry != *name));
+        !entries.is_empty() || named == 0
+    });
+    edition
 }
 
 /// Runs that never got a fair machine: listed, or their blocks dropped, as the edition says. A non-voting

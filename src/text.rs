@@ -1,0 +1,37 @@
+//! Files that people write: read whole, but not without end.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of the largest file that is taken; a campaign of thousands of models is a hundredth of it.
+const LARGEST: u64 = 64 << 20;
+
+/// Reads a UTF-8 file. Errors say what is wrong and the way out, not which file it is.
+pub fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("it is larger than {LARGEST} bytes; is it the right file?")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8 text"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_end_or_in_another_encoding_is_refused_with_the_way_out() {
+        let endless = read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(endless.contains("larger than 67108864 bytes"), "{endless}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("campaign.toml");
+        std::fs::write(&path, b"edition = 1\n# \xe9t\xe9\n").unwrap();
+        assert_eq!(read(&path).unwrap_err().to_string(), "line 2 is not UTF-8; save it as UTF-8 text");
+    }
+}

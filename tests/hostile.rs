@@ -1,0 +1,233 @@
+//! Input made to harm: one clear error with place and way out, exit code 2, little time and memory (P7).
+
+use assert_cmd::Command;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use mcc_harness::judge::{Ballot, Ballots};
+use mcc_harness::{edition::Edition, judge};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use tempfile::TempDir;
+
+const HEADER: &str = "tool,instance,examination,answers,wrong\n";
+const NET: &str = "<pnml><net id='N-PT-1' type='ptnet'><page><place id='p'/></page></net></pnml>";
+
+fn harness(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = Command::cargo_bin("mcc-harness").unwrap();
+    let output = command.current_dir(folder).args(arguments).output().unwrap();
+    let message = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    (output.status.code().expect("not killed"), message)
+}
+
+fn refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let (code, message) = harness(folder, arguments);
+    assert_eq!(code, 2, "{arguments:?}: {message}");
+    for part in parts {
+        assert!(message.contains(part), "{arguments:?} should say {part}: {message}");
+    }
+    assert!(message.len() < 10_000 && !message.contains(['\x1b', '\0']), "{message:?}");
+}
+
+fn judge(folder: &Path, table: impl AsRef<[u8]>, parts: &[&str]) {
+    fs::write(folder.join("answers.csv"), table).unwrap();
+    refused(folder, &["judge", "answers.csv", "--edition", "mcc-2018", "--out", "judged"], parts);
+    assert!(!folder.join("judged").exists(), "nothing is written of what is refused");
+}
+
+#[test]
+fn tables_of_answers_that_are_none_are_refused_by_line() {
+    let folder = TempDir::new().unwrap();
+    let row = |answers: &str| format!("{HEADER}a,b,StateSpace,{answers},\n");
+    let utf16: Vec<u8> = HEADER.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cases: [(Vec<u8>, &str); 10] = [
+        (Vec::new(), "answers.csv:1: header"),
+        (HEADER.into(), "answers.csv:1: no row follows the header"),
+        ([b"\x1b[31m\0".as_slice(), HEADER.as_bytes()].concat(), "answers.csv:1: header `⟨ESC⟩[31m⟨NUL⟩"),
+        ([HEADER.as_bytes(), b"\xe9,b,StateSpace,1 2 3 4,\n"].concat(), "answers.csv:2: "),
+        ([utf16.as_slice(), b"\xff\xff"].concat(), "UTF-8"),
+        (row("1 2 3").into(), "answers.csv:2: 3 answers, StateSpace has 4 positions"),
+        (row(&format!("{} 2 3 4", "9".repeat(1_000_000))).into(), "answers.csv:2: column answers: `999"),
+        (row("1.0000E+9999999999 2 3 4").into(), "is no answer"),
+        ((row("1 2 3 4") + "a,b,StateSpace,1 2 3 4,\n").into(), "answers.csv:3: the same tool"),
+        ((HEADER.to_owned() + &many_tools()).into(), "answers.csv:1002: more than 1000 tools"),
+    ];
+    for (table, part) in cases {
+        judge(folder.path(), table, &[part]);
+    }
+}
+
+fn many_tools() -> String {
+    (0..70_000).map(|tool| format!("t{tool},i,StateSpace,{tool} 2 3 4,\n")).collect()
+}
+
+#[test]
+fn a_row_without_end_fills_no_memory_however_well_it_packs() {
+    let folder = TempDir::new().unwrap();
+    for start in ["", HEADER, &format!("{HEADER}\"")] {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(start.as_bytes()).unwrap();
+        io::copy(&mut io::repeat(b'a').take(200 << 20), &mut packed).unwrap();
+        judge(folder.path(), packed.finish().unwrap(), &["answers.csv:", "longer than 8388608 bytes"]);
+    }
+}
+
+#[test]
+fn a_table_of_tools_names_the_line_of_an_entry_nobody_has() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("answers.csv"), format!("{HEADER}a,b,StateSpace,1 2 3 4,\n")).unwrap();
+    fs::write(folder.path().join("tools.csv"), "entry,tool,status\na,a,competing\nz,z,competing\n").unwrap();
+    let arguments = ["judge", "answers.csv", "--edition", "mcc-2018", "--tools", "tools.csv", "--out", "out"];
+    refused(folder.path(), &arguments, &["tools.csv:3: entry z has no answers; entries are a"]);
+}
+
+/// An archive under way.
+struct Packing(tar::Builder<GzEncoder<File>>);
+
+impl Packing {
+    fn new(path: &Path) -> Self {
+        Self(tar::Builder::new(GzEncoder::new(File::create(path).unwrap(), Compression::fast())))
+    }
+
+    fn add(mut self, name: &str, kind: tar::EntryType, size: u64, content: impl Read) -> Self {
+        let mut header = tar::Header::new_gnu();
+        header.set_path(name).unwrap();
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_cksum();
+        self.0.append(&header, content).unwrap();
+        self
+    }
+
+    fn file(self, name: &str, content: &str) -> Self {
+        self.add(name, tar::EntryType::Regular, content.len() as u64, content.as_bytes())
+    }
+
+    fn finish(self) {
+        self.0.into_inner().unwrap().finish().unwrap();
+    }
+}
+
+fn lint(folder: &Path, parts: &[&str]) {
+    fs::write(folder.join("stdout"), "").unwrap();
+    let arguments = ["lint", "stdout", "--instance", "N-PT-1.tgz", "--examination", "CTLFireability"];
+    refused(folder, &arguments, parts);
+}
+
+#[test]
+fn headers_of_an_archive_that_claim_gigabytes_fill_no_memory() {
+    let folder = TempDir::new().unwrap();
+    for kind in [tar::EntryType::GNULongName, tar::EntryType::XHeader] {
+        let size = 100 << 20;
+        Packing::new(&folder.path().join("N-PT-1.tgz"))
+            .add("long", kind, size, io::repeat(b'a').take(size))
+            .file("N-PT-1/model.pnml", NET)
+            .finish();
+        lint(folder.path(), &["N-PT-1.tgz: the entry \"long\" is a header longer than 65536 bytes"]);
+    }
+}
+
+#[test]
+fn long_names_and_pax_headers_are_read_as_tar_means_them() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("N-PT-1.tgz");
+    let pax = "31 path=N-PT-1/UpperBounds.xml\n";
+    let packing = Packing::new(&path)
+        .add("@LongLink", tar::EntryType::GNULongName, 18, &b"N-PT-1/model.pnml\0"[..])
+        .file("cut-off", NET)
+        .add("pax", tar::EntryType::XHeader, pax.len() as u64, pax.as_bytes());
+    packing.file("cut-off-too", "<property-set/>").finish();
+    let archive = mcc_harness::model::Archive::open(&path).unwrap();
+    assert_eq!(archive.net().unwrap().places.len(), 1);
+    assert!(archive.file("UpperBounds.xml").is_some());
+}
+
+#[test]
+fn property_files_deep_or_endless_are_refused_and_a_hundred_thousand_ids_in_one_line_are_read() {
+    let folder = TempDir::new().unwrap();
+    let with = |formulas: &str| {
+        let set = format!("<property-set>{formulas}</property-set>");
+        Packing::new(&folder.path().join("N-PT-1.tgz"))
+            .file("N-PT-1/model.pnml", NET)
+            .file("N-PT-1/CTLFireability.xml", &set)
+            .finish();
+    };
+    let deep = ["<negation>".repeat(200_000), "</negation>".repeat(200_000)].join("<deadlock/>");
+    with(&format!("<property><id>x</id><formula>{deep}</formula></property>"));
+    lint(folder.path(), &["N-PT-1/CTLFireability.xml:1: elements nested deeper than 1000"]);
+    with("<!DOCTYPE x>");
+    lint(folder.path(), &["N-PT-1/CTLFireability.xml:1: "]);
+    let many = |n| format!("<property><id>x{n}</id><formula><deadlock/></formula></property>");
+    with(&(0..100_000).map(many).collect::<String>());
+    let arguments = ["lint", "stdout", "--instance", "N-PT-1.tgz", "--examination", "CTLFireability"];
+    let (code, message) = harness(folder.path(), &arguments);
+    assert_eq!((code, message.as_str()), (1, ""), "nothing is answered");
+}
+
+#[test]
+fn an_archive_named_after_another_instance_is_in_no_campaign() {
+    let folder = TempDir::new().unwrap();
+    let models = folder.path().join("models");
+    fs::create_dir(&models).unwrap();
+    Packing::new(&models.join("A-PT-1.tgz")).file("Other-PT-1/model.pnml", NET).finish();
+    let campaign = "edition = \"mcc-2018\"\ninputs = \"models\"\n\
+                    [[tool]]\nentry = \"a\"\nimage = \"x\"\nkind = \"sequential\"\n";
+    fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
+    let parts = ["campaign.toml:2: inputs: A-PT-1.tgz holds the folder Other-PT-1; name it Other-PT-1.tgz"];
+    refused(folder.path(), &["plan", "campaign.toml"], &parts);
+}
+
+#[test]
+fn campaigns_at_the_limits_of_numbers_and_names_are_refused_by_line() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("models")).unwrap();
+    let good = "edition = \"mcc-2018\"\ninputs = \"models\"\n\
+                [[tool]]\nentry = \"a\"\nimage = \"x\"\nkind = \"sequential\"\n";
+    for (campaign, part) in [
+        ("a = ".to_owned() + &"[".repeat(100_000), "campaign.toml:1: "),
+        (good.to_owned() + "[limits]\nwall_s = 9223372036854775807\n", "campaign.toml:8: `wall_s = 92"),
+        (good.to_owned() + "[hosts]\nretries = 4294967295\n", "campaign.toml:8: `retries = 42"),
+        (good.to_owned() + "[hosts]\nboot_deadline_s = 0\n", "0 is not from 1 to 86400"),
+        (good.replace("\"a\"", "\"../x\""), "campaign.toml:4: entry = \"../x\""),
+        (good.replace("\"a\"", "\"a\\u001b[31m\""), "campaign.toml:4: entry = \"a⟨ESC⟩[31m\""),
+        ("models = \"/dev/zero\"\n".to_owned() + good, "/dev/zero: it is larger than 67108864 bytes"),
+    ] {
+        fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
+        refused(folder.path(), &["plan", "campaign.toml"], &[part]);
+    }
+}
+
+#[test]
+fn a_judgement_changed_by_hand_is_explained_and_shown_or_refused_but_breaks_nothing() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut ballots = Ballots::new(&edition);
+    for entry in ["a", "b", "c"] {
+        let values = ["7", "8", "1", "2"].map(|text| Some(text.parse().unwrap())).to_vec();
+        ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(values)).unwrap();
+    }
+    let judgement = judge::mcc::judge(&edition, ballots).unwrap();
+    let good = serde_json::to_value(&judgement).unwrap();
+    let folder = TempDir::new().unwrap();
+    for (place, value) in [
+        ("/blocks/0/cells/1/entry", serde_json::json!(u64::MAX)),
+        ("/blocks/0/cells/1/verdicts", "é".into()),
+        ("/blocks/0/cells/1/values", serde_json::json!([])),
+        ("/blocks/0/trusted", serde_json::json!([])),
+        ("/blocks/0/instance", 5.into()),
+        ("/confidence", serde_json::json!([])),
+        ("/scores/0/unjudged", serde_json::json!(u64::MAX)),
+        ("/podiums/0/places/0/entry", 9.into()),
+        ("/edition/limits/wall_s", serde_json::json!(u64::MAX)),
+        ("/instances/0/weight", "1/0".into()),
+    ] {
+        let mut changed = good.clone();
+        *changed.pointer_mut(place).expect(place) = value;
+        fs::write(folder.path().join("judgement.json"), changed.to_string()).unwrap();
+        refused(
+            folder.path(),
+            &["explain", ".", "--instance", "F-PT-1", "--examination", "StateSpace"],
+            &["judge again"],
+        );
+        refused(folder.path(), &["report", ".", "--out", "site"], &["judge again"]);
+    }
+}
