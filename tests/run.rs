@@ -52,12 +52,13 @@ impl Controller {
         Self { process, progress }
     }
 
-    /// Reads its progress until a line contains this.
-    fn until_it_says(&mut self, words: &str) {
+    /// Reads its progress until so many of 8 runs are recorded.
+    fn until_recorded(&mut self, runs: u32) {
         let mut line = String::new();
-        while !line.contains(words) {
+        let recorded = |line: &str| line.strip_prefix('[')?.split_once("/8]")?.0.parse::<u32>().ok();
+        while recorded(&line).is_none_or(|recorded| recorded < runs) {
             line.clear();
-            assert!(self.progress.read_line(&mut line).unwrap() > 0, "it ended without saying {words}");
+            assert!(self.progress.read_line(&mut line).unwrap() > 0, "it ended before {runs} runs");
         }
     }
 
@@ -93,19 +94,19 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
     assert_eq!(undisturbed.0.len(), 8);
 
     let folder = Folder::new(SMALL);
-    for (done, at_least) in [("[2/8]", 2), ("[4/8]", 4)] {
+    for at_least in [2_u32, 4] {
         let mut controller = Controller::start(&folder);
-        controller.until_it_says(done);
+        controller.until_recorded(at_least);
         until("a machine", || !folder.machines().is_empty());
-        if at_least == 2 {
-            let second = folder.run(&[]).code(2);
-            assert!(stderr(&second).contains("in use by another controller (pid"), "{}", stderr(&second));
-        }
+        // It is held still while another controller is refused.
+        controller.signal(Signal::SIGSTOP);
+        let second = folder.run(&[]).code(2);
+        assert!(stderr(&second).contains("in use by another controller (pid"), "{}", stderr(&second));
         controller.signal(Signal::SIGKILL);
         assert_eq!(controller.end().0, None);
         until("the machines are gone", || folder.machines().is_empty());
         let summary = folder.record().summary().unwrap();
-        assert!((at_least..8).contains(&summary.recorded), "killed in the middle: {summary:?}");
+        assert!((u64::from(at_least)..8).contains(&summary.recorded), "killed in the middle: {summary:?}");
     }
     let resumed = folder.run(&[]).success();
     assert!(stderr(&resumed).contains("of 8 runs are recorded already"), "{}", stderr(&resumed));
@@ -126,7 +127,7 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
 fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     let folder = Folder::new(&SMALL.replace("jobs = 2", "jobs = 1"));
     let mut controller = Controller::start(&folder);
-    controller.until_it_says("[1/8]");
+    controller.until_recorded(1);
     until("a machine", || !folder.machines().is_empty());
     controller.signal(Signal::SIGINT);
     let (code, said) = controller.end();
@@ -205,7 +206,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     assert_eq!((&run.last.outcome, cell.ending), (&Outcome::CpuLimit, Ending::CpuLimit));
     assert_eq!(first_value(cell), "1".parse().ok());
     let cpu_ms = run.last.facts.as_ref().unwrap().cpu_ms;
-    assert!((3000..6000).contains(&cpu_ms), "{cpu_ms}");
+    assert!((3000..20_000).contains(&cpu_ms), "{cpu_ms}");
     let (run, cell) = of("ReachabilityDeadlock");
     assert_eq!((&run.last.outcome, cell.ending), (&Outcome::WallLimit, Ending::WallLimit));
     assert_eq!(first_value(cell), Some(Value::True));
@@ -257,7 +258,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
             ("instance", "readable"),
             ("results", "writable"),
             ("execution", "writable"),
-            ("inputs", "1"),
+            ("inputs", "DiningTable-PT-03.tgz"),
         ] {
             assert_eq!(found.get(name), Some(&expected), "{name} in {stdout}");
         }
@@ -356,8 +357,8 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
             assert_eq!(cell.ending, Ending::DidNotCompete, "{entry} on {instance}");
         }
     }
-    // 49 values an instance, and 4 of StateSpace on the three that have an oracle for them.
-    assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 3 * 4, 4 * 49 + 3 * 4));
+    // 49 values an instance, and of StateSpace the 4 + 3 + 0 + 4 that have an oracle.
+    assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 11, 4 * 49 + 11));
     assert!(compared["random-walk"] > 40, "{compared:?}");
     for entry in ["breadth-first", "depth-first", "random-walk"] {
         assert_eq!(judged.counts(entry).1, 0, "{entry} has wrong values");
@@ -380,8 +381,8 @@ fn a_host_without_kvm_is_refused_by_naming_the_flag_and_nothing_is_written() {
 #[test]
 fn a_wrong_campaign_is_refused_by_file_and_line_and_nothing_is_written() {
     for (right, wrong, line, words) in [
-        ("jobs = 2", "jops = 2", 19, "jops"),
-        ("jobs = 2", "jobs = 0", 19, "jobs"),
+        ("jobs = 2", "jops = 2", 18, "jops"),
+        ("jobs = 2", "jobs = 0", 18, "jobs"),
         ("\"CTLFireability\"", "\"CTLDeadlock\"", 5, "CTLDeadlock"),
         ("{build}/images/random-walk", "{build}/images/no-such", 14, "no-such"),
         ("\"TokenLoop-PT-03\"", "\"TokenLoop-PT-99\"", 4, "TokenLoop-PT-99"),

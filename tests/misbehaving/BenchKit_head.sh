@@ -15,7 +15,7 @@ StateSpace) # Looks around.
     [ -r model.pnml ] && [ -r StateSpace.xml -o -r UpperBounds.xml ] && echo "instance=readable"
     echo kept > "$BK_RESULT_DIR/file" && [ "$(cat "$BK_RESULT_DIR/file")" = kept ] && echo "results=writable"
     touch here && echo "execution=writable"
-    ls "$(dirname "$BIN_DIR")/INPUTS" | grep -c . | sed 's/^/inputs=/'
+    echo "inputs=$(cd "$(dirname "$BIN_DIR")/INPUTS" && echo *.tgz)"
     touch "$(dirname "$BIN_DIR")/INPUTS/mine" 2>/dev/null && echo "INPUTS=writable"
     touch "$(dirname "$BIN_DIR")/INPUTS/$BK_INPUT.tgz" 2>/dev/null && echo "archive=writable"
     for port in /dev/vport* /dev/virtio-ports/* /dev/vd* /dev/mem; do
