@@ -322,6 +322,24 @@ fn withdrawn_resigned_and_out_of_competition_entries_neither_vote_nor_rank() {
 }
 
 #[test]
+fn an_entry_that_the_edition_says_resigned_is_named_nowhere_not_even_in_the_settings() {
+    let dir = table(&format!(
+        "{HEADER}LoLA,F-PT-1,ReachabilityDeadlock,T,\nM4M.full,F-PT-1,ReachabilityDeadlock,F,\n"
+    ));
+    let from = "pattern = \"BVT*\"\nstatus = \"virtual\"";
+    let edition = edition_file(dir.path(), from, "pattern = \"M4M.f*\"\nstatus = \"resigned\"");
+    let out = dir.path().join("out");
+    let arguments = ["judge", "answers.csv", "--edition", edition.to_str().unwrap(), "--out", "out"];
+    harness().current_dir(dir.path()).args(arguments).assert().success();
+    for file in std::fs::read_dir(&out).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("M4M.f"), "{} names a resigned entry", path.display());
+    }
+    assert_eq!(rows(&out.join("scores.csv"))[0]["tool"], "LoLA");
+}
+
+#[test]
 fn bad_input_gets_one_line_with_file_line_and_way_out() {
     let good = "a,F-PT-1,ReachabilityDeadlock,T,\n";
     for (content, parts) in [

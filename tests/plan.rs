@@ -184,7 +184,7 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
         ("kind = \"sequential\"\n", "", 6, &["missing field", "kind"]),
         ("channel = \"agent\"", "channel = \"ssh\"", 16, &["ssh", "not there yet", "agent"]),
         ("not_competing = [\"State*\"]", "not_competing = [\"Stat\"]", 10, &["\"Stat\" fits no examination"]),
-        ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "nonzero"]),
+        ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "from 1 to"]),
         (
             "channel = \"agent\"",
             "[limits]\ncpu_reading = \"sum\"",

@@ -83,6 +83,8 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {
+    // What the rooms warn of, such as a folder left behind.
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
     let outcome = match Cli::parse().command {
         Command::Doctor(args) => doctor::run(args),
         Command::Plan(args) => plan::run(args),

@@ -1,7 +1,6 @@
 //! Disk images on the host, by digest.
 
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +62,7 @@ pub enum ImageError {
 impl Image {
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
         let path = folder.join("image.json");
-        let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
+        let text = crate::text::read(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 ImageError::NotAnImage(folder.to_owned())
             }
