@@ -73,7 +73,7 @@ fn main() {
         jobs: 1,
         drain: &AtomicBool::new(false),
     };
-    let (mut bare, mut harness) = (vec![], vec![]);
+    let (mut bare, mut harness, mut boot) = (vec![], vec![], vec![]);
     for run in &runs {
         bare.push(bare_boot(&spec, folder.path()));
         let begun = Instant::now();
@@ -81,9 +81,11 @@ fn main() {
         let took = begun.elapsed();
         let facts = record.attempts(&run.id()).unwrap().pop().unwrap().facts.expect("the tool ran");
         harness.push(took - Duration::from_millis(facts.wall_ms));
+        boot.push(Duration::from_millis(facts.boot_ms));
     }
     let (bare, harness) = (median(bare), median(harness));
     println!("bare QEMU, boot to ready and halt   {:>6} ms", bare.as_millis());
+    println!("harness, boot to ready              {:>6} ms", median(boot).as_millis());
     println!("harness, per run without the tool   {:>6} ms", harness.as_millis());
     println!(
         "ratio                               {:>6.2}   ({rounds} rounds, medians, {})",

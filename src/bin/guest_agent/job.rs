@@ -2,15 +2,15 @@
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
-use mcc_harness::vm::guest::{Exit, GuestEvent, Job};
+use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Unpack};
 use nix::mount::{MsFlags, mount};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{Gid, Pid, Uid, chown, setgid, setgroups, setsid, setuid};
+use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -36,6 +36,16 @@ impl User {
         let user = fields.into_iter().find(|f| f.first() == Some(&name) && f.len() > 3);
         let user = user.with_context(|| format!("the disk has no user {name}"))?;
         Ok(Self { uid: Uid::from_raw(user[2].parse()?), gid: Gid::from_raw(user[3].parse()?) })
+    }
+
+    /// Does something with the rights of this user. The agent has one thread until its job runs.
+    fn act<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        setegid(self.gid)?;
+        seteuid(self.uid)?;
+        let done = what();
+        seteuid(Uid::from_raw(0))?;
+        setegid(Gid::from_raw(0))?;
+        done
     }
 
     /// A command that will run as this user, in the job's cgroup and a session of its own.
@@ -78,18 +88,35 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
         chown(&**folder, Some(user.uid), Some(user.gid))?;
     }
     if let Some(unpack) = &job.unpack {
-        let mut tar = user.command("/bin/tar");
-        tar.env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        tar.args(["-xzf", &unpack.archive, "--strip-components=1", "-C", &unpack.to]);
-        let done = tar.output().context("running tar")?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "unpacking {}: {}", unpack.archive, said.trim());
+        user.act(|| untar(unpack)).with_context(|| format!("unpacking {}", unpack.archive))?;
     }
     let (program, arguments) = job.command.split_first().context("an empty command")?;
     let mut command = user.command(program);
     command.args(arguments).envs(&job.env).current_dir(&job.cwd);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     Ok(Prepared(command))
+}
+
+/// Unpacks an archive of one folder of plain files. In this process: starting tar and gzip costs a guest
+/// without hardware virtualization half a second.
+fn untar(unpack: &Unpack) -> Result<()> {
+    let file = File::open(&unpack.archive)?;
+    for entry in tar::Archive::new(flate2::read::GzDecoder::new(file)).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let within = path.components().skip_while(|part| *part == Component::CurDir).skip(1);
+        let plain = within.clone().all(|part| matches!(part, Component::Normal(_)));
+        let kind = entry.header().entry_type();
+        ensure!(plain && (kind.is_file() || kind.is_dir()), "{} is no plain file or folder", path.display());
+        let to = Path::new(&unpack.to).join(within.collect::<PathBuf>());
+        if kind.is_dir() {
+            fs::create_dir_all(&to)?;
+        } else {
+            to.parent().map_or(Ok(()), fs::create_dir_all)?;
+            entry.unpack(&to).with_context(|| path.display().to_string())?;
+        }
+    }
+    Ok(())
 }
 
 fn set_clock(ns: u64) -> Result<()> {
