@@ -9,6 +9,7 @@ pub use limits::{Budget, Verdict};
 
 use crate::benchkit::Invocation;
 use crate::campaign::Run;
+use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Standing, StoreError};
@@ -304,7 +305,7 @@ fn random_hex(bytes: usize) -> Result<String, ExecutorError> {
     let mut buffer = vec![0; bytes];
     let mut urandom = fs::File::open("/dev/urandom").map_err(ExecutorError::Random)?;
     io::Read::read_exact(&mut urandom, &mut buffer).map_err(ExecutorError::Random)?;
-    Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(digest::hex(&buffer))
 }
 
 /// For people: RFC 3339, whole seconds.

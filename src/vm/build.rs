@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 const ROOTFS: &str = include_str!("../../vm-images/rootfs");
 const BOOT: &str = include_str!("../../vm-images/boot");
-const DISK: &str = include_str!("../../vm-images/disk");
-const INPUTS: &str = include_str!("../../vm-images/inputs");
+const DISK: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/disk"));
+const INPUTS: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/inputs"));
 const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_head.sh");
 
 /// Shown of a recipe that failed: the cause stands at the end.

@@ -4,6 +4,7 @@ use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
 use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
 use super::spec::{MachineSpec, Wiring, argv};
+use crate::host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub const QEMU: &str = "qemu-system-x86_64";
+const QEMU: &str = Qemu::NAME;
 
 /// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
 const CONSOLE_CAP: u64 = 1 << 20;
