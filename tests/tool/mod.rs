@@ -18,6 +18,10 @@ pub const EXAMINATIONS: [(&str, &str); 7] = [
     ("CTLFireability", "CTLF"),
 ];
 
+/// Of the editions from 2020 on.
+pub const GLOBAL_PROPERTIES: [(&str, &str); 4] =
+    [("OneSafe", "OS"), ("StableMarking", "SM"), ("QuasiLiveness", "QL"), ("Liveness", "L")];
+
 /// An instance's folder, unpacked beside nothing else.
 pub struct Unpacked {
     _folder: tempfile::TempDir,
