@@ -125,14 +125,6 @@ fn what_a_walk_answers_on_real_models_is_what_the_oracle_says() {
     }
 }
 
-/// The values in an oracle's file by id, StateSpace by metric.
-fn oracle_values(path: &Path) -> BTreeMap<String, String> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let results = words.filter(|words| words.len() > 2 && ["FORMULA", "STATE_SPACE"].contains(&words[0]));
-    results.map(|words| (words[1].to_owned(), words[2].replace("TRUE", "T").replace("FALSE", "F"))).collect()
-}
-
 /// In BenchKit's order, that of `sort -u`.
 fn property_ids(xml: &str) -> Vec<String> {
     let parts = xml.split("<id>").skip(1);
@@ -152,7 +144,7 @@ fn compare_with_a_later_oracle(mcc: &Path, year: &str, args: &str) -> usize {
         }
         let unpacked = unpack(&archive);
         for (examination, short) in EXAMINATIONS.iter().chain(&tool::GLOBAL_PROPERTIES) {
-            let truth = oracle_values(&mcc.join(format!("{year}/oracle/{instance}-{short}.out")));
+            let truth = tool::oracle(&mcc.join(format!("{year}/oracle/{instance}-{short}.out")));
             let ids = match fs::read_to_string(unpacked.path.join(format!("{examination}.xml"))) {
                 Ok(text) => property_ids(&text),
                 Err(_) => truth.keys().cloned().collect(),

@@ -47,8 +47,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
     let verdict = write::write(&jury, &args.out)?;
     let opening = &jury.opening;
-    for note in &opening.notes {
-        eprintln!("note: {note}");
+    for note in opening.notes.iter().cloned().chain(opening.edition.warnings()) {
+        eprintln!("note: {}", print::shown(&note));
     }
     match args.format {
         Format::Text => print::text(&table(opening, &verdict))?,
@@ -126,6 +126,7 @@ fn json(opening: &Opening, verdict: &Verdict) -> String {
     });
     let document = serde_json::json!({
         "edition": opening.edition.name,
+        "unknown": opening.edition.unknown,
         "provisional": !opening.unresolved.is_empty(),
         "podiums": places.collect::<Vec<_>>(),
     });
