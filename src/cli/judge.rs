@@ -47,8 +47,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
     let verdict = write::write(&jury, &args.out)?;
     let opening = &jury.opening;
-    for note in opening.notes.iter().cloned().chain(opening.edition.warnings()) {
-        eprintln!("note: {}", print::shown(&note));
+    for note in &opening.notes {
+        eprintln!("note: {note}");
     }
     match args.format {
         Format::Text => print::text(&table(opening, &verdict))?,
@@ -84,7 +84,7 @@ fn ballots(args: &Args) -> Result<(Edition, Ballots), Failure> {
     Ok((edition, ballots))
 }
 
-/// The podiums, ranked places only; points rounded for reading.
+/// The podiums, ranked places only, points rounded for reading; and by which rules nobody can know.
 fn table(opening: &Opening, verdict: &Verdict) -> String {
     let mut text = String::new();
     for Podium { category, places } in verdict.podiums.iter().filter(|podium| !podium.places.is_empty()) {
@@ -97,6 +97,9 @@ fn table(opening: &Opening, verdict: &Verdict) -> String {
             text += line.trim_end();
             text.push('\n');
         }
+    }
+    for warning in opening.edition.warnings() {
+        text += &format!("{warning}\n");
     }
     text
 }
