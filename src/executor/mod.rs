@@ -19,7 +19,7 @@ use crate::vm::{MachineSpec, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -256,7 +256,8 @@ impl Shift<'_> {
             let ended = ended?;
             // Changed under the machine: nobody knows what the tool saw.
             executor.watched.unchanged()?;
-            if let (true, Outcome::Infrastructure { reason, .. }) = (ended.full_disk, &ended.outcome) {
+            let full = ended.full_disk || !has_room(dir.path());
+            if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
                 return Err(ExecutorError::Full { run: run.id(), reason: reason.clone() });
             }
             attempt.outcome = ended.outcome;
@@ -322,6 +323,14 @@ impl Executor<'_> {
             enter,
         ))
     }
+}
+
+/// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.
+const ROOM: u64 = 1 << 20;
+
+fn has_room(folder: &Path) -> bool {
+    let room = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
+    room.is_ok_and(|bytes| bytes >= ROOM)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

@@ -287,7 +287,7 @@ impl Machine {
 
     /// Sleeps until any channel has something; false once `deadline` has passed.
     fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
-        if !self.qmp.lines.open {
+        if !self.qmp.lines.open || !self.control.open {
             return Err(VmError::Gone(String::new()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -296,10 +296,7 @@ impl Machine {
         }
         let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
         let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
-        streams.push(&self.qmp.lines.stream);
-        if self.control.open {
-            streams.push(&self.control.stream);
-        }
+        streams.extend([&self.qmp.lines.stream, &self.control.stream]);
         let asked = left.min(BEAT);
         poll_readable(&streams, asked);
         self.pulse.beat(since_boot(), asked);
