@@ -195,6 +195,9 @@ pub fn inputs(
     })
 }
 
+/// How the folders begin in which an image is made; one that is left was its maker's that was killed.
+pub const BUILDING: &str = ".building-";
+
 /// Builds beside `out`, then renames: an image is there whole or not at all.
 fn into_place(
     out: &Path,
@@ -214,7 +217,7 @@ fn into_place(
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let beside = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(io_at(parent))?;
+    let beside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent).map_err(io_at(parent))?;
     let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
     let facts = build(&work)?;
     let json = work.join("image.json");
