@@ -72,7 +72,7 @@ fn whole_and_clean(folder: &Folder, planned: u64) {
             assert_eq!(found, (output.sha256.clone(), output.bytes), "{}", kept.display());
         }
     }
-    assert_eq!(folder.under_way(), [PathBuf::new(); 0]);
+    assert!(folder.under_way().is_empty(), "{:?}", folder.under_way());
     assert_eq!(folder.machines(), [0; 0]);
 }
 

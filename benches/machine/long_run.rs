@@ -1,8 +1,9 @@
-//! What the controller costs while a tool runs: (its CPU time) / (wall time of the run) <= 1 %.
+//! What the controller costs while a tool runs: (its CPU time) / (that of the tool's one vCPU) <= 1 %. On an idle host the
+//! latter is the wall time of the run; on a busy one this is the stricter measure.
 
 use super::{Bench, run};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `depth-first` needs hours for its CTLCardinality.
 pub const INSTANCE: &str = "SwitchBoard-PT-0040";
@@ -18,14 +19,21 @@ pub fn controller(bench: &Bench) {
     edition.limits.cpu_s = CPU_LIMIT_S;
     let drain = AtomicBool::new(false);
     let executor = bench.executor(&record, &edition, &image, &runs, &drain);
-    let (begun, cpu_before) = (Instant::now(), cpu_time());
+    let before = cpu_time();
     executor.run(bench.leases(), &|_| true, &|_| {}).unwrap();
-    let (wall, cpu) = (begun.elapsed(), cpu_time() - cpu_before);
+    let cpu = cpu_time() - before;
     let facts = record.attempts(&runs[0].id()).unwrap().pop().unwrap().facts.expect("the tool ran");
     assert!(facts.cpu_ms >= CPU_LIMIT_S * 1000, "the tool ended before its limit");
     println!("-- what the controller costs while a tool runs");
-    println!("controller, CPU time over the run   {:>6} ms of {} ms", cpu.as_millis(), wall.as_millis());
-    println!("of one core                         {:>6.2} %", 100.0 * cpu.as_secs_f64() / wall.as_secs_f64());
+    println!(
+        "controller, CPU time                {:>6} ms, of the tool's {} ms",
+        cpu.as_millis(),
+        facts.cpu_ms
+    );
+    println!(
+        "of one core                         {:>6.2} %",
+        100_000.0 * cpu.as_secs_f64() / facts.cpu_ms as f64
+    );
 }
 
 /// User and system time of this process and all its threads, without its children; ticks of 10 ms.

@@ -206,9 +206,10 @@ impl Machine {
         let mut line = serde_json::to_vec(request).expect("requests are plain data");
         line.push(b'\n');
         // A job is a few KiB, far below a socket's buffer: a full one means the agent reads nothing.
-        (&self.control.stream)
-            .write_all(&line)
-            .map_err(|e| VmError::Agent(format!("does not read its port: {e}")))
+        (&self.control.stream).write_all(&line).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => self.explained(VmError::Gone(String::new())),
+            _ => VmError::Agent(format!("does not read its port: {error}")),
+        })
     }
 
     /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.

@@ -72,7 +72,10 @@ impl Qmp {
         let mut line = json!({ "execute": command }).to_string();
         line.push('\n');
         let sent = (&self.lines.stream).write_all(line.as_bytes());
-        sent.map_err(|e| VmError::Qmp(format!("{command}: {e}")))?;
+        sent.map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => VmError::Gone(format!("before it took {command:?}")),
+            _ => VmError::Qmp(format!("{command}: {error}")),
+        })?;
         let answer = self.wait(command, deadline, |message| {
             message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err))
         })?;
