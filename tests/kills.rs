@@ -103,7 +103,7 @@ fn after_200_random_kills_every_run_has_one_record_and_nothing_is_left() {
         );
         (folder, 6 * 9)
     };
-    kill_at_random(begin, Duration::from_millis(350), 25);
+    kill_at_random(begin, Duration::from_millis(250), 25);
 }
 
 #[test]
