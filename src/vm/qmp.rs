@@ -72,7 +72,10 @@ impl Qmp {
         let mut line = json!({ "execute": command }).to_string();
         line.push('\n');
         let sent = (&self.lines.stream).write_all(line.as_bytes());
-        sent.map_err(|e| VmError::Qmp(format!("{command}: {e}")))?;
+        sent.map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => VmError::Gone(format!("before it took {command:?}")),
+            _ => VmError::Qmp(format!("{command}: {error}")),
+        })?;
         let answer = self.wait(command, deadline, |message| {
             message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err))
         })?;
@@ -86,7 +89,10 @@ impl Qmp {
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
         loop {
-            while let Some(line) = self.lines.next().map_err(VmError::Qmp)? {
+            // A flood of events does not keep it from its deadline.
+            while Instant::now() < deadline
+                && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
+            {
                 let message: Value = serde_json::from_slice(&line).map_err(|e| {
                     VmError::Qmp(format!("{what}: {e} in {:?}", String::from_utf8_lossy(&line)))
                 })?;
