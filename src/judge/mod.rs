@@ -1,11 +1,14 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod compare;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
+pub mod overrides;
 pub mod record;
 pub mod source;
+pub mod tool_story;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
