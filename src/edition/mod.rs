@@ -1,14 +1,17 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod check;
 pub mod fraction;
 mod judging;
+mod layers;
 mod load;
+mod suggest;
 
 pub use judging::{
-    AwardKind, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status, StatusRule,
-    Votes,
+    AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
+    StatusRule, Votes,
 };
-pub use load::EditionError;
+pub use load::{EditionError, known};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +23,9 @@ pub struct Edition {
     /// `mcc-2018`
     pub name: String,
     pub title: String,
+    /// What the settings were taken from.
+    #[serde(default)]
+    pub sources: Vec<String>,
     #[serde(rename = "examination")]
     pub examinations: Vec<Examination>,
     pub limits: Limits,
@@ -33,12 +39,22 @@ pub struct Edition {
     /// A tool and its entries (rule E-4.6); an entry named nowhere is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
+    /// By key (`judging.normalization`): what was not published, and what stands there instead.
+    #[serde(default)]
+    pub unknown: BTreeMap<String, String>,
 }
 
 impl Edition {
     /// The examination of that name and its number in the edition's order.
     pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
         self.examinations.iter().enumerate().find(|(_, examination)| examination.name == name)
+    }
+
+    /// What people must know who read results by these rules, a sentence for every unknown setting.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.unknown
+            .iter()
+            .map(|(key, why)| format!("edition {}: the contest's own `{key}` is unknown: {why}", self.name))
     }
 
     /// The tool this entry is (a variant of); the entry itself where the edition names no other.

@@ -39,9 +39,10 @@ fn award(
     ranked: &[usize],
     runs: &[CompleteRun],
 ) -> Option<Award> {
-    let measure = |cost: &Cost| match kind {
-        AwardKind::RoadRunner => Some(cost.cpu_ms),
-        AwardKind::Camel => cost.memory_kib,
+    let (name, unit, measure): (_, _, fn(&Cost) -> Option<u64>) = match kind {
+        AwardKind::RoadRunner => ("road-runner", "ms", |cost| Some(cost.cpu_ms)),
+        AwardKind::Camel => ("camel", "KiB", |cost| cost.memory_kib),
+        AwardKind::MostRight | AwardKind::MostUnique => return None,
     };
     let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
     for run in runs.iter().filter(|run| ranked.contains(&run.entry)) {
@@ -66,10 +67,6 @@ fn award(
     let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).sum::<u64>();
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
-    let (name, unit) = match kind {
-        AwardKind::RoadRunner => ("road-runner", "ms"),
-        AwardKind::Camel => ("camel", "KiB"),
-    };
     let place = |(value, entry): &(u64, usize)| AwardPlace {
         rank: sums.iter().filter(|(other, _)| other < value).count() as u32 + 1,
         entry: *entry,

@@ -258,14 +258,14 @@ impl Bench<'_> {
         let values = &ballots.values;
         let (examination, instance) = (rows[0].examination as usize, rows[0].instance as usize);
         let count = jury.values_of(rows);
-        let threshold = &jury.opening.edition.judging.single_threshold;
+        let judging = &jury.opening.edition.judging;
         let ids = ballots.ids.get(&(rows[0].examination, rows[0].instance));
         let mut trusted = Vec::with_capacity(count);
         let mut verdicts: Vec<String> = rows.iter().map(|_| String::with_capacity(count)).collect();
         let mut votes = Vec::new();
         for position in 0..count {
             let any_rounded = jury.votes(rows, position, &mut votes);
-            let (value, basis) = trusted::trusted(&votes, &self.confidence, threshold);
+            let (value, basis) = trusted::trusted(&votes, &self.confidence, judging);
             for (row, verdicts) in rows.iter().zip(&mut verdicts) {
                 let given = ballots.given[row.first + position];
                 verdicts.push(match value {
