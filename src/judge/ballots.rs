@@ -258,7 +258,8 @@ impl Ballots {
             row.instance = instances[row.instance as usize];
         }
         let ids = std::mem::take(&mut self.ids);
-        self.ids = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids)).collect();
+        let renumbered = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids));
+        self.ids = renumbered.filter(|((_, instance), _)| *instance != UNUSED).collect();
         self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
         self.values.round();
         let twice = self.rows.windows(2).find(|pair| {
@@ -277,6 +278,9 @@ impl Ballots {
         }
     }
 }
+
+/// The new number of a name that is no longer used.
+const UNUSED: u32 = u32::MAX;
 
 /// Names and their numbers.
 #[derive(Clone, Debug, Default)]
@@ -304,12 +308,12 @@ impl Names {
         self.last
     }
 
-    /// Keeps the used names, in order; returns the new number of each old one (of a used one).
+    /// Keeps the used names, in order; returns the new number of each old one, `UNUSED` where it has none.
     fn sort(&mut self, used: &[bool]) -> Vec<u32> {
         let mut old: Vec<u32> =
             (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
         old.sort_unstable_by(|a, b| self.names[*a as usize].cmp(&self.names[*b as usize]));
-        let mut new = vec![u32::MAX; self.names.len()];
+        let mut new = vec![UNUSED; self.names.len()];
         for (number, was) in old.iter().enumerate() {
             new[*was as usize] = number as u32;
         }

@@ -7,8 +7,8 @@ pub mod judgement;
 pub mod mcc;
 pub mod overrides;
 pub mod record;
+pub mod show;
 pub mod source;
-pub mod tool_story;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};

@@ -21,7 +21,7 @@ impl BestVirtual {
     /// Counts a block: `right` of its `values` were given by somebody competing; `class` is its weight's.
     pub fn add(&mut self, examination: usize, class: u32, right: u64, values: u64) {
         let (tally, all) = &mut self.tallies[examination];
-        tally.add(class, Counts { right, wrong: 0 }, 0);
+        tally.add(class, Counts { right, ..Counts::default() }, 0);
         *all += values;
     }
 
