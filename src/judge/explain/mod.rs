@@ -315,7 +315,7 @@ impl Explanation {
             said.filter(|said| said.verdict == "wrong").map(|said| said.entry.as_str()).collect();
         let runs: Vec<&Run> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
-            writeln!(out, "\nIn all of {} on this instance, the wrong ones here:", self.examination)?;
+            writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
         }
         runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
     }

@@ -120,7 +120,7 @@ fn absences(
             let at = of(examination);
             if total > 0 && !present(examination) {
                 let declined = at.iter().map(|at| at.declined).sum();
-                flag("", total, declined, format!("it ran in {elsewhere} other examinations"));
+                flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
             for (family, number) in &models {
