@@ -218,7 +218,7 @@ fn sole_tool(judgement: &Judgement, block: &Block, position: usize) -> bool {
 }
 
 /// Lines shown of each list; `--format json` has all.
-const SHOWN: usize = 5;
+const SHOWN: usize = 3;
 
 impl fmt::Display for ToolStory {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,11 +232,13 @@ impl fmt::Display for ToolStory {
         )?;
         writeln!(out, "Confidence {}: {agreed} of {answered} agree (E-2.2)\n", approximate(confidence))?;
         self.table(out)?;
-        for OfPodium { category, rank, medal, points } in &self.places {
+        let place = |OfPodium { category, rank, medal, points }: &OfPodium| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
             let medal = if medal.is_empty() { String::new() } else { format!(", {medal}") };
-            writeln!(out, "{category}: {rank}{medal}, {} points", decimals(points))?;
-        }
+            format!("{category}: {rank}{medal}, {} points", decimals(points))
+        };
+        let places: Vec<String> = self.places.iter().map(place).collect();
+        writeln!(out, "{}", wrapped(&places.join("; "), 80, 2))?;
         let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
         let wrong = format!("{} wrong values cost {} points", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
