@@ -160,14 +160,19 @@ impl Campaign {
         not_competing.chain([("examinations".to_owned(), examinations)]).collect()
     }
 
-    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, and
-    /// surprise where the archive carries the marker `NewModel`.
-    pub fn classify(&self, instance: &InstanceName, new_model: bool) -> (String, String) {
+    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, stripped
+    /// where the name says so, and surprise where the archive carries the marker `NewModel`.
+    pub fn classify(&self, edition: &Edition, instance: &InstanceName, new_model: bool) -> (String, String) {
         match self.models.get(instance.as_str()) {
             Some(row) => (row.family.clone(), row.status.clone()),
             None => {
-                let status = if new_model { "surprise" } else { "known" };
-                (instance.family().to_owned(), status.to_owned())
+                let (family, stripped) = edition.unstripped(instance.family());
+                let status = match (stripped, new_model) {
+                    (true, _) => "stripped",
+                    (false, true) => "surprise",
+                    (false, false) => "known",
+                };
+                (family.to_owned(), status.to_owned())
             }
         }
     }

@@ -120,8 +120,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         write::write_sensitivity(sensitivity, out)?;
     }
     let opening = &jury.opening;
-    for note in &opening.notes {
-        eprintln!("note: {note}");
+    for note in opening.notes.iter().cloned().chain(opening.edition.warnings()) {
+        eprintln!("note: {}", print::shown(&note));
     }
     match args.format {
         Format::Text => {
@@ -196,6 +196,7 @@ fn json(
     });
     let mut document = serde_json::json!({
         "edition": opening.edition.name,
+        "unknown": opening.edition.unknown,
         "provisional": !opening.unresolved.is_empty(),
         "podiums": places.collect::<Vec<_>>(),
     });

@@ -108,6 +108,12 @@ impl Edition {
             key.push(number.to_string());
             return Some((key, "this award is named twice".to_owned()));
         }
+        if let Some(prefix) = &self.stripped_prefix
+            && (prefix.is_empty() || !judging.multipliers.contains_key("stripped"))
+        {
+            let message = "needs a letter at least, and a multiplier for `stripped` (judging.multipliers)";
+            return Some((vec!["stripped_prefix".to_owned()], message.to_owned()));
+        }
         let reason = judging.infrastructure_reason.as_deref().unwrap_or_default();
         match judging.infrastructure {
             InfrastructureRule::Exclude if reason.trim().is_empty() => Some((

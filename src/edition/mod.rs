@@ -23,6 +23,9 @@ pub struct Edition {
     /// `mcc-2018`
     pub name: String,
     pub title: String,
+    /// Begins the names of stripped models, `S_` in 2017.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripped_prefix: Option<String>,
     /// What the settings were taken from.
     #[serde(default)]
     pub sources: Vec<String>,
@@ -55,6 +58,13 @@ impl Edition {
         self.unknown
             .iter()
             .map(|(key, why)| format!("edition {}: the contest's own `{key}` is unknown: {why}", self.name))
+    }
+
+    /// The name of an instance as it was before it was stripped, and whether it was.
+    pub fn unstripped<'a>(&self, instance: &'a str) -> (&'a str, bool) {
+        let prefix = self.stripped_prefix.as_deref();
+        let stripped = prefix.and_then(|prefix| instance.strip_prefix(prefix));
+        (stripped.unwrap_or(instance), stripped.is_some())
     }
 
     /// The tool this entry is (a variant of); the entry itself where the edition names no other.

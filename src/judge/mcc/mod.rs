@@ -372,7 +372,9 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     for name in &ballots.instances.names {
         let facts = ballots.known_instances.get(name).cloned().unwrap_or_else(|| {
             guessed += 1;
-            InstanceFacts { family: family_of(name).to_owned(), status: "known".to_owned() }
+            let (name, stripped) = edition.unstripped(name);
+            let status = if stripped { "stripped" } else { "known" };
+            InstanceFacts { family: family_of(name).to_owned(), status: status.to_owned() }
         });
         if !edition.judging.multipliers.contains_key(&facts.status) {
             return Err(JudgeError::UnknownStatus {
