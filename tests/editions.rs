@@ -186,7 +186,8 @@ fn a_campaign_of_a_later_edition_runs_and_is_judged_as_its_oracle_says() {
 
     folder.run(&[]).success();
     let judge = folder.judge().success();
-    assert!(stderr(&judge).contains("`judging.normalization` is unknown: "), "{}", stderr(&judge));
+    let judge = String::from_utf8(judge.get_output().stdout.clone()).unwrap();
+    assert!(judge.contains("`judging.normalization` is unknown: "), "{judge}");
     let runs = folder.runs();
     assert_eq!(runs.len(), 2 * 13);
     let judged = Judged::read(&folder.path().join("judgement"));

@@ -120,8 +120,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         write::write_sensitivity(sensitivity, out)?;
     }
     let opening = &jury.opening;
-    for note in opening.notes.iter().cloned().chain(opening.edition.warnings()) {
-        eprintln!("note: {}", print::shown(&note));
+    for note in &opening.notes {
+        eprintln!("note: {note}");
     }
     match args.format {
         Format::Text => {
@@ -160,7 +160,7 @@ fn ballots(input: &Path, edition: Option<&str>) -> Result<(Edition, Ballots), Fa
     Ok((edition, ballots))
 }
 
-/// The podiums, ranked places only; points rounded for reading.
+/// The podiums, ranked places only, points rounded for reading; and by which rules nobody can know.
 fn table(opening: &Opening, verdict: &Verdict) -> String {
     let mut text = String::new();
     for Podium { category, places } in verdict.podiums.iter().filter(|podium| !podium.places.is_empty()) {
@@ -173,6 +173,9 @@ fn table(opening: &Opening, verdict: &Verdict) -> String {
             text += line.trim_end();
             text.push('\n');
         }
+    }
+    for warning in opening.edition.warnings() {
+        text += &format!("{warning}\n");
     }
     text
 }

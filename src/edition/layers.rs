@@ -10,8 +10,11 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Far more than anybody needs: a chain that is longer runs in a circle.
-const MOST_LAYERS: usize = 32;
+/// Twice what 2026 needs: a chain that is longer runs in a circle.
+const MOST_LAYERS: usize = 16;
+
+/// Bytes of the largest file that is taken, a hundred times the largest edition.
+const LARGEST: usize = 1 << 20;
 
 /// The file itself first, then its base, then the base of that.
 pub(super) struct Layers {
@@ -30,7 +33,7 @@ struct Layer {
 impl Layers {
     pub fn read(text: &str, file: &str) -> Result<Self, EditionError> {
         let mut layers = Self { layers: Vec::new() };
-        layers.push(text, file);
+        layers.push(text, file)?;
         while let Some((base, place)) = layers.base_of_last()? {
             let refused = |message: String| layers.content(place, "base", message);
             if layers.layers.len() == MOST_LAYERS {
@@ -48,14 +51,20 @@ impl Layers {
                 let (text, file) = builtin(&base).map_err(|unknown| refused(unknown.to_string()))?;
                 (text.to_owned(), file)
             };
-            layers.push(&text, &file);
+            layers.push(&text, &file)?;
         }
         Ok(layers)
     }
 
-    fn push(&mut self, text: &str, file: &str) {
+    fn push(&mut self, text: &str, file: &str) -> Result<(), EditionError> {
+        let file = file.to_owned();
+        if text.len() > LARGEST {
+            let message = format!("it is larger than {LARGEST} bytes; is it the right file?");
+            return Err(EditionError::Syntax { file, line: 1, message });
+        }
         let start = self.layers.last().map_or(0, |last| last.text.len() + 1);
-        self.layers.push(Layer { file: file.to_owned(), start, text: " ".repeat(start) + text });
+        self.layers.push(Layer { file, start, text: " ".repeat(start) + text });
+        Ok(())
     }
 
     fn last(&self) -> &Layer {
