@@ -23,6 +23,8 @@ pub enum Basis {
     UnknownSingle,
     UnknownTie,
     UnknownSplit,
+    /// Set by the organizers, known or not.
+    Override,
 }
 
 impl Basis {
@@ -37,6 +39,7 @@ impl Basis {
             Self::UnknownSingle => "unknown:single",
             Self::UnknownTie => "unknown:tie",
             Self::UnknownSplit => "unknown:split",
+            Self::Override => "override",
         }
     }
 }
