@@ -1,9 +1,11 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod flags;
 pub mod fraction;
 mod judging;
 mod load;
 
+pub use flags::CpuFlags;
 pub use judging::{
     AwardKind, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status, StatusRule,
     Votes,
@@ -110,6 +112,8 @@ pub enum CpuReading {
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     pub cpu_model: String,
+    #[serde(default)]
+    pub cpu_flags: CpuFlags,
     #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
