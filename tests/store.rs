@@ -2,8 +2,8 @@
 
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, RunFacts, Sample, Standing,
-    StoreError,
+    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, Room, RunFacts, Sample,
+    Standing, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -59,6 +59,7 @@ fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         machine: vec!["-nodefaults".into()],
         facts: None,
         outputs: vec![],
+        room: Room::default(),
     }
 }
 
@@ -290,7 +291,7 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
 
 /// Two samples, as an attempt brings them.
 fn measured() -> RunFacts {
-    let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7 };
+    let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7, ..Sample::default() };
     RunFacts {
         boot_ms: 1,
         wall_ms: 2500,
@@ -301,6 +302,7 @@ fn measured() -> RunFacts {
         stdout_bytes: 0,
         stderr_bytes: 0,
         samples: vec![sample(1000), sample(2000)],
+        ..RunFacts::default()
     }
 }
 

@@ -2,7 +2,7 @@ use super::{Exit, Failure, progress};
 use crate::campaign::{Campaign, InstanceFacts, Plan, Run, RunFilter};
 use crate::edition::Edition;
 use crate::executor::{EntryDisks, Executor, ExecutorError, Watched};
-use crate::host::{Accelerator, Leases, Policy, Qemu, Survey};
+use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
 use crate::vm::Image;
 use crate::vm::build::{self, ARCHIVES};
@@ -68,7 +68,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let qemu = Qemu::find().map_err(Failure::host)?;
     let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
     let survey = Survey::take().map_err(Failure::host)?;
-    let leases = Leases::new(&survey.cores, &survey.memory);
+    let name = args.campaign.file_name().unwrap_or_default().to_string_lossy();
+    let book = Book::of_this_host(&name).map_err(Failure::host)?;
+    let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
 
     let inputs_disk = inputs_disk(&campaign, &edition, &facts, &args)?;
     let Digested { disks, inputs: inputs_digest, watched } = digests(&images, &inputs_disk)?;
@@ -111,6 +113,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         jobs: jobs.unwrap_or(capacity),
         drain: &drain,
     };
+    // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
+    keep_to(leases.housekeeping()).map_err(Failure::host)?;
     let bar = progress::Campaign::new(&record.summary()?);
     let done = executor.run(leases, &wanted, &|event| bar.show(event));
     let summary = record.summary()?;
@@ -123,7 +127,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
         Ok(()) => Ok(Exit::Done),
-        Err(error @ ExecutorError::Lease(_)) => Err(Failure::host(error)),
+        Err(error @ (ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. })) => Err(Failure::host(error)),
         Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
         Err(error) => Err(error.into()),
     }

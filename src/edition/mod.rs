@@ -1,12 +1,14 @@
 //! A year's rules as data: `editions/*.toml`.
 
 mod check;
+mod flags;
 pub mod fraction;
 mod judging;
 mod layers;
 mod load;
 mod suggest;
 
+pub use flags::CpuFlags;
 pub use judging::{
     AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
     StatusRule, Votes,
@@ -136,6 +138,8 @@ pub enum CpuReading {
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     pub cpu_model: String,
+    #[serde(default)]
+    pub cpu_flags: CpuFlags,
     #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod limits;
+mod meter;
 mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
@@ -14,7 +15,9 @@ use crate::campaign::Run;
 use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Standing, StoreError};
+use crate::store::{
+    Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
+};
 use crate::vm::{MachineSpec, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -98,6 +101,12 @@ pub enum ExecutorError {
          counted: make room, then `run` again to go on"
     )]
     Full { run: String, reason: String },
+    #[error(
+        "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
+         accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
+         {mark})", mark = crate::host::MARK_CPU_FLAGS
+    )]
+    CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
     Random(#[source] io::Error),
 }
@@ -172,6 +181,12 @@ impl Shift<'_> {
         }
     }
 
+    /// Until something was given back here; what other controllers give back is seen within a second.
+    fn wait<'f>(&self, floor: MutexGuard<'f, Floor>) -> MutexGuard<'f, Floor> {
+        let waited = self.changed.wait_timeout(floor, Duration::from_secs(1));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
     fn next(&self) -> Option<(OpenRun, Option<Lease>)> {
         let mut floor = self.floor();
@@ -193,7 +208,7 @@ impl Shift<'_> {
             };
             match lease {
                 Some(lease) => return floor.open.pop_front().map(|open| (open, lease)),
-                None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                None => floor = self.wait(floor),
             }
         }
     }
@@ -210,6 +225,12 @@ impl Shift<'_> {
             (self.show)(Progress::Committed { run, attempt: &attempt, standing });
             let mut floor = self.floor();
             match &attempt.outcome {
+                Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
+                    // Every other guest of this host will see the same.
+                    return Err(ExecutorError::CpuFlags {
+                        missing: attempt.room.cpu_flags_missing.join(" "),
+                    });
+                }
                 Outcome::Infrastructure { state, reason } => {
                     floor.trouble += 1;
                     if floor.trouble >= TROUBLE_IN_A_ROW {
@@ -225,7 +246,7 @@ impl Shift<'_> {
             lease = loop {
                 match self.lease(&mut floor, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                    None => floor = self.wait(floor),
                 }
             };
         }
@@ -244,6 +265,7 @@ impl Shift<'_> {
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
+            room: Room::default(),
             facts: None,
             outputs: vec![],
         };
@@ -262,6 +284,7 @@ impl Shift<'_> {
             }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
+            attempt.room = ended.room;
             attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.disks = executor.disks[&run.entry].digests.clone();
             attempt.disks.push(executor.inputs_digest.clone());
@@ -309,6 +332,8 @@ impl Executor<'_> {
         Ok(attempt(
             Attempted {
                 machine,
+                cpu_flags: &self.edition.machine.cpu_flags,
+                policy: self.policy,
                 job,
                 budget: Budget::new(limits, run.vcpus),
                 output_cap: limits.output_bytes,

@@ -27,6 +27,6 @@ pub use db::{Record, Standing};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
-pub use record::{Attempt, Disk, HostFacts, Outcome, RunFacts, Sample};
+pub use record::{Attempt, Disk, HostFacts, MemorySource, Outcome, Room, RunFacts, Sample};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

@@ -84,6 +84,7 @@ pub enum GuestEvent {
     Sample {
         memory_kib: u64,
         cpu_ms: u64,
+        /// Since the tool's start.
         io_wait_ms: u64,
     },
     /// The command's own process ended; whatever it left behind was killed.
@@ -92,6 +93,12 @@ pub enum GuestEvent {
         memory_kib: u64,
         oom_kills: u64,
         left_behind: u64,
+        /// Since the tool's start.
+        #[serde(default)]
+        io_wait_ms: u64,
+        /// What its kernel said that tells of the tool's end (`kmsg`).
+        #[serde(default)]
+        kernel_log: Vec<String>,
     },
     /// Every byte of output was written to the ports; nothing follows.
     Drained {
@@ -115,12 +122,19 @@ mod tests {
     fn events_survive_the_wire() {
         let ended = Signed {
             nonce: "n".into(),
-            event: GuestEvent::Ended { exit: Exit::Signal(9), memory_kib: 7, oom_kills: 1, left_behind: 2 },
+            event: GuestEvent::Ended {
+                exit: Exit::Signal(9),
+                memory_kib: 7,
+                oom_kills: 1,
+                left_behind: 2,
+                io_wait_ms: 3,
+                kernel_log: vec![],
+            },
         };
         let line = serde_json::to_string(&ended).unwrap();
         assert_eq!(
             line,
-            r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2}"#
+            r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2,"io_wait_ms":3,"kernel_log":[]}"#
         );
         assert_eq!(serde_json::from_str::<Signed>(&line).unwrap(), ended);
         assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);

@@ -1,5 +1,6 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
+use super::confine::Confinement;
 use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
 use super::pulse::{Pulse, since_boot};
 use super::qmp::{Lines, Qmp};
@@ -9,6 +10,7 @@ use crate::host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -22,6 +24,9 @@ const QEMU: &str = Qemu::NAME;
 
 /// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
 const CONSOLE_CAP: u64 = 1 << 20;
+
+/// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
+const BALLOON: &str = "/machine/peripheral/balloon";
 
 /// What went wrong with a machine; never a tool's fault by itself.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +47,8 @@ pub enum VmError {
     Disk { device: String, operation: String, reason: String, full: bool },
     #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
     Suspended(Duration),
+    #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
+    CpuFlags(String),
     #[error("guest agent: {0}")]
     Agent(String),
     #[error("{}: {source}", path.display())]
@@ -89,6 +96,26 @@ pub struct Machine {
     buffer: Vec<u8>,
     folder: PathBuf,
     pulse: Pulse,
+    balloon: Balloon,
+    confinement: Confinement,
+}
+
+/// What the guest's kernel says of its memory, asked for through QEMU.
+#[derive(Debug, Default)]
+struct Balloon {
+    asked: bool,
+    used_kib: Option<u64>,
+}
+
+impl Balloon {
+    /// Bytes; a guest without the driver never reports, and what it did not report is -1.
+    fn note(&mut self, answer: &serde_json::Value) {
+        self.asked = false;
+        let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
+        if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
+            self.used_kib = Some(total.saturating_sub(available) / 1024);
+        }
+    }
 }
 
 /// A machine is looked at so often at least: what comes much later shows that the controller was held up.
@@ -131,8 +158,13 @@ impl Machine {
             stderr: stderr_fd,
         };
         let log = create("qemu.log")?;
+        let confinement = Confinement::new(spec.memory_mib, &spec.files(), folder);
+        // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
+        let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
+        confinement.give(own.path()).map_err(VmError::Start)?;
+        let door = confinement.door();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &wiring)).env("TMPDIR", folder);
+        command.args(argv(spec, &wiring)).env("TMPDIR", own.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let inherited: Vec<i32> = ends.iter().map(|end| end.as_raw_fd()).collect();
         let rest = cpu_set(&spec.rest_on);
@@ -140,6 +172,8 @@ impl Machine {
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
+                door.enter()?;
+                // After the change of user, which takes it back.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
                 if nix::unistd::getppid().as_raw() as u32 != controller {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -171,6 +205,8 @@ impl Machine {
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
             pulse: Pulse::new(Duration::ZERO),
+            balloon: Balloon::default(),
+            confinement,
         };
         machine.let_run(spec, deadline).map_err(|error| machine.explained(error))?;
         machine.pulse = Pulse::new(since_boot());
@@ -195,7 +231,12 @@ impl Machine {
             sched_setaffinity(Pid::from_raw(*thread), &alone)
                 .map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
-        self.qmp.execute("cont", deadline).map(|_| ())
+        self.qmp.execute("cont", deadline)?;
+        self.qmp.send(&json!({
+            "execute": "qom-set",
+            "arguments": {"path": BALLOON, "property": "guest-stats-polling-interval", "value": 1},
+            "id": "polling"
+        }))
     }
 
     /// Sends a request to the guest agent; later events must carry the job's nonce.
@@ -232,6 +273,9 @@ impl Machine {
                 let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
                 if let Some(event) = message["event"].as_str() {
                     return self.qemu_said(event, &message["data"]);
+                }
+                if message["id"] == BALLOON {
+                    self.balloon.note(&message);
                 }
             } else if let Some(event) = self.pour()? {
                 return Ok(event);
@@ -328,6 +372,30 @@ impl Machine {
         Duration::from_nanos(ns)
     }
 
+    /// Memory in use by the whole guest, KiB, as its kernel told last; asks for the next figure, which comes while
+    /// the machine is waited for. None where the guest tells nothing.
+    pub fn balloon_kib(&mut self) -> Result<Option<u64>, VmError> {
+        // One question at a time: what a hanging QEMU does not read must not pile up.
+        if !self.balloon.asked {
+            self.balloon.asked = true;
+            self.qmp.send(&json!({
+                "execute": "qom-get",
+                "arguments": {"path": BALLOON, "property": "guest-stats"},
+                "id": BALLOON
+            }))?;
+        }
+        Ok(self.balloon.used_kib)
+    }
+
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// Of the QEMU process.
+    pub fn pid(&self) -> u32 {
+        self.qemu.id()
+    }
+
     pub fn vcpus(&self) -> u32 {
         self.vcpu_threads.len() as u32
     }
@@ -337,11 +405,14 @@ impl Machine {
         (self.stdout.received(), self.stderr.received())
     }
 
-    /// QEMU's peak resident memory, KiB: an upper bound of what the guest touched.
-    pub fn peak_rss_kib(&self) -> Option<u64> {
+    /// QEMU's resident memory, KiB: now, and at its peak, which is an upper bound of what the guest touched.
+    pub fn rss_kib(&self) -> Option<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        peak.split_whitespace().next()?.parse().ok()
+        let kib = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Some((kib("VmRSS:")?, kib("VmHWM:")?))
     }
 
     /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
@@ -373,7 +444,11 @@ impl Machine {
         self.let_end(Duration::from_secs(5));
         let how = self.qemu.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
         let _ = self.drain();
-        let words = [self.last_words("qemu.log", "warning:"), self.last_words("console", "  ")];
+        let words = [
+            self.confinement.ceiling_reached(),
+            self.last_words("qemu.log", "warning:"),
+            self.last_words("console", "  "),
+        ];
         let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
         VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))

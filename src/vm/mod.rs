@@ -2,14 +2,18 @@
 //! of contests.
 
 pub mod build;
+mod confine;
+mod group;
 pub mod guest;
 mod image;
+pub mod kmsg;
 mod machine;
 mod pulse;
 mod qmp;
 mod sink;
 mod spec;
 
+pub use confine::Confinement;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use machine::{Event, Machine, Stream, VmError};
 pub use spec::{MachineSpec, Wiring, argv};

@@ -67,17 +67,24 @@ impl Qmp {
         self.execute("qmp_capabilities", deadline).map(|_| ())
     }
 
+    /// Sends a command, which must have an id unless its answer is waited for.
+    pub fn send(&mut self, command: &Value) -> Result<(), VmError> {
+        let sent = (&self.lines.stream).write_all(format!("{command}\n").as_bytes());
+        sent.map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => VmError::Gone(format!("before it took {}", command["execute"])),
+            _ => VmError::Qmp(format!("{}: {error}", command["execute"])),
+        })
+    }
+
     /// Runs a command without arguments; events that arrive meanwhile are dropped.
     pub fn execute(&mut self, command: &str, deadline: Instant) -> Result<Value, VmError> {
-        let mut line = json!({ "execute": command }).to_string();
-        line.push('\n');
-        let sent = (&self.lines.stream).write_all(line.as_bytes());
-        sent.map_err(|error| match error.kind() {
-            std::io::ErrorKind::BrokenPipe => VmError::Gone(format!("before it took {command:?}")),
-            _ => VmError::Qmp(format!("{command}: {error}")),
-        })?;
+        self.send(&json!({ "execute": command }))?;
         let answer = self.wait(command, deadline, |message| {
-            message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err))
+            // One with an id answers what was sent without waiting.
+            let answers = message["id"].is_null();
+            let answer =
+                || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
+            answers.then(answer).flatten()
         })?;
         answer.map_err(|error| VmError::Qmp(format!("{command}: {error}")))
     }

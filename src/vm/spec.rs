@@ -22,6 +22,14 @@ pub struct MachineSpec {
     pub rest_on: Vec<u32>,
 }
 
+impl MachineSpec {
+    /// Every file that QEMU opens by its name.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let boot = [&self.kernel, &self.initrd, &self.disk];
+        boot.into_iter().chain(&self.read_only_disks).cloned().collect()
+    }
+}
+
 /// Where the machine's ends are in this process; numbers of inherited sockets.
 #[derive(Clone, Debug)]
 pub struct Wiring {
@@ -92,6 +100,8 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
         );
         arg("-device", &format!("virtio-blk-pci,drive=ro{i}"));
     }
+    // Only to be asked for what the guest's kernel says of its memory.
+    arg("-device", "virtio-balloon-pci,id=balloon");
     arg("-chardev", &format!("socket,id=qmp,fd={}", wiring.qmp));
     arg("-mon", "chardev=qmp,mode=control");
     arg("-chardev", &format!("socket,id=console,fd={}", wiring.console));

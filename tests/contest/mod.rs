@@ -5,7 +5,7 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Status};
 use mcc_harness::judge::judgement::*;
-use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, RunFacts};
+use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, Room, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
@@ -326,6 +326,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         stdout_bytes: 1_234,
         stderr_bytes: 0,
         samples: vec![],
+        ..RunFacts::default()
     };
     let disk = |role: &str, digit: &str, bytes| Disk { role: role.into(), sha256: digit.repeat(64), bytes };
     Attempt {
@@ -354,6 +355,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
             .into(),
         facts: (!ours).then_some(facts),
         outputs: vec![],
+        room: Room::default(),
     }
 }
 
