@@ -4,7 +4,7 @@
 use super::limits::{Budget, Verdict};
 use crate::store::{Outcome, RunFacts, Sample};
 use crate::vm::guest::{Exit, GuestEvent, Job, Request};
-use crate::vm::{Event, Machine, MachineSpec, VmError};
+use crate::vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ pub struct Attempted<'a> {
 pub struct Ended {
     pub outcome: Outcome,
     pub facts: Option<RunFacts>,
-    /// `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`.
+    /// `restored`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`, `connection-lost`.
     pub marks: Vec<String>,
 }
 
@@ -100,6 +100,10 @@ impl Running<'_> {
         self.enter(State::Booting);
         let booted = Instant::now();
         let mut machine = Machine::start(spec, folder, output_cap, patience.boot)?;
+        if matches!(spec.start, Start::Restore(_)) {
+            machine.send(&Request::Ready)?;
+            self.mark("restored");
+        }
         let ready = wait_for(&mut machine, booted + patience.boot, "ready")?;
         let GuestEvent::Ready { .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();
@@ -170,6 +174,10 @@ impl Running<'_> {
                     }
                     return Ok((outcome_of(exit, oom_kills), Some(memory_kib)));
                 }
+                Event::Guest(GuestEvent::Lost) => {
+                    self.mark("connection-lost");
+                    return Ok((Outcome::ToolCrash { signal: SIGKILL }, None));
+                }
                 Event::Guest(other) => return Err(unexpected(&other)),
             }
         }
@@ -225,7 +233,7 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
             Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) => {}
             Event::Guest(event) => return Ok(event),
             Event::Qemu(event) => machine_trouble(&event)?,
-            Event::Deadline => return Err(VmError::Agent(format!("was not {what} by its deadline"))),
+            Event::Deadline => return Err(machine.late(what)),
         }
     }
 }
@@ -248,8 +256,9 @@ fn machine_trouble(event: &str) -> Result<(), VmError> {
 /// Bash reports a program that died of a signal as 128 + its number; head scripts pass that on.
 const BASH_SIGNAL: i32 = 128;
 
+const SIGKILL: i32 = 9;
+
 fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
-    const SIGKILL: i32 = 9;
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
         // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.

@@ -1,16 +1,18 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
-use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use super::channel::Channel;
+use super::guest::{GuestEvent, MAX_LINE, Request};
 use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
-use super::spec::{MachineSpec, Wiring, argv};
+use super::spec::{Guest, MachineSpec, Start, Wiring, argv};
+use super::ssh::Ssh;
 use crate::host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ const CONSOLE_CAP: u64 = 1 << 20;
 pub enum VmError {
     #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
     NoQemu,
+    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does)")]
+    NoSsh,
     #[error("cannot start {QEMU}: {0}")]
     Start(#[source] io::Error),
     #[error("QMP: {0}")]
@@ -37,6 +41,7 @@ pub enum VmError {
     Pin { cpu: u32, source: nix::Error },
     #[error("QEMU stopped the machine: {0} (is the disk of the overlay full?)")]
     Stopped(String),
+    /// Over either channel.
     #[error("guest agent: {0}")]
     Agent(String),
     #[error("{}: {source}", path.display())]
@@ -63,8 +68,8 @@ pub enum Event {
 /// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
 pub struct Machine {
     qemu: Child,
-    qmp: Qmp,
-    control: Lines,
+    pub(super) qmp: Qmp,
+    control: Channel,
     console: Sink,
     stdout: Sink,
     stderr: Sink,
@@ -109,12 +114,24 @@ impl Machine {
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
+            state: String::new(),
+        };
+        let state = match &spec.start {
+            Start::Restore(saved) => Some(saved.open()?),
+            Start::Boot | Start::Keep(_) => None,
+        };
+        let wiring = Wiring {
+            state: state.as_ref().map(|file| file.as_raw_fd().to_string()).unwrap_or_default(),
+            ..wiring
         };
         let log = create("qemu.log")?;
         let mut command = Command::new(QEMU);
         command.args(argv(spec, &wiring)).env("TMPDIR", folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        let inherited: Vec<i32> = ends.iter().map(|end| end.as_raw_fd()).collect();
+        // The streams of a tool that is talked to over ssh never meet QEMU.
+        let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
+        let inherited = ends[..of_qemu].iter().map(|end| end.as_raw_fd());
+        let inherited: Vec<i32> = inherited.chain(state.iter().map(|file| file.as_raw_fd())).collect();
         let rest = cpu_set(&spec.rest_on);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -138,11 +155,12 @@ impl Machine {
             _ => VmError::Start(error),
         })?;
         // Without our copies of QEMU's ends, its death is seen as the end of every stream.
+        let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         drop(ends);
         let mut machine = Self {
             qemu,
             qmp: Qmp::new(qmp),
-            control: Lines::new(control, MAX_LINE),
+            control: Channel::Agent(Lines::new(control, MAX_LINE)),
             console: Sink::new(console, create("console")?, CONSOLE_CAP),
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
@@ -151,13 +169,25 @@ impl Machine {
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
         };
-        machine.let_run(spec, deadline).map_err(|error| machine.explained(error))?;
+        machine.let_run(spec, outputs, deadline).map_err(|error| machine.explained(error))?;
         Ok(machine)
     }
 
     /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
-    fn let_run(&mut self, spec: &MachineSpec, deadline: Instant) -> Result<(), VmError> {
+    ///
+    /// `outputs`: QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    fn let_run(
+        &mut self,
+        spec: &MachineSpec,
+        outputs: Vec<OwnedFd>,
+        deadline: Instant,
+    ) -> Result<(), VmError> {
         self.qmp.negotiate(deadline)?;
+        if let (Guest::Ssh(original), Ok([stdout, stderr])) = (&spec.guest, <[_; 2]>::try_from(outputs)) {
+            let port = self.qmp.forwarded_port(deadline)?;
+            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr));
+            self.control = Channel::Ssh(Box::new(ssh));
+        }
         let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
         let threads = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
         self.vcpu_threads = threads.map(|id| id as i32).collect();
@@ -181,12 +211,7 @@ impl Machine {
         if let Request::Prepare(job) = request {
             self.nonce.clone_from(&job.nonce);
         }
-        let mut line = serde_json::to_vec(request).expect("requests are plain data");
-        line.push(b'\n');
-        // A job is a few KiB, far below a socket's buffer: a full one means the agent reads nothing.
-        (&self.control.stream)
-            .write_all(&line)
-            .map_err(|e| VmError::Agent(format!("does not read its port: {e}")))
+        self.control.send(request)
     }
 
     /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
@@ -199,10 +224,8 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            while let Some(line) = self.control.next().map_err(VmError::Agent)? {
-                if let Ok(signed) = serde_json::from_slice::<Signed>(&line)
-                    && signed.nonce == self.nonce
-                {
+            while let Some(signed) = self.control.next()? {
+                if signed.nonce == self.nonce {
                     return Ok(Event::Guest(signed.event));
                 }
             }
@@ -214,6 +237,12 @@ impl Machine {
             }
             if let Some(event) = self.pour()? {
                 return Ok(event);
+            }
+            if !self.stdout.is_open() && !self.stderr.is_open() {
+                let bytes = self.received();
+                if let Some(event) = self.control.output_closed(bytes) {
+                    return Ok(Event::Guest(event));
+                }
             }
             if !self.poll(deadline)? {
                 return Ok(Event::Deadline);
@@ -241,14 +270,17 @@ impl Machine {
         if left.is_zero() {
             return Ok(false);
         }
-        let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
-        let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
-        streams.push(&self.qmp.lines.stream);
-        if self.control.open {
-            streams.push(&self.control.stream);
-        }
-        poll_readable(&streams, left);
+        let (mut fds, look) = self.control.waits_for();
+        fds.push(self.qmp.lines.stream.as_fd());
+        fds.extend(self.open_sinks());
+        let look = look.map(|at| at.saturating_duration_since(Instant::now()));
+        poll_readable(&fds, look.map_or(left, |look| look.min(left)));
         Ok(true)
+    }
+
+    fn open_sinks(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|sink| sink.is_open());
+        sinks.map(|sink| sink.stream().as_fd())
     }
 
     /// Moves what the streams hold, one buffer each.
@@ -298,17 +330,32 @@ impl Machine {
         Ok(self.received())
     }
 
-    /// QEMU is gone, so each stream ends after what its socket still holds.
+    /// QEMU is gone, so each stream ends after what its socket still holds; ssh, which is a process of its own,
+    /// after it noticed.
     fn drain(&mut self) -> Result<(), VmError> {
-        while self.stdout.is_open() || self.stderr.is_open() || self.console.is_open() {
+        let patience = Instant::now() + Duration::from_secs(5);
+        while self.open_sinks().next().is_some() {
             self.pour()?;
+            let left = patience.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.control.close();
+            }
+            poll_readable(&self.open_sinks().collect::<Vec<_>>(), left);
         }
+        self.control.close();
         Ok(())
     }
 
     fn kill(&mut self) {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
+    }
+
+    /// An error about a guest that did not do something in time, with the last words of what leads to it.
+    pub fn late(&self, what: &str) -> VmError {
+        let words = self.last_words(self.control.log(), "warning:");
+        let words = words.map(|words| format!(" ({words})")).unwrap_or_default();
+        VmError::Agent(format!("was not {what} by its deadline{words}"))
     }
 
     /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
@@ -361,8 +408,8 @@ impl Drop for Machine {
 }
 
 /// Waits until one of the streams has something to read or has ended, at most `patience`.
-pub fn poll_readable(streams: &[&UnixStream], patience: Duration) {
-    let mut fds: Vec<PollFd> = streams.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)).collect();
+pub fn poll_readable(streams: &[BorrowedFd], patience: Duration) {
+    let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
     // Rounded up, so that a deadline has passed when its wait is over.
     let millis = (patience + Duration::from_micros(999)).as_millis().min(60_000) as u16;
     let _ = poll(&mut fds, PollTimeout::from(millis));
