@@ -156,7 +156,8 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
 }
 
 #[test]
-fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_from_a_stale_or_broken_state() {
+fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_from_a_stale_or_broken_state()
+{
     let folder = tempfile::tempdir().unwrap();
     let states = || States::new(folder.path().join("states"));
     let booted = spec(2048, 1);
@@ -183,7 +184,8 @@ fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_f
         drawn.push(random.to_owned());
     }
     assert_ne!(drawn[0], drawn[1], "every restored machine has the same random pool until it is reseeded");
-    let made: Vec<_> = fs::read_dir(folder.path().join("states")).unwrap().map(|d| d.unwrap().path()).collect();
+    let made: Vec<_> =
+        fs::read_dir(folder.path().join("states")).unwrap().map(|d| d.unwrap().path()).collect();
     let [state] = &made[..] else { panic!("{made:?}") };
 
     // Damaged, it is made anew.
@@ -192,7 +194,8 @@ fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_f
     states().of(&booted, "as it was", PATIENCE).unwrap();
     assert!(fs::metadata(state.join("state")).unwrap().len() > before * 3 / 4, "made anew");
     // Another description or other disks have another state.
-    let other = states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", PATIENCE).unwrap();
+    let other =
+        states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", PATIENCE).unwrap();
     let changed = states().of(&booted, "changed", PATIENCE).unwrap();
     assert!(Start::Restore(other.clone()) != restored.start && Start::Restore(changed) != restored.start);
     assert_eq!(fs::read_dir(folder.path().join("states")).unwrap().count(), 3, "and nothing besides");

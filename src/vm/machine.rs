@@ -114,15 +114,6 @@ impl Machine {
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
-            state: String::new(),
-        };
-        let state = match &spec.start {
-            Start::Restore(saved) => Some(saved.open()?),
-            Start::Boot | Start::Keep(_) => None,
-        };
-        let wiring = Wiring {
-            state: state.as_ref().map(|file| file.as_raw_fd().to_string()).unwrap_or_default(),
-            ..wiring
         };
         let log = create("qemu.log")?;
         let mut command = Command::new(QEMU);
@@ -130,8 +121,7 @@ impl Machine {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // The streams of a tool that is talked to over ssh never meet QEMU.
         let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited = ends[..of_qemu].iter().map(|end| end.as_raw_fd());
-        let inherited: Vec<i32> = inherited.chain(state.iter().map(|file| file.as_raw_fd())).collect();
+        let inherited: Vec<i32> = ends[..of_qemu].iter().map(|end| end.as_raw_fd()).collect();
         let rest = cpu_set(&spec.rest_on);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -202,6 +192,9 @@ impl Machine {
             let alone = cpu_set(&[*cpu]).unwrap_or_default();
             sched_setaffinity(Pid::from_raw(*thread), &alone)
                 .map_err(|source| VmError::Pin { cpu: *cpu, source })?;
+        }
+        if let Start::Restore(saved) = &spec.start {
+            self.qmp.restore_state(&saved.open()?, deadline)?;
         }
         self.qmp.execute("cont", deadline).map(|_| ())
     }

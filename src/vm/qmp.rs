@@ -111,21 +111,29 @@ impl Qmp {
 
     /// Stops the guest and writes its state to `file`, whole when this returns.
     pub fn save_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
+        // By default it is slowed down for a network's sake.
+        self.execute_with("migrate-set-parameters", json!({ "max-bandwidth": 0 }), None, deadline)?;
+        self.execute("stop", deadline)?;
+        self.migrate("migrate", file, deadline)
+    }
+
+    /// Reads the state of a machine of the same description, which was started with `-incoming defer`.
+    pub fn restore_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
+        self.migrate("migrate-incoming", file, deadline)
+    }
+
+    fn migrate(&mut self, command: &str, file: &File, deadline: Instant) -> Result<(), VmError> {
         let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
         self.execute_with("migrate-set-capabilities", events, None, deadline)?;
-        // By default it is slowed down for a network's sake.
-        let unhurried = json!({ "max-bandwidth": 0 });
-        self.execute_with("migrate-set-parameters", unhurried, None, deadline)?;
-        self.execute("stop", deadline)?;
         self.execute_with("getfd", json!({ "fdname": "state" }), Some(file), deadline)?;
-        self.execute_with("migrate", json!({ "uri": "fd:state" }), None, deadline)?;
-        let status = self.wait("the end of migrate", deadline, |message| {
+        self.execute_with(command, json!({ "uri": "fd:state" }), None, deadline)?;
+        let status = self.wait(command, deadline, |message| {
             let status = message["data"]["status"].as_str().filter(|_| message["event"] == "MIGRATION")?;
             ["completed", "failed", "cancelled"].contains(&status).then(|| status.to_owned())
         })?;
         match status.as_str() {
             "completed" => Ok(()),
-            other => Err(VmError::Qmp(format!("the state of the machine was not saved: {other}"))),
+            other => Err(VmError::Qmp(format!("{command} of the machine's state: {other}"))),
         }
     }
 

@@ -88,8 +88,6 @@ pub struct Wiring {
     pub control: String,
     pub stdout: String,
     pub stderr: String,
-    /// The file of a saved state.
-    pub state: String,
 }
 
 impl Wiring {
@@ -102,7 +100,6 @@ impl Wiring {
             control: name("control"),
             stdout: name("stdout"),
             stderr: name("stderr"),
-            state: name("state"),
         }
     }
 }
@@ -144,6 +141,18 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
         arg("-initrd", &initrd.display().to_string());
         arg("-append", KERNEL_COMMAND_LINE);
     }
+    if let Guest::Ssh(original) = &spec.guest {
+        // Closed but for this port, which the kernel chooses: no two machines meet on one.
+        arg("-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22");
+        // Bootloaders write to it. Its slot and the network's are those that QEMU gave them under BenchKit,
+        // because a Linux may name its network after the slot.
+        arg("-device", "VGA,addr=2");
+        let nic = match original.nic {
+            Nic::Virtio => "virtio-net-pci",
+            Nic::E1000 => "e1000",
+        };
+        arg("-device", &format!("{nic},netdev=net,addr=3"));
+    }
     for (option, value) in disks(spec) {
         arg(option, &value);
     }
@@ -151,33 +160,19 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
     arg("-mon", "chardev=qmp,mode=control");
     arg("-chardev", &format!("socket,id=console,fd={}", wiring.console));
     arg("-serial", "chardev:console");
-    match &spec.guest {
-        Guest::Agent { .. } => {
-            arg("-device", "virtio-serial-pci");
-            for (port, fd) in [
-                (super::guest::CONTROL, &wiring.control),
-                (super::guest::STDOUT, &wiring.stdout),
-                (super::guest::STDERR, &wiring.stderr),
-            ] {
-                arg("-chardev", &format!("socket,id={port},fd={fd}"));
-                arg("-device", &format!("virtserialport,chardev={port},name={port}"));
-            }
-        }
-        Guest::Ssh(original) => {
-            // Bootloaders write to it. Its slot and the network's are those that QEMU gave them under BenchKit,
-            // because a Linux may name its network after the slot.
-            arg("-device", "VGA,addr=2");
-            let nic = match original.nic {
-                Nic::Virtio => "virtio-net-pci",
-                Nic::E1000 => "e1000",
-            };
-            arg("-device", &format!("{nic},netdev=net,addr=3"));
-            // Closed but for this port, which the kernel chooses: no two machines meet on one.
-            arg("-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22");
+    if let Guest::Agent { .. } = &spec.guest {
+        arg("-device", "virtio-serial-pci");
+        for (port, fd) in [
+            (super::guest::CONTROL, &wiring.control),
+            (super::guest::STDOUT, &wiring.stdout),
+            (super::guest::STDERR, &wiring.stderr),
+        ] {
+            arg("-chardev", &format!("socket,id={port},fd={fd}"));
+            arg("-device", &format!("virtserialport,chardev={port},name={port}"));
         }
     }
     if let Start::Restore(_) = spec.start {
-        arg("-incoming", &format!("fd:{}", wiring.state));
+        arg("-incoming", "defer");
     }
     args
 }
