@@ -123,7 +123,8 @@ impl Ssh {
         if let Some((_, lines)) = &mut self.control {
             while let Some(line) = lines.next().map_err(VmError::Agent)? {
                 if let Ok(signed) = serde_json::from_slice::<Signed>(&line) {
-                    if matches!(signed.event, GuestEvent::Ended { .. })
+                    if signed.nonce == self.nonce
+                        && matches!(signed.event, GuestEvent::Ended { .. })
                         && self.state.stage == Stage::Examining
                     {
                         self.state.stage = Stage::Ended;
