@@ -6,6 +6,7 @@
 
 mod bare;
 mod long_run;
+mod starts;
 mod streaming;
 
 use bare::Bare;
@@ -14,7 +15,7 @@ use mcc_harness::edition::Edition;
 use mcc_harness::executor::{EntryDisks, Executor, Watched};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
-use mcc_harness::vm::{Image, MachineSpec, build};
+use mcc_harness::vm::{DiskFile, Guest, Image, MachineSpec, Start, build};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -24,7 +25,9 @@ const INSTANCE: &str = "DiningTable-PT-03";
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(folder.path());
-    per_run(&bench);
+    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
+    per_run(&bench, rounds);
+    starts::starts(&bench, rounds);
     long_run::controller(&bench);
     streaming::output(&bench);
 }
@@ -64,10 +67,10 @@ impl<'a> Bench<'a> {
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
             vcpus: 1,
-            kernel,
-            initrd,
-            disk: image.disk(),
-            read_only_disks: vec![self.inputs.disk()],
+            guest: Guest::Agent { kernel, initrd },
+            disk: DiskFile::new(image.disk(), "qcow2"),
+            read_only_disks: vec![DiskFile::new(self.inputs.disk(), "raw")],
+            start: Start::Boot,
             pin_to: vec![],
             rest_on: vec![],
         }
@@ -100,14 +103,15 @@ impl<'a> Bench<'a> {
         runs: &[Run],
         drain: &'e AtomicBool,
     ) -> Executor<'e> {
-        let (kernel, initrd) = image.boot().unwrap();
-        let disks = EntryDisks { kernel, initrd, disk: image.disk(), digests: vec![] };
+        let MachineSpec { guest, disk, .. } = self.spec(image);
+        let disks = EntryDisks { guest, disk, inputs: None, digests: vec![] };
         Executor {
             record,
             edition,
             disks: runs.iter().map(|run| (run.entry.clone(), disks.clone())).collect(),
-            inputs: self.inputs.disk(),
+            inputs: DiskFile::new(self.inputs.disk(), "raw"),
             inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
+            states: None,
             host: self.survey.facts(self.accelerator, &self.qemu),
             accelerator: self.accelerator,
             policy: Policy::AllowDegraded,
@@ -121,8 +125,7 @@ impl<'a> Bench<'a> {
 }
 
 /// (harness time per run without the tool) / (bare QEMU: boot of the same disk to readiness, and halt).
-fn per_run(bench: &Bench) {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
+fn per_run(bench: &Bench, rounds: usize) {
     let image = Bench::image("reference");
     let spec = bench.spec(&image);
     // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends.
