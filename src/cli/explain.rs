@@ -1,6 +1,8 @@
 use super::{Exit, Failure, Format, print};
 use crate::judge::explain::explain;
 use crate::judge::judgement::Judgement;
+use crate::judge::sister;
+use anyhow::anyhow;
 use std::path::PathBuf;
 
 /// Why a value is trusted and who got what.
@@ -10,10 +12,10 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder `judge --out` wrote.
     dir: PathBuf,
-    /// The instance, such as TokenRing-PT-005.
+    /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
     #[arg(long, value_name = "NAME")]
     instance: String,
-    /// The examination, such as UpperBounds.
+    /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
     #[arg(long, value_name = "NAME")]
     examination: String,
     /// The position, counted from 00 [default: all].
@@ -25,12 +27,25 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if let Some(judgement) = sister::Judgement::read(&args.dir).map_err(Failure::usage)? {
+        if args.position.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "--position is for judgements of the MCC; a task has one verdict"
+            )));
+        }
+        let told = sister::explain(&judgement, &args.instance, &args.examination).map_err(Failure::usage)?;
+        return show(args.format, &told);
+    }
     let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;
     let explanation =
         explain(&judgement, &args.instance, &args.examination, args.position).map_err(Failure::usage)?;
-    match args.format {
+    show(args.format, &explanation)
+}
+
+fn show(format: Format, explanation: &(impl ToString + serde::Serialize)) -> Result<Exit, Failure> {
+    match format {
         Format::Text => print::text(&explanation.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&explanation)?))?,
+        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(explanation)?))?,
     }
     Ok(Exit::Done)
 }

@@ -4,11 +4,56 @@ use super::{Edition, InfrastructureRule};
 use globset::Glob;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// The editions this build knows by name.
 const KNOWN: &[(&str, &str)] = &[("mcc-2018", include_str!("../../editions/mcc-2018.toml"))];
+
+/// The text of the edition of that name, or of the file at that path, and what errors call it.
+///
+/// An argument with a `/` or ending in `.toml` is a path.
+pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
+    if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+        let path = Path::new(name_or_path);
+        let text =
+            crate::text::read(path).map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        return Ok((text, name_or_path.to_owned()));
+    }
+    let known = || KNOWN.iter().chain(super::rules::SISTERS);
+    let found = known().find(|(name, _)| *name == name_or_path);
+    let (name, text) = found.ok_or_else(|| EditionError::Unknown {
+        name: name_or_path.to_owned(),
+        known: known().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+    })?;
+    Ok(((*text).to_owned(), format!("editions/{name}.toml")))
+}
+
+/// What an edition refuses: the key whose content cannot be, and why.
+pub(super) type Fault = (Vec<String>, String);
+
+/// Reads an edition of any contest and checks its content; `file` is only named in errors.
+pub(super) fn parse<T: DeserializeOwned>(
+    text: &str,
+    file: &str,
+    check: impl Fn(&T) -> Option<Fault>,
+) -> Result<T, EditionError> {
+    let edition: T = toml::from_str(text).map_err(|error| EditionError::Syntax {
+        file: file.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        message: one_line(text, &error),
+    })?;
+    match check(&edition) {
+        None => Ok(edition),
+        Some((key, message)) => Err(EditionError::Content {
+            file: file.to_owned(),
+            line: line_of(text, place_of(text, &key)),
+            key: key.join("."),
+            message,
+        }),
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditionError {
@@ -30,40 +75,17 @@ impl Edition {
     /// The edition of that name, or of the file at that path. An argument with a `/` or ending in `.toml` is
     /// a path.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
-        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let path = Path::new(name_or_path);
-            let text = crate::text::read(path)
-                .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
-            return Self::parse(&text, name_or_path);
-        }
-        let known = KNOWN.iter().find(|(name, _)| *name == name_or_path);
-        let (name, text) = known.ok_or_else(|| EditionError::Unknown {
-            name: name_or_path.to_owned(),
-            known: KNOWN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        })?;
-        Self::parse(text, &format!("editions/{name}.toml"))
+        let (text, file) = text_of(name_or_path)?;
+        Self::parse(&text, &file)
     }
 
     /// Reads and checks an edition; `file` is only named in errors.
     pub fn parse(text: &str, file: &str) -> Result<Self, EditionError> {
-        let edition: Self = toml::from_str(text).map_err(|error| EditionError::Syntax {
-            file: file.to_owned(),
-            line: line_of(text, error.span().map_or(0, |span| span.start)),
-            message: one_line(text, &error),
-        })?;
-        match edition.check() {
-            None => Ok(edition),
-            Some((key, message)) => Err(EditionError::Content {
-                file: file.to_owned(),
-                line: line_of(text, place_of(text, &key)),
-                key: key.join("."),
-                message,
-            }),
-        }
+        parse(text, file, Self::check)
     }
 
     /// The first key whose content cannot be, and why.
-    fn check(&self) -> Option<(Vec<String>, String)> {
+    fn check(&self) -> Option<Fault> {
         let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         for (number, examination) in self.examinations.iter().enumerate() {
             let at = |name| key(&["examination", &number.to_string(), name]);
@@ -106,7 +128,7 @@ impl Edition {
         self.check_variants().or_else(|| self.check_judging())
     }
 
-    fn check_variants(&self) -> Option<(Vec<String>, String)> {
+    fn check_variants(&self) -> Option<Fault> {
         let mut of = std::collections::BTreeMap::new();
         for (tool, entries) in &self.variants {
             for entry in entries {
@@ -119,7 +141,7 @@ impl Edition {
         None
     }
 
-    fn check_judging(&self) -> Option<(Vec<String>, String)> {
+    fn check_judging(&self) -> Option<Fault> {
         let judging = &self.judging;
         let at = |name: &str| vec!["judging".to_owned(), name.to_owned()];
         let one = BigRational::one();

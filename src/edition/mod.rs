@@ -1,14 +1,18 @@
 //! A year's rules as data: `editions/*.toml`.
 
+pub mod crv;
 pub mod fraction;
 mod judging;
 mod load;
+mod rules;
+pub mod svcomp;
 
 pub use judging::{
     AwardKind, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status, StatusRule,
     Votes,
 };
 pub use load::EditionError;
+pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +21,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edition {
+    /// Which contest's rules these are; a file that does not say is one of the MCC.
+    #[serde(default, skip_serializing)]
+    pub contest: McContest,
     /// `mcc-2018`
     pub name: String,
     pub title: String,
@@ -33,6 +40,14 @@ pub struct Edition {
     /// A tool and its entries (rule E-4.6); an entry named nowhere is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
+}
+
+/// The only contest an `Edition` can be of; `Rules` reads those of the sister contests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum McContest {
+    #[default]
+    Mcc,
 }
 
 impl Edition {

@@ -126,7 +126,7 @@ pub fn explain(
     })
 }
 
-fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
+pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
     known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
         let mut near: Vec<&str> = known.iter().map(AsRef::as_ref).filter(close).take(5).collect();
@@ -296,7 +296,7 @@ fn short(value: &str) -> String {
 }
 
 /// A fraction for the eye, with the exact one beside it where they differ.
-fn approximate(fraction: &str) -> String {
+pub(super) fn approximate(fraction: &str) -> String {
     let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
     match number.and_then(|number| number.to_f64()) {
         None => fraction.to_owned(),

@@ -1,11 +1,14 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod crv;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
 pub mod record;
+pub mod sister;
 pub mod source;
+pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
