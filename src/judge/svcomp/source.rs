@@ -7,7 +7,7 @@ use super::{Given, Results, Run};
 use crate::benchkit::published::{Table, TableError, open};
 use crate::edition::svcomp::{EntryName, SvcompEdition};
 use crate::judge::source::digest;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
         results.categories = tables::read_categories(path)?;
         results.inputs.push(digest(path)?);
     }
-    pass_over_superseded(&mut files, &mut results.notes);
+    let wholes = pass_over_superseded(&mut files, &mut results.notes);
     let mut archive = Archive::default();
     for (path, kind) in &files {
         match kind {
@@ -77,6 +77,9 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
             Kind::Result(header) => archive.add(edition, path, header, &mut results)?,
         }
         results.inputs.push(digest(path)?);
+    }
+    for (path, header) in &wholes {
+        account_for_whole(edition, path, header, &mut results)?;
     }
     archive.confirm(&mut results);
     results.check_given()?;
@@ -140,43 +143,70 @@ fn kind(path: &Path) -> Result<Option<Kind>, ResultError> {
 }
 
 /// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
-/// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block.
-fn pass_over_superseded(files: &mut Vec<(PathBuf, Kind)>, notes: &mut Vec<String>) {
-    let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let mut by = BTreeMap::new();
-    for (at, name) in names.iter().enumerate() {
-        // Sorted: what begins with this name follows it, but `_` and other files may stand between.
-        let mut longer = names.iter().filter(|other| other.len() > name.len() && other.starts_with(name));
-        if let (Kind::Result(_), Some(_)) = (&files[at].1, longer.next()) {
-            by.insert(at, "a later state of it is there");
+/// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block. Drops
+/// the earlier states; returns the files that hold a definition whole beside its blocks.
+fn pass_over_superseded(files: &mut Vec<(PathBuf, Kind)>, notes: &mut Vec<String>) -> Vec<(PathBuf, Header)> {
+    let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    // In byte order what begins with a name follows it.
+    names.sort();
+    let earlier: BTreeSet<String> =
+        names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
+    files.retain(|(path, kind)| {
+        let is = matches!(kind, Kind::Result(_)) && earlier.contains(&path.display().to_string());
+        if is {
+            notes.push(format!("{} is passed over: a later state of it is there", file_name(path)));
         }
-    }
-    let blocks: HashMap<(&str, &str, &str), ()> = files
-        .iter()
-        .filter_map(|(_, kind)| match kind {
-            Kind::Result(of) if !of.block.is_empty() => {
-                let whole = of.name.strip_suffix(&of.block)?;
-                let whole = whole.strip_suffix('.').unwrap_or(whole);
-                Some(((of.benchmarkname.as_str(), of.date.as_str(), whole), ()))
-            }
-            _ => None,
-        })
-        .collect();
-    for (at, (_, kind)) in files.iter().enumerate() {
-        let Kind::Result(of) = kind else { continue };
-        if of.block.is_empty() && blocks.contains_key(&(&of.benchmarkname, &of.date, &of.name)) {
-            by.entry(at).or_insert("its blocks are there");
-        }
-    }
-    for (at, why) in &by {
-        let name = files[*at].0.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        notes.push(format!("{name} is passed over: {why}"));
-    }
-    let mut at = 0;
-    files.retain(|_| {
-        at += 1;
-        !by.contains_key(&(at - 1))
+        !is
     });
+    let definition = |of: &Header| {
+        let whole = of.name.strip_suffix(of.block.as_str()).unwrap_or(&of.name);
+        let whole = whole.strip_suffix('.').unwrap_or(whole);
+        (of.benchmarkname.clone(), of.date.clone(), whole.to_owned())
+    };
+    let result = |kind: &Kind| match kind {
+        Kind::Result(header) => Some(header.clone()),
+        _ => None,
+    };
+    let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|of| !of.block.is_empty());
+    let blocks: BTreeSet<_> = blocks.map(|of| definition(&of)).collect();
+    let mut wholes = Vec::new();
+    files.retain(|(path, kind)| match result(kind) {
+        Some(header) if header.block.is_empty() && blocks.contains(&definition(&header)) => {
+            wholes.push((path.clone(), header));
+            false
+        }
+        _ => true,
+    });
+    wholes
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A whole run definition is judged by its blocks; runs that none of them has must not vanish in silence.
+fn account_for_whole(
+    edition: &SvcompEdition,
+    path: &Path,
+    header: &Header,
+    results: &mut Results,
+) -> Result<(), SvcompError> {
+    let name = entry_name(edition, header);
+    let runs = results.runs.iter().filter(|run| results.entries[run.entry] == name);
+    let known: HashSet<(&str, &str)> =
+        runs.map(|run| (run.raw.name.as_str(), run.raw.properties.as_str())).collect();
+    let mut left = 0;
+    let each = |raw: RawRun| {
+        left += u64::from(!known.contains(&(raw.name.as_str(), raw.properties.as_str())));
+        Ok(())
+    };
+    benchexec::read(path, each, |_| true)?;
+    let file = file_name(path);
+    results.notes.push(match left {
+        0 => format!("{file} is passed over: its blocks are there"),
+        _ => format!("{file}: {left} of its runs are in no block's file and are not judged; add these files"),
+    });
+    Ok(())
 }
 
 /// A task of an entry: entry, run name, properties.
@@ -202,7 +232,7 @@ impl Archive {
         header: &Header,
         results: &mut Results,
     ) -> Result<(), SvcompError> {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = file_name(path);
         if !header.error.is_empty() {
             results.notes.push(format!("{file} says of itself: {}", header.error));
         }

@@ -176,6 +176,7 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         Confirmation::Unsaid => run.category == "correct-unconfirmed",
     };
     match (open, exempt, unconfirmed) {
+        (false, ..) if expected(run).is_none() => right("as the result file says"),
         (false, ..) => right(""),
         (true, true, _) if edition.witnesses.is_none() => right(""),
         (true, true, _) => right("not confirmed, but the category is exempt from validation"),
