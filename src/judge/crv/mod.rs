@@ -105,7 +105,8 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
 
     // Natural order: benchmark 2 before 10.
     let order = |name: &str| (name.parse::<u64>().unwrap_or(u64::MAX), name.to_owned());
-    let mut grouped: BTreeMap<(usize, (u64, String)), BTreeMap<usize, Vec<&Experiment>>> = BTreeMap::new();
+    type OfTools<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
+    let mut grouped: BTreeMap<(usize, (u64, String)), OfTools> = BTreeMap::new();
     for of in &results.experiments {
         let tools = grouped.entry((of.track, order(&of.benchmark))).or_default();
         tools.entry(number(&of.tool)).or_default().push(of);

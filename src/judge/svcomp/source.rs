@@ -25,11 +25,10 @@ pub enum SvcompError {
     )]
     Nothing { path: PathBuf },
     #[error(
-        "{second}:{line}: {entry} has a result of {task} in {category} in {first} already; keep one of the files, \
-         or name entries otherwise (key `entry` of the edition)",
-        first = first.display(), second = second.display()
+        "{place}: {run} has a result in {first} already; keep one of the files, or name entries otherwise (key `entry` \
+         of the edition)"
     )]
-    Twice { first: PathBuf, second: PathBuf, line: u64, entry: String, task: String, category: String },
+    Twice { place: String, run: String, first: String },
     #[error(
         "category {category} is a part of {parent}, but nobody says how many tasks it has; give --categories \
          (category,tasks,parent)"
@@ -271,12 +270,9 @@ impl Archive {
         match twice {
             None => Ok(()),
             Some((first, line, task)) => Err(SvcompError::Twice {
-                first: self.files[self.file_of[first]].clone(),
-                second: path.to_owned(),
-                line,
-                entry: results.entries[entry].clone(),
-                task,
-                category: results.categories[category].name.clone(),
+                place: format!("{}:{line}", path.display()),
+                run: format!("{} on {task} in {}", results.entries[entry], results.categories[category].name),
+                first: self.files[self.file_of[first]].display().to_string(),
             }),
         }
     }
