@@ -1,6 +1,8 @@
 use super::{Exit, Failure, Format, print};
 use crate::judge::explain::{explain, explain_tool};
 use crate::judge::judgement::Judgement;
+use crate::judge::sister;
+use anyhow::anyhow;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -13,10 +15,10 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder `judge --out` wrote.
     dir: PathBuf,
-    /// The instance, such as TokenRing-PT-005.
+    /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
     #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
     instance: Option<String>,
-    /// The examination, such as UpperBounds.
+    /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
     #[arg(long, value_name = "NAME", requires = "instance")]
     examination: Option<String>,
     /// The position, counted from 00 [default: all].
@@ -31,12 +33,21 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    // Without a tool, both are there: the arguments require each other.
+    let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
+    if let Some(judgement) = sister::Judgement::read(&args.dir).map_err(Failure::usage)? {
+        if args.position.is_some() || args.tool.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "--position and --tool are for judgements of the MCC; a task has one verdict"
+            )));
+        }
+        let told = sister::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
+        return show(&told, args.format);
+    }
     let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;
     if let Some(tool) = &args.tool {
         return show(&explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
     }
-    // Without a tool, both are there: the arguments require each other.
-    let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
     let explanation = explain(&judgement, &instance, &examination, args.position);
     show(&explanation.map_err(Failure::usage)?, args.format)
 }

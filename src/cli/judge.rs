@@ -1,5 +1,5 @@
 use super::{Exit, Failure, Format, print};
-use crate::edition::{Edition, Votes};
+use crate::edition::{Edition, Rules, SisterEdition, Votes};
 use crate::judge::compare::compare;
 use crate::judge::judgement::{Judgement, Podium};
 use crate::judge::mcc::sensitivity::{Sensitivity, sensitivity};
@@ -7,7 +7,7 @@ use crate::judge::mcc::{Jury, Opening, Verdict};
 use crate::judge::overrides::read_overrides;
 use crate::judge::record::{edition_of, read_record};
 use crate::judge::show::decimals;
-use crate::judge::{Ballots, source, write};
+use crate::judge::{Ballots, crv, sister, source, svcomp, write};
 use crate::store::Record;
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// Reads the record of a campaign, or the compact table of published answers
 /// (tool,instance,examination,answers,wrong; gzip or plain), and writes
 /// judgement.json and its tables (docs/judgement.md). With --compare it shows what differs between two judgements.
+/// With an edition of SV-COMP or CRV it reads their results (docs/sister-contests.md), one file or a folder of them.
 /// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
 pub struct Args {
@@ -49,6 +50,9 @@ pub struct Args {
     /// margins.csv.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
+    /// Categories of SV-COMP: columns category,tasks,parent and, where some are new, new.
+    #[arg(long, value_name = "CSV")]
+    categories: Option<PathBuf>,
     /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
@@ -97,7 +101,14 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
 }
 
 fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
-    let (mut edition, mut ballots) = ballots(input, args.edition.as_deref())?;
+    let rules = args.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
+    let named = match rules {
+        Some(Rules::Sister(edition)) => return judge_sister(input, out, args, &edition),
+        Some(Rules::Mcc(edition)) => Some(*edition),
+        None => None,
+    };
+    refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
+    let (mut edition, mut ballots) = ballots(input, named)?;
     if let Some(models) = &args.models {
         source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
     }
@@ -143,8 +154,80 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-fn ballots(input: &Path, edition: Option<&str>) -> Result<(Edition, Ballots), Failure> {
-    let named = edition.map(Edition::load).transpose().map_err(Failure::usage)?;
+fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> {
+    if wrong { Err(Failure::usage(anyhow!(message))) } else { Ok(()) }
+}
+
+/// SV-COMP and CRV.
+fn judge_sister(input: &Path, out: &Path, args: &Args, edition: &SisterEdition) -> Result<Exit, Failure> {
+    refuse(args.models.is_some(), "--models is for editions of the MCC")?;
+    refuse(
+        args.tools.is_some(),
+        "--tools is for editions of the MCC; the edition file names statuses and teams",
+    )?;
+    refuse(
+        args.overrides.is_some() || args.votes.is_some() || args.sensitivity.is_some(),
+        "--overrides, --votes and --sensitivity are for editions of the MCC",
+    )?;
+    let judgement = match edition {
+        SisterEdition::Svcomp(edition) => {
+            let results = svcomp::read(edition, input, args.categories.as_deref());
+            svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
+        }
+        SisterEdition::Crv(edition) => {
+            refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
+            crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?)
+        }
+    };
+    sister::write(&judgement, out)?;
+    for note in &judgement.notes {
+        eprintln!("note: {}", print::shown(note));
+    }
+    match args.format {
+        Format::Text => print::text(&sister_table(&judgement))?,
+        Format::Json => print::raw(&sister_json(&judgement))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The podiums, ranked places only; points rounded for reading.
+fn sister_table(judgement: &sister::Judgement) -> String {
+    let mut text = String::new();
+    for sister::Podium { category, places } in &judgement.podiums {
+        text += &format!("{}\n", judgement.categories[*category].category);
+        for place in places {
+            let Some(rank) = place.rank else { continue };
+            let (name, points) = (&judgement.entries[place.entry].entry, decimals(&place.points));
+            let line = format!("{rank:>4}  {name:<20} {points:>10}  {:<7} {}", place.medal, place.note);
+            text += line.trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn sister_json(judgement: &sister::Judgement) -> String {
+    let places = judgement.podiums.iter().flat_map(|podium| {
+        podium.places.iter().map(|place| {
+            serde_json::json!({
+                "category": judgement.categories[podium.category].category,
+                "rank": place.rank,
+                "tool": judgement.entries[place.entry].entry,
+                "points": place.points.to_string(),
+                "medal": place.medal,
+                "note": place.note,
+            })
+        })
+    });
+    let document = serde_json::json!({
+        "edition": judgement.edition.name(),
+        "notes": judgement.notes,
+        "podiums": places.collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}
+
+fn ballots(input: &Path, named: Option<Edition>) -> Result<(Edition, Ballots), Failure> {
     if input.is_dir() {
         let record = Record::open_readonly(input).map_err(Failure::usage)?;
         let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;

@@ -1,5 +1,6 @@
 //! What an edition's content must fulfil, beyond being well-formed.
 
+use super::load::Fault;
 use super::{AnswerKind, Edition, InfrastructureRule};
 use globset::Glob;
 use num_rational::BigRational;
@@ -7,7 +8,7 @@ use num_traits::{One, Signed, Zero};
 
 impl Edition {
     /// The first key whose content cannot be, and why.
-    pub(super) fn check(&self) -> Option<(Vec<String>, String)> {
+    pub(super) fn check(&self) -> Option<Fault> {
         let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         for (number, examination) in self.examinations.iter().enumerate() {
             let at = |name| key(&["examination", &number.to_string(), name]);
@@ -50,7 +51,7 @@ impl Edition {
         self.check_variants().or_else(|| self.check_judging()).or_else(|| self.check_unknown())
     }
 
-    fn check_variants(&self) -> Option<(Vec<String>, String)> {
+    fn check_variants(&self) -> Option<Fault> {
         let mut of = std::collections::BTreeMap::new();
         for (tool, entries) in &self.variants {
             for entry in entries {
@@ -63,7 +64,7 @@ impl Edition {
         None
     }
 
-    fn check_judging(&self) -> Option<(Vec<String>, String)> {
+    fn check_judging(&self) -> Option<Fault> {
         let judging = &self.judging;
         let at = |name: &str| vec!["judging".to_owned(), name.to_owned()];
         let one = BigRational::one();
@@ -125,7 +126,7 @@ impl Edition {
         }
     }
 
-    fn check_unknown(&self) -> Option<(Vec<String>, String)> {
+    fn check_unknown(&self) -> Option<Fault> {
         let settings = serde_json::to_value(self).expect("an edition can be written");
         self.unknown.iter().find_map(|(key, why)| {
             let at = vec!["unknown".to_owned(), key.clone()];

@@ -4,7 +4,7 @@
 //! key by key; lists, and the table `variants`, are taken whole: a year's tools are no other year's.
 
 use super::EditionError;
-use super::load::{builtin, is_path, one_line};
+use super::load::{Fault, builtin, is_path, one_line};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use toml::Spanned;
@@ -104,6 +104,18 @@ impl Layers {
 
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, EditionError> {
         T::deserialize(toml::Deserializer::from(self.table()?)).map_err(|error| self.syntax(&error))
+    }
+
+    /// The edition, its content checked.
+    pub fn checked<T: DeserializeOwned>(
+        &self,
+        check: impl Fn(&T) -> Option<Fault>,
+    ) -> Result<T, EditionError> {
+        let edition: T = self.typed()?;
+        match check(&edition) {
+            None => Ok(edition),
+            Some((key, message)) => Err(self.content(self.place_of(&key), &key.join("."), message)),
+        }
     }
 
     /// An error of TOML or of a key's type.

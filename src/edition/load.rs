@@ -19,7 +19,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
 ];
 
-/// The names of the editions this build knows.
+/// The names of the MCC's editions this build knows.
 pub fn known() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|(name, _)| *name)
 }
@@ -31,15 +31,31 @@ pub(super) fn is_path(name_or_path: &str) -> bool {
 
 /// The text of an edition known by name, and the file that errors name.
 pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
-    match KNOWN.iter().find(|(known, _)| *known == name) {
+    let all = || KNOWN.iter().chain(super::rules::SISTERS);
+    let names = || all().map(|(name, _)| *name);
+    match all().find(|(known, _)| *known == name) {
         Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),
         None => Err(EditionError::Unknown {
             name: name.to_owned(),
-            meant: nearest(name, known()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
-            known: known().collect::<Vec<_>>().join(", "),
+            meant: nearest(name, names()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
+            known: names().collect::<Vec<_>>().join(", "),
         }),
     }
 }
+
+/// The text of the edition of that name, or of the file at that path, and what errors call it.
+pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
+    if is_path(name_or_path) {
+        let path = Path::new(name_or_path);
+        let text =
+            crate::text::read(path).map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        return Ok((text, name_or_path.to_owned()));
+    }
+    builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))
+}
+
+/// What an edition refuses: the key whose content cannot be, and why.
+pub(super) type Fault = (Vec<String>, String);
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditionError {
@@ -60,24 +76,13 @@ pub enum EditionError {
 impl Edition {
     /// The edition of that name, or of the file at that path, with what it takes from its base.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
-        if is_path(name_or_path) {
-            let path = Path::new(name_or_path);
-            let text = crate::text::read(path)
-                .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
-            return Self::parse(&text, name_or_path);
-        }
-        let (text, file) = builtin(name_or_path)?;
-        Self::parse(text, &file)
+        let (text, file) = text_of(name_or_path)?;
+        Self::parse(&text, &file)
     }
 
     /// Reads and checks an edition; `file` is named in errors, and a base given as a path is relative to it.
     pub fn parse(text: &str, file: &str) -> Result<Self, EditionError> {
-        let layers = Layers::read(text, file)?;
-        let edition: Self = layers.typed()?;
-        match edition.check() {
-            None => Ok(edition),
-            Some((key, message)) => Err(layers.content(layers.place_of(&key), &key.join("."), message)),
-        }
+        Layers::read(text, file)?.checked(Self::check)
     }
 }
 

@@ -1,12 +1,15 @@
 //! A year's rules as data: `editions/*.toml`.
 
 mod check;
+pub mod crv;
 mod flags;
 pub mod fraction;
 mod judging;
 mod layers;
 mod load;
+mod rules;
 mod suggest;
+pub mod svcomp;
 
 pub use flags::CpuFlags;
 pub use judging::{
@@ -14,6 +17,7 @@ pub use judging::{
     StatusRule, Votes,
 };
 pub use load::{EditionError, known};
+pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +26,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edition {
+    /// Which contest's rules these are; a file that does not say is one of the MCC.
+    #[serde(default, skip_serializing)]
+    pub contest: McContest,
     /// `mcc-2018`
     pub name: String,
     pub title: String,
@@ -47,6 +54,14 @@ pub struct Edition {
     /// By key (`judging.normalization`): what was not published, and what stands there instead.
     #[serde(default)]
     pub unknown: BTreeMap<String, String>,
+}
+
+/// The only contest an `Edition` can be of; `Rules` reads those of the sister contests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum McContest {
+    #[default]
+    Mcc,
 }
 
 impl Edition {

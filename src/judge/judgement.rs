@@ -24,6 +24,20 @@ pub enum JudgementError {
     Broken(String),
 }
 
+impl JudgementError {
+    /// Why `path` is no judgement that can be read.
+    pub(super) fn of_json(error: serde_json::Error, path: &Path) -> Self {
+        let path = path.to_owned();
+        match error.io_error_kind() {
+            Some(_) => Self::Read { path, source: error.into() },
+            None => {
+                let (line, column) = (error.line(), error.column());
+                Self::Syntax { path, line, column, reason: error.to_string() }
+            }
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
     /// Version of mcc-harness that judged.
@@ -68,18 +82,8 @@ impl Judgement {
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
         let file = File::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
-        let judgement: Self =
-            serde_json::from_reader(BufReader::with_capacity(1 << 16, file)).map_err(|error| match error
-                .io_error_kind()
-            {
-                Some(_) => JudgementError::Read { path: path.clone(), source: error.into() },
-                None => JudgementError::Syntax {
-                    line: error.line(),
-                    column: error.column(),
-                    reason: error.to_string(),
-                    path,
-                },
-            })?;
+        let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
+        let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;
         Ok(judgement)
     }

@@ -2,13 +2,16 @@
 
 mod ballots;
 pub mod compare;
+pub mod crv;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
 pub mod overrides;
 pub mod record;
 pub mod show;
+pub mod sister;
 pub mod source;
+pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};

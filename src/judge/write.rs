@@ -112,13 +112,13 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
 }
 
 /// A file under way.
-struct Draft {
+pub(super) struct Draft {
     path: PathBuf,
     out: BufWriter<NamedTempFile>,
 }
 
 impl Draft {
-    fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
+    pub(super) fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
         let path = dir.join(name);
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
@@ -137,25 +137,25 @@ impl Draft {
         WriteError::Io { path: self.path.clone(), source }
     }
 
-    fn text(&mut self, text: &str) -> Result<(), WriteError> {
+    pub(super) fn text(&mut self, text: &str) -> Result<(), WriteError> {
         self.out.write_all(text.as_bytes()).map_err(|source| self.failed(source))
     }
 
-    fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
+    pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
         serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
     }
 
-    fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
+    pub(super) fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
         self.text(&format!("\"{name}\":"))?;
         self.value(value)?;
         self.text(end)
     }
 
-    fn flush(&mut self) -> Result<(), WriteError> {
+    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
         self.out.flush().map_err(|source| self.failed(source))
     }
 
-    fn rename(self) -> Result<(), WriteError> {
+    pub(super) fn rename(self) -> Result<(), WriteError> {
         let Self { path, out } = self;
         let failed = |source| WriteError::Io { path: path.clone(), source };
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -165,7 +165,7 @@ impl Draft {
 }
 
 /// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-fn field(text: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn field(text: &str) -> std::borrow::Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
@@ -345,7 +345,7 @@ fn margins(sensitivity: &Sensitivity) -> String {
 }
 
 /// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
-fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+pub(super) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
 }

@@ -132,7 +132,7 @@ pub fn explain(
     })
 }
 
-fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
+pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
     known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
         let mut near: Vec<&str> = known.iter().map(AsRef::as_ref).filter(close).take(5).collect();
