@@ -221,7 +221,7 @@ impl<'j> Bench<'j> {
                 examinations.clone().map(|examination| of(&self.tallies[examination][entry])).sum()
             };
             let figures = Figures {
-                blocks: self.jury.blocks_of(|examination| within(examination)),
+                blocks: self.jury.blocks_of(within),
                 right: ranked
                     .iter()
                     .map(|entry| (*entry, sum(*entry, |tally| tally.counts().right)))
