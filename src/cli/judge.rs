@@ -11,23 +11,14 @@ use std::path::PathBuf;
 
 /// Judge a record or a table of answers.
 ///
-/// Reads the record of a campaign, or the compact table of published answers
-/// (tool,instance,examination,answers,wrong; gzip or plain), and writes
+/// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
+/// (tool,instance,examination,answers,wrong), either gzip or plain, and writes
 /// confidence.csv, trusted.csv, scores.csv, podiums.csv, awards.csv, tools.csv and judgement.json.
 /// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of a record (RESULTS), or a table of answers.
-    input: PathBuf,
-    /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
-    #[arg(long, value_name = "NAME|FILE")]
-    edition: Option<String>,
-    /// Family and status (known, surprise) of the instances: columns instance,family,status.
-    #[arg(long, value_name = "CSV")]
-    models: Option<PathBuf>,
-    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
-    #[arg(long, value_name = "CSV")]
-    tools: Option<PathBuf>,
+    #[command(flatten)]
+    judged: Judged,
     /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -37,13 +28,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let (edition, mut ballots) = ballots(&args)?;
-    if let Some(models) = &args.models {
-        source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
-    }
-    if let Some(tools) = &args.tools {
-        source::read_tools(&mut ballots, tools).map_err(Failure::usage)?;
-    }
+    let (edition, ballots) = args.judged.read()?;
     let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
     let verdict = write::write(&jury, &args.out)?;
     let opening = &jury.opening;
@@ -67,21 +52,57 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-fn ballots(args: &Args) -> Result<(Edition, Ballots), Failure> {
-    let named = args.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
-    if args.input.is_dir() {
-        let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
-        let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
-        let ballots = read_record(&edition, &record)?;
-        return Ok((edition, ballots));
+/// What is judged, and by which rules.
+#[derive(clap::Args)]
+pub struct Judged {
+    /// The folder of a record (RESULTS), or a table of answers.
+    pub input: PathBuf,
+    /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
+    #[arg(long, value_name = "NAME|FILE")]
+    edition: Option<String>,
+    /// Family and status (known, surprise) of the instances: columns instance,family,status.
+    #[arg(long, value_name = "CSV")]
+    models: Option<PathBuf>,
+    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
+    #[arg(long, value_name = "CSV")]
+    tools: Option<PathBuf>,
+    /// The runs were on obfuscated instances: the file of names that `image inputs --obfuscate` wrote.
+    #[arg(long, value_name = "CSV")]
+    names: Option<PathBuf>,
+}
+
+impl Judged {
+    /// The ballots, with all that the other files say of them.
+    pub fn read(&self) -> Result<(Edition, Ballots), Failure> {
+        let (edition, mut ballots) = self.ballots()?;
+        if let Some(names) = &self.names {
+            source::read_names(&mut ballots, names).map_err(Failure::usage)?;
+        }
+        if let Some(models) = &self.models {
+            source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
+        }
+        if let Some(tools) = &self.tools {
+            source::read_tools(&mut ballots, tools).map_err(Failure::usage)?;
+        }
+        Ok((edition, ballots))
     }
-    let Some(edition) = named else {
-        return Err(Failure::usage(anyhow!(
-            "a table of answers does not say its rules; name them with --edition"
-        )));
-    };
-    let ballots = source::read_answers(&edition, &args.input).map_err(Failure::usage)?;
-    Ok((edition, ballots))
+
+    fn ballots(&self) -> Result<(Edition, Ballots), Failure> {
+        let named = self.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
+        if self.input.is_dir() {
+            let record = Record::open_readonly(&self.input).map_err(Failure::usage)?;
+            let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
+            let ballots = read_record(&edition, &record)?;
+            return Ok((edition, ballots));
+        }
+        let Some(edition) = named else {
+            return Err(Failure::usage(anyhow!(
+                "a table of answers does not say its rules; name them with --edition"
+            )));
+        };
+        let ballots = source::read_answers(&edition, &self.input).map_err(Failure::usage)?;
+        Ok((edition, ballots))
+    }
 }
 
 /// The podiums, ranked places only; points rounded for reading.

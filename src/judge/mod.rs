@@ -1,6 +1,7 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod contest_table;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
