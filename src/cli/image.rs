@@ -1,11 +1,13 @@
 use super::{Exit, Failure, print};
 use crate::campaign;
 use crate::digest;
-use crate::model::{Archive, Severity, validate};
+use crate::judge::source::NAMES_HEADER;
+use crate::model::{Archive, Severity, obfuscate, validate};
 use crate::vm::Image;
 use crate::vm::build::{self, BuildDisk};
 use anyhow::{Context, anyhow};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Build reference, tool and inputs disks, or show what one is.
 #[derive(clap::Args)]
@@ -50,6 +52,10 @@ enum Command {
         /// Pack although there are errors.
         #[arg(long)]
         accept: bool,
+        /// Under other names, drawn from this seed: places, transitions, nets, instances (evidence for rule T-5).
+        /// FOLDER.names.csv says what became of each; `judge --names` gives instances their own names back.
+        #[arg(long, value_name = "SEED")]
+        obfuscate: Option<String>,
     },
     /// What an image is, and the digests of its files.
     Inspect {
@@ -86,7 +92,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, accept } => {
+        Command::Inputs { archives, out, accept, obfuscate } => {
             let found = campaign::archives_in(&archives).with_context(|| archives.display().to_string());
             let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
             if named.is_empty() {
@@ -94,14 +100,61 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 return Err(Failure::usage(empty));
             }
             check_inputs(&named, accept)?;
-            show(
-                &build::inputs(&named, &out, &progress)
-                    .with_context(|| format!("building {}", out.display()))?,
-            )?;
+            let Some(seed) = obfuscate else {
+                let image = build::inputs(&named, &out, &progress);
+                show(&image.with_context(|| format!("building {}", out.display()))?)?;
+                return Ok(Exit::Done);
+            };
+            progress("renaming");
+            let renamed = tempfile::tempdir()?;
+            let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
+            check_inputs(&named, accept)?;
+            let image = build::inputs(&named, &out, &progress);
+            show(&image.with_context(|| format!("building {}", out.display()))?)?;
+            names.persist(names_beside(&out))?;
         }
         Command::Inspect { image } => show(&Image::open(&image).map_err(Failure::usage)?)?,
     }
     Ok(Exit::Done)
+}
+
+/// Not in the folder: what is there is published with the results.
+fn names_beside(out: &Path) -> PathBuf {
+    let mut path = out.as_os_str().to_owned();
+    path.push(".names.csv");
+    path.into()
+}
+
+/// The archives under other names, written into `folder`, and the file of names, beside its place.
+fn obfuscated(
+    archives: &[(String, PathBuf)],
+    seed: &str,
+    folder: &Path,
+    out: &Path,
+) -> Result<(Vec<(String, PathBuf)>, NamedTempFile), Failure> {
+    let place = names_beside(out);
+    let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+    let names = NamedTempFile::new_in(parent).with_context(|| place.display().to_string())?;
+    let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(names.as_file()));
+    csv.write_record(NAMES_HEADER)?;
+    let mut renamed = Vec::new();
+    for (name, path) in archives {
+        let archive = Archive::open(path).map_err(Failure::usage)?;
+        let made = obfuscate(&archive, seed, folder, &mut |new| {
+            Ok(csv.write_record([name, new.kind, new.original, new.obfuscated])?)
+        })
+        .map_err(Failure::usage)?;
+        if renamed.iter().any(|(known, _)| known == made.instance.as_str()) {
+            let twice = anyhow!("{} and another instance get the same name; choose another seed", archive.instance);
+            return Err(Failure::usage(twice));
+        }
+        renamed.push((made.instance.to_string(), made.path));
+    }
+    csv.flush()?;
+    drop(csv);
+    renamed.sort();
+    Ok((renamed, names))
 }
 
 fn show(image: &Image) -> Result<(), Failure> {

@@ -1,9 +1,10 @@
 use super::{Exit, Failure, Format, print};
 use crate::edition::Edition;
+use crate::judge::benchkit_results::{is_results, read_results};
 use crate::judge::judgement::Podium;
 use crate::judge::mcc::{Jury, Opening, Verdict};
 use crate::judge::record::{edition_of, read_record};
-use crate::judge::{Ballots, source, write};
+use crate::judge::{Ballots, oracle, source, write};
 use crate::store::Record;
 use anyhow::anyhow;
 use num_rational::BigRational;
@@ -22,6 +23,9 @@ pub struct Args {
     /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Compare with the oracle files (INSTANCE-EXAMINATION.out) in this folder: oracle.csv lists what differs.
+    #[arg(long, value_name = "FOLDER")]
+    oracle: Option<PathBuf>,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -31,6 +35,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (edition, ballots) = args.judged.read()?;
     let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
     let verdict = write::write(&jury, &args.out)?;
+    if let Some(folder) = &args.oracle {
+        let oracle::Compared { same, different, only_oracle } =
+            oracle::compare(&jury, folder, &args.out.join("oracle.csv"))?;
+        eprintln!(
+            "oracle: {same} values are the same, {different} differ, {only_oracle} are unknown here \
+             (oracle.csv lists the last two)"
+        );
+    }
     let opening = &jury.opening;
     for note in &opening.notes {
         eprintln!("note: {note}");
@@ -55,7 +67,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 /// What is judged, and by which rules.
 #[derive(clap::Args)]
 pub struct Judged {
-    /// The folder of a record (RESULTS), or a table of answers.
+    /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     pub input: PathBuf,
     /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
     #[arg(long, value_name = "NAME|FILE")]
@@ -89,7 +101,7 @@ impl Judged {
 
     fn ballots(&self) -> Result<(Edition, Ballots), Failure> {
         let named = self.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
-        if self.input.is_dir() {
+        if self.input.is_dir() && !is_results(&self.input) {
             let record = Record::open_readonly(&self.input).map_err(Failure::usage)?;
             let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
             let ballots = read_record(&edition, &record)?;
@@ -100,6 +112,10 @@ impl Judged {
                 "a table of answers does not say its rules; name them with --edition"
             )));
         };
+        if self.input.is_dir() {
+            let ballots = read_results(&edition, &self.input).map_err(Failure::usage)?;
+            return Ok((edition, ballots));
+        }
         let ballots = source::read_answers(&edition, &self.input).map_err(Failure::usage)?;
         Ok((edition, ballots))
     }

@@ -2,7 +2,9 @@
 
 mod doctor;
 mod explain;
+mod export;
 mod image;
+mod import;
 mod judge;
 mod lint;
 mod plan;
@@ -34,6 +36,8 @@ enum Command {
     Explain(explain::Args),
     Lint(lint::Args),
     Image(image::Args),
+    Export(export::Args),
+    Import(import::Args),
 }
 
 /// How results are printed.
@@ -94,6 +98,8 @@ pub fn main() -> Exit {
         Command::Explain(args) => explain::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

@@ -169,29 +169,41 @@ fn host(run_id: &str) -> &str {
 /// What a judgement does not keep of its runs and the table has: how many cores an entry's machines had.
 pub type Cores = BTreeMap<String, u32>;
 
-/// Judges and writes `PATH` (the table), and beside it `STEM.models.csv` and `STEM.tools.csv`, with which `judge`
-/// comes to the same judgement. A resigned entry is in none of them (P-4).
+/// Judges and writes `PATH` (the table), and beside one of results `STEM.models.csv` and `STEM.tools.csv`, with which
+/// `judge` comes to the same judgement. A resigned entry is in none of them (P-4).
 pub fn export(
     edition: &Edition,
     ballots: Ballots,
     cores: &Cores,
-    form: Form,
+    layout: Layout,
     path: &Path,
 ) -> Result<Exported, ExportError> {
     let hosts: HashMap<RunKey, String> = ballots.hosts().collect();
     let jury = Jury::new(edition, ballots)?;
-    let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form, rows: 0 };
+    let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form: layout.form(), rows: 0 };
+    let columns = layout.columns();
     let table = Draft::new(path)?;
     let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(&table.file));
     let wrote = |error: csv::Error| table.failed(error.into());
-    csv.write_record(HEADER).map_err(wrote)?;
+    // A summary has one blank in the name where the contest's table has two.
+    let header = columns.iter().map(|column| match layout {
+        Layout::Summary => HEADER[*column].replace("  ", " "),
+        Layout::Results(_) => HEADER[*column].to_owned(),
+    });
+    csv.write_record(header).map_err(wrote)?;
     jury.judge_blocks(|block| {
-        block.cells.iter().try_for_each(|cell| csv.write_record(writer.row(&block, cell)))
+        block.cells.iter().try_for_each(|cell| {
+            let row = writer.row(&block, cell);
+            csv.write_record(columns.iter().map(|column| &row[*column]))
+        })
     })
     .map_err(wrote)?;
     csv.flush().map_err(|error| table.failed(error))?;
     drop(csv);
     let rows = writer.rows;
+    if layout == Layout::Summary {
+        return Ok(Exported { rows, paths: vec![table.keep()?] });
+    }
     let models = beside(path, "models")?;
     let mut csv = csv::Writer::from_writer(&models.file);
     let wrote = |error: csv::Error| models.failed(error.into());
@@ -208,15 +220,41 @@ pub fn export(
         csv.write_record([&known.entry, &known.tool, known.status.word(), &known.note]).map_err(wrote)?;
     }
     drop(csv);
-    let paths = [table.keep()?, models.keep()?, tools.keep()?];
+    let paths = vec![table.keep()?, models.keep()?, tools.keep()?];
     Ok(Exported { rows, paths })
 }
 
-/// What `export` wrote: rows of the table; the table, the models, the tools.
+/// What `export` wrote: rows of the table; the table and, beside it, the models and the tools.
 #[derive(Debug)]
 pub struct Exported {
     pub rows: u64,
-    pub paths: [PathBuf; 3],
+    pub paths: Vec<PathBuf>,
+}
+
+/// Which table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The contest's 17 columns.
+    Results(Form),
+    /// The summary of a host as BenchKit writes it: time and memory, no answers.
+    Summary,
+}
+
+impl Layout {
+    fn form(self) -> Form {
+        match self {
+            Self::Results(form) => form,
+            Self::Summary => Form::Contest,
+        }
+    }
+
+    /// Of the 17.
+    fn columns(self) -> Vec<usize> {
+        match self {
+            Self::Results(_) => (0..HEADER.len()).collect(),
+            Self::Summary => vec![0, 1, 2, 8, 9, 10, 11, 12, 13],
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
