@@ -220,7 +220,10 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         if !seen.insert(entry.to_owned()) {
             return Err(format!("entry {entry} is there twice"));
         }
-        if !known.contains(entry) {
+        // The table need not have the runs of a withdrawn entry; it is named all the same.
+        if status == Status::Withdrawn {
+            ballots.entries.number(entry);
+        } else if !known.contains(entry) {
             let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(format!("entry {entry} has no answers; entries are {known}"));
         }
