@@ -35,7 +35,11 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
 /// Errors and warnings by file and what they are, names and lines aside.
 fn findings(archive: &Path) -> Vec<(Severity, String)> {
     let found = validate(&Archive::open(archive).unwrap());
-    found.into_iter().filter(|finding| finding.severity == Severity::Error).map(|f| (f.severity, f.to_string())).collect()
+    found
+        .into_iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|f| (f.severity, f.to_string()))
+        .collect()
 }
 
 fn text(archive: &Path) -> String {
@@ -59,7 +63,8 @@ fn every_real_instance_stays_valid_and_nothing_of_its_names_is_left() {
         assert_eq!(before.len(), after.len(), "{}: {after:?}", original.display());
         let archive = Archive::open(&original).unwrap();
         let (net, new) = (archive.net().unwrap(), Archive::open(&path).unwrap().net().unwrap());
-        let by_name: BTreeMap<&str, &str> = names.iter().map(|[_, old, new]| (old.as_str(), new.as_str())).collect();
+        let by_name: BTreeMap<&str, &str> =
+            names.iter().map(|[_, old, new]| (old.as_str(), new.as_str())).collect();
         assert_eq!(new.id, by_name[archive.instance.as_str()]);
         assert_eq!((net.kind, net.places.len()), (new.kind, new.places.len()));
         for (old, new) in net.places.iter().zip(&new.places) {
@@ -87,7 +92,8 @@ fn a_seed_gives_the_same_bytes_again_and_another_seed_other_names() {
     let original = tool::fixtures().join("GreedyClerks-PT-03.tgz");
     let folders = [(); 3].map(|()| TempDir::new().unwrap());
     let made = [SEED, SEED, "another"].map(|seed| seed.to_owned());
-    let made: Vec<_> = made.iter().zip(&folders).map(|(seed, folder)| obfuscated(&original, seed, folder.path())).collect();
+    let made: Vec<_> =
+        made.iter().zip(&folders).map(|(seed, folder)| obfuscated(&original, seed, folder.path())).collect();
     assert_eq!(fs::read(&made[0].0).unwrap(), fs::read(&made[1].0).unwrap());
     assert_eq!(made[0].1, made[1].1);
     let shared = made[0].1.iter().filter(|name| name[0] != "property" && made[2].1.contains(name));
@@ -107,12 +113,14 @@ fn answers(folder: &Path, examination: &str) -> Vec<String> {
 
 #[test]
 fn the_reference_tool_answers_the_same_under_other_names() {
-    let mut all: Vec<PathBuf> = ["TokenLoop-PT-03", "GreedyClerks-PT-03", "CrateDepot-PT-K3M2B12", "LibraryRoom-PT-R05W02"]
-        .map(|name| tool::fixtures().join(format!("{name}.tgz")))
-        .to_vec();
+    let mut all: Vec<PathBuf> =
+        ["TokenLoop-PT-03", "GreedyClerks-PT-03", "CrateDepot-PT-K3M2B12", "LibraryRoom-PT-R05W02"]
+            .map(|name| tool::fixtures().join(format!("{name}.tgz")))
+            .to_vec();
     if let Some(inputs) = data::shared("mcc/inputs") {
         // RefineWMG's ids do not begin with its name, AutoFlight has a NUPN section.
-        for name in ["TokenRing-PT-005", "Philosophers-PT-000005", "AutoFlight-PT-01a", "RefineWMG-PT-002002"] {
+        for name in ["TokenRing-PT-005", "Philosophers-PT-000005", "AutoFlight-PT-01a", "RefineWMG-PT-002002"]
+        {
             all.push(inputs.join(format!("{name}.tgz")));
         }
     }
@@ -131,7 +139,8 @@ fn the_reference_tool_answers_the_same_under_other_names() {
 }
 
 fn harness(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let output =
+        Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
@@ -155,12 +164,23 @@ fn answers_on_an_obfuscated_disk_judge_as_those_on_the_originals() {
     let disk = folder.path().join("disk");
     assert!(disk.join("inputs.ext4").exists());
     let names = fs::read_to_string(folder.path().join("disk.names.csv")).unwrap();
-    assert!(names.starts_with("instance,kind,original,obfuscated\nGreedyClerks-PT-03,instance,GreedyClerks-PT-03,M"), "{names}");
+    assert!(
+        names.starts_with(
+            "instance,kind,original,obfuscated\nGreedyClerks-PT-03,instance,GreedyClerks-PT-03,M"
+        ),
+        "{names}"
+    );
     // The map is beside the disk, not in what is published.
-    for file in walkdir::WalkDir::new(&disk).into_iter().map(Result::unwrap).filter(|file| file.file_type().is_file()) {
+    for file in
+        walkdir::WalkDir::new(&disk).into_iter().map(Result::unwrap).filter(|file| file.file_type().is_file())
+    {
         let bytes = fs::read(file.path()).unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains("GreedyClerks") && !file.path().to_string_lossy().contains("names"), "{:?}", file.path());
+        assert!(
+            !text.contains("GreedyClerks") && !file.path().to_string_lossy().contains("names"),
+            "{:?}",
+            file.path()
+        );
     }
     let packed = archives(&disk.join("archives"));
     assert_eq!(packed.len(), 3);
@@ -176,13 +196,15 @@ fn answers_on_an_obfuscated_disk_judge_as_those_on_the_originals() {
     done(folder.path(), &["judge", "renamed", "--out", "second", "--names", "disk.names.csv"]);
     let values = |dir: &str| {
         let text = fs::read_to_string(folder.path().join(dir).join("trusted.csv")).unwrap();
-        let rows = csv::Reader::from_reader(text.as_bytes()).into_records().map(Result::unwrap).collect::<Vec<_>>();
+        let rows =
+            csv::Reader::from_reader(text.as_bytes()).into_records().map(Result::unwrap).collect::<Vec<_>>();
         assert!(rows.len() > 60);
         rows.iter().map(|row| row.iter().take(6).map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     assert_eq!(values("first"), values("second"));
 
-    let (code, error) = harness(folder.path(), &["judge", "plain", "--out", "third", "--names", "disk.names.csv"]);
+    let (code, error) =
+        harness(folder.path(), &["judge", "plain", "--out", "third", "--names", "disk.names.csv"]);
     assert!(code == 2 && error.contains("disk.names.csv: none of its instances has answers"), "{error}");
     fs::write(folder.path().join("bad.csv"), "a,b\n").unwrap();
     let (code, error) = harness(folder.path(), &["judge", "renamed", "--out", "third", "--names", "bad.csv"]);

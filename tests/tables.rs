@@ -19,7 +19,8 @@ use tempfile::TempDir;
 
 /// What the program says, with what it ends.
 fn harness(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let output =
+        Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -46,9 +47,17 @@ fn judged(folder: &Path) -> BTreeMap<String, String> {
     for name in ["confidence", "trusted", "scores", "podiums", "awards", "tools"] {
         let mut text = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
         if name == "trusted" {
-            let rows = csv::Reader::from_reader(text.as_bytes()).into_records().map(Result::unwrap).collect::<Vec<_>>();
+            let rows = csv::Reader::from_reader(text.as_bytes())
+                .into_records()
+                .map(Result::unwrap)
+                .collect::<Vec<_>>();
             let without_id = |row: &csv::StringRecord| {
-                row.iter().enumerate().filter(|(at, _)| *at != 3).map(|(_, field)| field).collect::<Vec<_>>().join(",")
+                row.iter()
+                    .enumerate()
+                    .filter(|(at, _)| *at != 3)
+                    .map(|(_, field)| field)
+                    .collect::<Vec<_>>()
+                    .join(",")
             };
             text = rows.iter().map(without_id).collect::<Vec<_>>().join("\n");
         }
@@ -123,14 +132,29 @@ fn a_bad_row_of_the_contests_table_gets_file_line_column_and_way_out() {
     let folder = TempDir::new().unwrap();
     let good = row("a", "ReachabilityDeadlock", "T", "normal");
     let cases = [
-        (row("b", "ReachabilityDeadlock", "Z", "normal"), "raw.csv:3: column results: `Z` is no answer; expected T, F or ?"),
-        (row("b", "StateSpace", "1 2 3", "normal"), "raw.csv:3: column results: 3 answers, the examination has 4"),
+        (
+            row("b", "ReachabilityDeadlock", "Z", "normal"),
+            "raw.csv:3: column results: `Z` is no answer; expected T, F or ?",
+        ),
+        (
+            row("b", "StateSpace", "1 2 3", "normal"),
+            "raw.csv:3: column results: 3 answers, the examination has 4",
+        ),
         (row("b", "StateSpace", "1 2 3 4e5", "normal"), "raw.csv:3: column results: `4e5` is no answer"),
         (row("b", "Deadlock", "T", "normal"), "raw.csv:3: no examination `Deadlock`"),
         (row("", "ReachabilityDeadlock", "T", "normal"), "raw.csv:3: tool and Input must not be empty"),
-        (row("b", "ReachabilityDeadlock", "T", "gone"), "raw.csv:3: column Status: `gone`; allowed are normal, timeout"),
-        (good.replace("1200", "1.2.3").replacen('a', "b", 1), "raw.csv:3: column CPU (ms): `1.2.3` is no number"),
-        (good.replace("244.14", "-1").replacen('a', "b", 1), "raw.csv:3: column max memory (MB): `-1` is no number"),
+        (
+            row("b", "ReachabilityDeadlock", "T", "gone"),
+            "raw.csv:3: column Status: `gone`; allowed are normal, timeout",
+        ),
+        (
+            good.replace("1200", "1.2.3").replacen('a', "b", 1),
+            "raw.csv:3: column CPU (ms): `1.2.3` is no number",
+        ),
+        (
+            good.replace("244.14", "-1").replacen('a', "b", 1),
+            "raw.csv:3: column max memory (MB): `-1` is no number",
+        ),
         (good.clone(), "raw.csv:3: the same tool, instance and examination as in line 2"),
         ("b,F-PT-1,ReachabilityDeadlock\n".to_owned(), "raw.csv:3: 3 columns, the header has 17"),
     ];
@@ -139,7 +163,8 @@ fn a_bad_row_of_the_contests_table_gets_file_line_column_and_way_out() {
         refused(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "out"], &[message]);
         assert!(!folder.path().join("out").exists());
     }
-    let summary = "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
+    let summary =
+        "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
     fs::write(folder.path().join("raw.csv"), summary).unwrap();
     let judge = ["judge", "raw.csv", "--edition", "mcc-2018", "--out", "out"];
     refused(folder.path(), &judge, &["raw.csv:1:", "a summary of BenchKit has no answers"]);
@@ -152,7 +177,8 @@ fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
     let folder = TempDir::new().unwrap();
     let (answers, models) = (answers.to_str().unwrap(), models.to_str().unwrap());
     let rules = ["--edition", "mcc-2018", "--models"];
-    let (out, _) = done(folder.path(), &[&["export", answers], &rules[..], &[models, "--csv", "raw.csv"]].concat());
+    let (out, _) =
+        done(folder.path(), &[&["export", answers], &rules[..], &[models, "--csv", "raw.csv"]].concat());
     assert!(out.contains("91859 rows"), "{out}");
     done(folder.path(), &[&["judge", answers], &rules[..], &[models, "--out", "first"]].concat());
     let tools = ["--tools", "raw.tools.csv", "--out", "second"];
@@ -170,20 +196,34 @@ const ASKED: [&str; 4] = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "
 #[test]
 fn a_record_exported_and_read_again_judges_the_same() {
     let folder = TempDir::new().unwrap();
-    let archives = fixtures(&["TokenLoop-PT-03", "GreedyClerks-PT-03", "CoinVault-PT-N9U2000000000000000000"]);
+    let archives =
+        fixtures(&["TokenLoop-PT-03", "GreedyClerks-PT-03", "CoinVault-PT-N9U2000000000000000000"]);
     drop(runs::record(&folder.path().join("results"), &archives, &ASKED, runs::printed));
     done(folder.path(), &["judge", "results", "--out", "first"]);
     let (out, _) = done(folder.path(), &["export", "results", "--csv", "raw.csv"]);
     assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv: 60 rows"), "{out}");
-    let judge = ["judge", "raw.csv", "--edition", "mcc-2018", "--models", "raw.models.csv", "--tools", "raw.tools.csv"];
+    let judge = [
+        "judge",
+        "raw.csv",
+        "--edition",
+        "mcc-2018",
+        "--models",
+        "raw.models.csv",
+        "--tools",
+        "raw.tools.csv",
+    ];
     done(folder.path(), &[&judge[..], &["--out", "second"]].concat());
     let (first, second) = (judged(&folder.path().join("first")), judged(&folder.path().join("second")));
     assert_eq!(first, second);
-    assert!(first["awards"].lines().count() > 5 && first["trusted"].contains("2000000000000000000"), "{first:?}");
+    assert!(
+        first["awards"].lines().count() > 5 && first["trusted"].contains("2000000000000000000"),
+        "{first:?}"
+    );
 
     let raw = rows(&folder.path().join("raw.csv"));
     let of = |entry: &str, examination: &str| {
-        let is = |row: &&BTreeMap<String, String>| row["### tool"] == entry && row["Examination"] == examination;
+        let is =
+            |row: &&BTreeMap<String, String>| row["### tool"] == entry && row["Examination"] == examination;
         raw.iter().find(is).unwrap()
     };
     let row = of("depth", "StateSpace");
@@ -202,12 +242,21 @@ fn a_record_exported_and_read_again_judges_the_same() {
 #[test]
 fn a_summary_has_time_and_memory_as_benchkit_writes_them() {
     let folder = TempDir::new().unwrap();
-    drop(runs::record(&folder.path().join("results"), &fixtures(&["TokenLoop-PT-03"]), &ASKED[..1], runs::printed));
+    drop(runs::record(
+        &folder.path().join("results"),
+        &fixtures(&["TokenLoop-PT-03"]),
+        &ASKED[..1],
+        runs::printed,
+    ));
     done(folder.path(), &["export", "results", "--summary", "summary.csv"]);
     let summary = fs::read_to_string(folder.path().join("summary.csv")).unwrap();
-    let header = "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
+    let header =
+        "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
     assert!(summary.starts_with(header), "{summary}");
-    assert!(summary.contains("\nbreadth,TokenLoop-PT-03,StateSpace,97.66,900,1000,,normal,mcc-node-17-"), "{summary}");
+    assert!(
+        summary.contains("\nbreadth,TokenLoop-PT-03,StateSpace,97.66,900,1000,,normal,mcc-node-17-"),
+        "{summary}"
+    );
     assert_eq!(summary.lines().count(), 6);
 }
 
@@ -220,8 +269,10 @@ fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
     fs::create_dir_all(folder.join("OUTPUTS")).unwrap();
     for tool in ["tapaal", "smpt"] {
         let mut summary =
-            "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n".to_owned();
-        let mut files: Vec<_> = fs::read_dir(outputs.join(tool)).unwrap().map(|file| file.unwrap().path()).collect();
+            "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n"
+                .to_owned();
+        let mut files: Vec<_> =
+            fs::read_dir(outputs.join(tool)).unwrap().map(|file| file.unwrap().path()).collect();
         files.sort();
         for path in files {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -240,8 +291,15 @@ fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
             }
             text += "BK_START 1497000000123\n";
             text += &String::from_utf8_lossy(&fs::read(&path).unwrap());
-            text += &format!("\nBK_STOP 1497000001123\n--- content from stderr:\nFORMULA {} FALSE TECHNIQUES A\n", ids[0]);
-            fs::write(folder.join(format!("OUTPUTS/{tool}_{instance}_{examination}_{run_id}_tall.stdout")), text).unwrap();
+            text += &format!(
+                "\nBK_STOP 1497000001123\n--- content from stderr:\nFORMULA {} FALSE TECHNIQUES A\n",
+                ids[0]
+            );
+            fs::write(
+                folder.join(format!("OUTPUTS/{tool}_{instance}_{examination}_{run_id}_tall.stdout")),
+                text,
+            )
+            .unwrap();
             summary += &format!("{tool},{instance},{examination},12.50,1000,1000,0.5,normal,{run_id}\n");
             count += 1;
         }
@@ -265,16 +323,31 @@ fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
         let examination = &edition.examinations[block.examination];
         let Some(right) = oracle::read(&oracles, instance, examination).unwrap() else { continue };
         for cell in &block.cells {
-            for (given, right) in cell.values.iter().zip(&right).filter(|(given, right)| given.is_some() && right.is_some()) {
+            for (given, right) in
+                cell.values.iter().zip(&right).filter(|(given, right)| given.is_some() && right.is_some())
+            {
                 let any_rounded = right.as_ref().unwrap().is_rounded();
-                assert!(given.as_ref().unwrap().agrees(right.as_ref().unwrap(), any_rounded), "{instance} {}", examination.name);
+                assert!(
+                    given.as_ref().unwrap().agrees(right.as_ref().unwrap(), any_rounded),
+                    "{instance} {}",
+                    examination.name
+                );
                 compared += 1;
             }
         }
     }
     assert!(compared > 100, "{compared}");
     done(folder.path(), &["export", "BK_RESULTS", "--edition", "mcc-2018", "--csv", "raw.csv"]);
-    let again = ["judge", "raw.csv", "--edition", "mcc-2018", "--models", "raw.models.csv", "--tools", "raw.tools.csv"];
+    let again = [
+        "judge",
+        "raw.csv",
+        "--edition",
+        "mcc-2018",
+        "--models",
+        "raw.models.csv",
+        "--tools",
+        "raw.tools.csv",
+    ];
     done(folder.path(), &[&again[..], &["--out", "second"]].concat());
     assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
     assert!(fs::read_to_string(folder.path().join("raw.csv")).unwrap().contains(",mcc-tall-"));
@@ -358,9 +431,13 @@ fn job_files_become_campaigns_and_campaigns_job_files() {
                 r001-tall-149700000000003,tedd,tina.qcow2,TokenLoop-PT-03,StateSpace\n";
     fs::write(folder.path().join("r001-tall.bkjobs"), jobs).unwrap();
     let inputs = tool::fixtures();
-    let import = ["import", "r001-tall.bkjobs", "--edition", "mcc-2018", "--out", "campaign.toml", "--inputs"];
+    let import =
+        ["import", "r001-tall.bkjobs", "--edition", "mcc-2018", "--out", "campaign.toml", "--inputs"];
     let (out, note) = done(folder.path(), &[&import[..], &[inputs.to_str().unwrap()]].concat());
-    assert!(out.contains("campaign.toml: 4 runs") && note.contains("  tedd/TokenLoop-PT-03/CTLFireability"), "{note}");
+    assert!(
+        out.contains("campaign.toml: 4 runs") && note.contains("  tedd/TokenLoop-PT-03/CTLFireability"),
+        "{note}"
+    );
     let (plan, _) = done(folder.path(), &["plan", "campaign.toml"]);
     assert!(plan.contains("4 runs, 4 of them in a machine") && plan.contains("wall_s: 60"), "{plan}");
 
@@ -369,7 +446,10 @@ fn job_files_become_campaigns_and_campaigns_job_files() {
     let text = fs::read_to_string(folder.path().join("r002.bkjobs")).unwrap();
     let expected = ["#BK_CONFIGURATION:r002:fko:tall:31:mcc:60:16384:4:", "# tool lola (lola.qcow2)\n"];
     expected.iter().for_each(|part| assert!(text.contains(part), "{text}"));
-    assert!(text.ends_with("r002-000000000000004,tedd,tina.qcow2,TokenLoop-PT-03,CTLFireability\n"), "{text}");
+    assert!(
+        text.ends_with("r002-000000000000004,tedd,tina.qcow2,TokenLoop-PT-03,CTLFireability\n"),
+        "{text}"
+    );
     let again = ["import", "r002.bkjobs", "--edition", "mcc-2018", "--out", "again.toml", "--inputs"];
     let (_, note) = done(folder.path(), &[&again[..], &[inputs.to_str().unwrap()]].concat());
     assert_eq!(note, "");
@@ -378,12 +458,21 @@ fn job_files_become_campaigns_and_campaigns_job_files() {
         ("StateSpace", "Deadlock", "r001-tall-149700000000001: no examination Deadlock"),
         (":4:images", ":2:images", "machines of 2 cores; mcc-2018 has 1 and 4"),
         (":16384:", ":1024:", "machines of 1024 MB; mcc-2018 has 16384"),
-        ("lola.qcow2,TokenLoop-PT-03,CTL", "x.qcow2,TokenLoop-PT-03,CTL", "tool lola has the images lola.qcow2 and x"),
-        (",CTLFireability", ",StateSpace", "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is there twice"),
+        (
+            "lola.qcow2,TokenLoop-PT-03,CTL",
+            "x.qcow2,TokenLoop-PT-03,CTL",
+            "tool lola has the images lola.qcow2 and x",
+        ),
+        (
+            ",CTLFireability",
+            ",StateSpace",
+            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is there twice",
+        ),
         (",tedd,", ",", "line 4: 4 fields"),
     ] {
         fs::write(folder.path().join("bad.bkjobs"), jobs.replacen(old, new, 1)).unwrap();
-        let import = ["import", "bad.bkjobs", "--edition", "mcc-2018", "--out", "bad.toml", "--inputs", "models"];
+        let import =
+            ["import", "bad.bkjobs", "--edition", "mcc-2018", "--out", "bad.toml", "--inputs", "models"];
         refused(folder.path(), &import, &["bad.bkjobs", part]);
         assert!(!folder.path().join("bad.toml").exists());
     }
@@ -433,7 +522,11 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
             Ballot {
                 ending,
                 values,
-                cost: cost.filter(|_| ran).map(|(cpu_ms, wall_ms, memory_kib)| Cost { cpu_ms, wall_ms, memory_kib }),
+                cost: cost.filter(|_| ran).map(|(cpu_ms, wall_ms, memory_kib)| Cost {
+                    cpu_ms,
+                    wall_ms,
+                    memory_kib,
+                }),
                 marks: all[..marks].iter().map(|mark| mark.to_string()).collect(),
                 techniques: if stated { techniques } else { vec![] },
                 remarks: vec![],
@@ -448,7 +541,9 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
     prop::collection::vec(prop::collection::vec(row, 1..5), 1..6).prop_map(|entries| {
         let mut runs = Vec::new();
         for (entry, rows) in entries.into_iter().enumerate() {
-            for ((states, dead, ctl, there), instance) in rows.into_iter().zip(["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"]) {
+            for ((states, dead, ctl, there), instance) in
+                rows.into_iter().zip(["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"])
+            {
                 let entry = || format!("tool{entry}");
                 runs.push((entry(), instance, "StateSpace", states));
                 if there {
@@ -466,15 +561,20 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     for (entry, instance, examination, ballot) in runs {
         ballots.add(entry, instance, examination, &[], ballot.clone()).unwrap();
     }
-    for (instance, family, status) in
-        [("F-PT-1", "F", "known"), ("F-COL-1", "F", "known"), ("G-PT-1", "G", "known"), ("H-PT-1", "H", "surprise")]
-    {
+    for (instance, family, status) in [
+        ("F-PT-1", "F", "known"),
+        ("F-COL-1", "F", "known"),
+        ("G-PT-1", "G", "known"),
+        ("H-PT-1", "H", "surprise"),
+    ] {
         let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
         ballots.describe_instance(instance, facts);
     }
-    for (entry, status, note) in
-        [("tool0", Status::OutOfCompetition, ""), ("tool1", Status::Withdrawn, "T-5, \"shown\""), ("tool2", Status::Resigned, "")]
-    {
+    for (entry, status, note) in [
+        ("tool0", Status::OutOfCompetition, ""),
+        ("tool1", Status::Withdrawn, "T-5, \"shown\""),
+        ("tool2", Status::Resigned, ""),
+    ] {
         if runs.iter().any(|run| run.0 == entry) {
             let facts = EntryFacts { tool: "one".to_owned(), status, note: note.to_owned() };
             ballots.describe_entry(entry, facts);

@@ -65,7 +65,8 @@ impl JobFile {
             } else if !line.starts_with('#') && !line.trim().is_empty() {
                 let fields: Vec<&str> = line.split(',').map(str::trim).collect();
                 let [run_id, tool, image, input, examination] = fields[..] else {
-                    let message = format!("{} fields; expected run id,tool,image,input,examination", fields.len());
+                    let message =
+                        format!("{} fields; expected run id,tool,image,input,examination", fields.len());
                     return Err(wrong(message));
                 };
                 if let Some(at) = fields.iter().position(|field| field.is_empty()) {
@@ -82,16 +83,19 @@ impl JobFile {
 
     fn configuration(fields: &str) -> Result<Self, String> {
         let fields: Vec<&str> = fields.split(':').map(str::trim).collect();
-        let [benchmark, login, host, machines, vm_login, seconds, memory_mb, cores, images] = fields[..] else {
+        let [benchmark, login, host, machines, vm_login, seconds, memory_mb, cores, images] = fields[..]
+        else {
             return Err(format!(
                 "{} fields; expected bench:login:host:machines:login in the VM:seconds:MB:cores:folder of the images",
                 fields.len()
             ));
         };
         let number = |text: &str, what: &str| {
-            text.parse().map_err(|_| format!("{what} is `{text}`; write a whole number")).and_then(|number: u32| {
-                if number == 0 { Err(format!("{what} is 0; write at least 1")) } else { Ok(number) }
-            })
+            text.parse().map_err(|_| format!("{what} is `{text}`; write a whole number")).and_then(
+                |number: u32| {
+                    if number == 0 { Err(format!("{what} is 0; write at least 1")) } else { Ok(number) }
+                },
+            )
         };
         Ok(Self {
             benchmark: benchmark.to_owned(),
@@ -109,15 +113,18 @@ impl JobFile {
 
     /// The file as `bklb -generate` writes it. Jobs of one tool stand together.
     pub fn write(&self) -> Result<String, JobFileError> {
-        let Self { benchmark, login, host, machines, vm_login, seconds, memory_mb, cores, images, jobs } = self;
-        let of_jobs = jobs.iter().flat_map(|job| [&job.run_id, &job.tool, &job.image, &job.input, &job.examination]);
+        let Self { benchmark, login, host, machines, vm_login, seconds, memory_mb, cores, images, jobs } =
+            self;
+        let of_jobs =
+            jobs.iter().flat_map(|job| [&job.run_id, &job.tool, &job.image, &job.input, &job.examination]);
         let all = [benchmark, login, host, vm_login, images].into_iter().chain(of_jobs);
         if let Some(bad) = all.into_iter().find(|field| field.contains([',', ':', '\n', '\r'])) {
             return Err(JobFileError::Separator(bad.clone()));
         }
-        let mut text = "# the configuration (benchid, login, hostid, nb cores, login on the vm, max time, max memory, \
+        let mut text =
+            "# the configuration (benchid, login, hostid, nb cores, login on the vm, max time, max memory, \
                         max core, location of vm in the execution machine)\n"
-            .to_owned();
+                .to_owned();
         let _ = writeln!(
             text,
             "{CONFIGURATION}{benchmark}:{login}:{host}:{machines}:{vm_login}:{seconds}:{memory_mb}:{cores}:{images}"

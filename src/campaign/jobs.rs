@@ -113,7 +113,8 @@ impl FromJobs {
         // BenchKit confines by wall time alone.
         if file.seconds != rules.limits.confinement_s {
             let s = file.seconds;
-            let _ = writeln!(text, "\n[limits]\ncpu_reading = \"benchkit\"\nwall_s = {s}\nconfinement_s = {s}");
+            let _ =
+                writeln!(text, "\n[limits]\ncpu_reading = \"benchkit\"\nwall_s = {s}\nconfinement_s = {s}");
         }
         let _ = writeln!(text, "\n[hosts]\njobs = {}", file.machines);
         Ok(Self { text, added })
@@ -126,7 +127,9 @@ impl Campaign {
         let wanted = self.tools.iter().filter(|tool| how.kind.is_none_or(|kind| kind == tool.kind));
         let tools: Vec<_> = wanted.collect();
         let word = |kind| if kind == Kind::Sequential { "sequential" } else { "concurrent" };
-        let Some(first) = tools.first() else { return Err(JobsError::NoEntry(how.kind.map_or("there", word))) };
+        let Some(first) = tools.first() else {
+            return Err(JobsError::NoEntry(how.kind.map_or("there", word)));
+        };
         if tools.iter().any(|tool| tool.kind != first.kind) {
             return Err(JobsError::Kinds);
         }

@@ -146,7 +146,8 @@ fn obfuscated(
         })
         .map_err(Failure::usage)?;
         if renamed.iter().any(|(known, _)| known == made.instance.as_str()) {
-            let twice = anyhow!("{} and another instance get the same name; choose another seed", archive.instance);
+            let twice =
+                anyhow!("{} and another instance get the same name; choose another seed", archive.instance);
             return Err(Failure::usage(twice));
         }
         renamed.push((made.instance.to_string(), made.path));

@@ -231,7 +231,10 @@ impl Ballots {
             let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
             let (entry, instance) = (row.entry as usize, row.instance as usize);
             let examination = self.examinations[row.examination as usize].0.clone();
-            Some(((self.entries.names[entry].clone(), self.instances.names[instance].clone(), examination), host))
+            Some((
+                (self.entries.names[entry].clone(), self.instances.names[instance].clone(), examination),
+                host,
+            ))
         })
     }
 
@@ -265,7 +268,8 @@ impl Ballots {
             .into_iter()
             .map(|(old, facts)| match instances.get(&old) {
                 Some(new) => {
-                    let family = new.parse().map_or(facts.family, |name: InstanceName| name.family().to_owned());
+                    let family =
+                        new.parse().map_or(facts.family, |name: InstanceName| name.family().to_owned());
                     (new.clone(), InstanceFacts { family, ..facts })
                 }
                 None => (old, facts),

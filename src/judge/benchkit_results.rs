@@ -66,10 +66,19 @@ fn read_summary(
     ballots: &mut Ballots,
 ) -> Result<(), ResultsError> {
     let mut table = Table::open(path)?;
-    let names = ["tool", "Input", "Examination", "max memory (MB)", "CPU (ms)", "Time (ms)", "Status", "run id"];
+    let names =
+        ["tool", "Input", "Examination", "max memory (MB)", "CPU (ms)", "Time (ms)", "Status", "run id"];
     let columns = names.map(|name| column(table.header(), name));
-    let [Some(tool), Some(input), Some(name), Some(memory), Some(cpu), Some(time), Some(status), Some(run_id)] =
-        columns
+    let [
+        Some(tool),
+        Some(input),
+        Some(name),
+        Some(memory),
+        Some(cpu),
+        Some(time),
+        Some(status),
+        Some(run_id),
+    ] = columns
     else {
         return Err(table.wrong_header(format!("BenchKit's summary, with {}", names.join(", "))).into());
     };
@@ -86,7 +95,8 @@ fn read_summary(
         let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
         let answers = read_output(examination, edition.judging.strict, path)?;
         let number = |column: usize, factor| {
-            decimal(field(column), factor).map_err(|error| format!("column {}: {error}", plain(names, columns, column)))
+            decimal(field(column), factor)
+                .map_err(|error| format!("column {}: {error}", plain(names, columns, column)))
         };
         let cost = match (number(cpu, 1)?, number(time, 1)?) {
             (Some(cpu_ms), Some(wall_ms)) => {

@@ -61,7 +61,8 @@ impl Columns {
         row: &csv::StringRecord,
         ballots: &mut Ballots,
     ) -> Result<(), String> {
-        let (entry, instance, name) = (row[self.tool].trim(), row[self.input].trim(), row[self.examination].trim());
+        let (entry, instance, name) =
+            (row[self.tool].trim(), row[self.input].trim(), row[self.examination].trim());
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and Input must not be empty".to_owned());
         }
@@ -285,7 +286,8 @@ impl Writer<'_> {
         let examination = &opening.edition.examinations[block.examination];
         let (form, kind) = (self.form, examination.answers);
         let limit = |limits: &[Ending]| if limits.contains(&cell.ending) { "KO" } else { "OK" }.to_owned();
-        let cost = |figure: fn(&Cost) -> Option<String>| cell.cost.as_ref().and_then(figure).unwrap_or_default();
+        let cost =
+            |figure: fn(&Cost) -> Option<String>| cell.cost.as_ref().and_then(figure).unwrap_or_default();
         let run = (entry.clone(), instance.clone(), examination.name.clone());
         let host = self.hosts.get(&run).map_or("", String::as_str);
         let backers = |position: usize| {
@@ -354,7 +356,11 @@ fn written_techniques(cell: &Cell, form: Form) -> String {
                     words.push(word);
                 }
             }
-            if alike { lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default() } else { words.join(" ") }
+            if alike {
+                lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
+            } else {
+                words.join(" ")
+            }
         }
     }
 }
@@ -362,7 +368,8 @@ fn written_techniques(cell: &Cell, form: Form) -> String {
 fn flags(cell: &Cell, form: Form) -> String {
     match form {
         Form::Exact if !cell.marks.is_empty() => {
-            MARKS.to_owned() + &cell.marks.iter().map(|mark| mark.replace(':', "=")).collect::<Vec<_>>().join("/")
+            MARKS.to_owned()
+                + &cell.marks.iter().map(|mark| mark.replace(':', "=")).collect::<Vec<_>>().join("/")
         }
         _ => String::new(),
     }
@@ -370,7 +377,15 @@ fn flags(cell: &Cell, form: Form) -> String {
 
 /// `T` right, `X` wrong, `?` not judged, `-` not computed.
 fn mask(verdicts: &str) -> String {
-    verdicts.chars().map(|verdict| match verdict { '+' => 'T', '-' => 'X', '?' => '?', _ => '-' }).collect()
+    verdicts
+        .chars()
+        .map(|verdict| match verdict {
+            '+' => 'T',
+            '-' => 'X',
+            '?' => '?',
+            _ => '-',
+        })
+        .collect()
 }
 
 /// A file under way beside its place.
@@ -439,7 +454,11 @@ mod tests {
             assert_eq!(word(word_of, Results::Nothing, false, kept), of);
             assert_eq!(status(of, Form::Exact), word_of);
         }
-        assert!(ending("gone", Results::Nothing, false, kept).unwrap_err().contains("allowed are normal, timeout"));
+        assert!(
+            ending("gone", Results::Nothing, false, kept)
+                .unwrap_err()
+                .contains("allowed are normal, timeout")
+        );
     }
 
     #[test]

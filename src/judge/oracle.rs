@@ -133,7 +133,8 @@ pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, Oracl
             }
             let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
             let position = format!("{position:02}");
-            csv.write_record([instance, &examination.name, &position, &shown, &expected.to_string()]).map_err(row)?;
+            csv.write_record([instance, &examination.name, &position, &shown, &expected.to_string()])
+                .map_err(row)?;
         }
         Ok::<(), OracleError>(())
     })?;

@@ -56,7 +56,8 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
 
 /// What a table without answers should have been.
 fn wanted(header: &[String]) -> String {
-    let summary = ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
+    let summary =
+        ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
     if summary {
         return "a column results: a summary of BenchKit has no answers; `import` reads it with the outputs beside it"
             .to_owned();
@@ -252,7 +253,9 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         };
         // A property called by its examination's name keeps it, in every instance.
         match names.insert(row[3].to_owned(), row[2].to_owned()) {
-            Some(other) if other != row[2] => Err(format!("{} is the name of two, {other} and {}", &row[3], &row[2])),
+            Some(other) if other != row[2] => {
+                Err(format!("{} is the name of two, {other} and {}", &row[3], &row[2]))
+            }
             _ => Ok(()),
         }
     })?;

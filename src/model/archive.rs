@@ -142,7 +142,10 @@ impl Archive {
         format!("{}/{name}", self.instance)
     }
 
-    pub(super) fn with_model<T>(&self, read: impl FnOnce(&mut dyn BufRead, &str) -> T) -> Result<T, ArchiveError> {
+    pub(super) fn with_model<T>(
+        &self,
+        read: impl FnOnce(&mut dyn BufRead, &str) -> T,
+    ) -> Result<T, ArchiveError> {
         let io = |error| ArchiveError::Io { path: self.path.clone(), error };
         let file = self.shown(MODEL);
         if !self.packed {

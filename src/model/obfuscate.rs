@@ -82,7 +82,8 @@ pub fn obfuscate(
     let path = folder.join(format!("{instance}.tgz"));
     let wrote = |source| ObfuscateError::Write { path: path.clone(), source };
     let names = Names { seed, instance: &archive.instance, new: &instance };
-    let told = Renamed { kind: "instance", original: archive.instance.as_str(), obfuscated: instance.as_str() };
+    let told =
+        Renamed { kind: "instance", original: archive.instance.as_str(), obfuscated: instance.as_str() };
     renamed(told).map_err(wrote)?;
 
     let beside = tempfile::NamedTempFile::new_in(folder).map_err(wrote)?;
@@ -112,7 +113,9 @@ pub fn obfuscate(
     add(MODEL, size, &mut model).map_err(wrote)?;
     let finish = || tar.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error);
     finish().map_err(wrote)?;
-    beside.persist(&path).map_err(|error| ObfuscateError::Write { path: path.clone(), source: error.error })?;
+    beside
+        .persist(&path)
+        .map_err(|error| ObfuscateError::Write { path: path.clone(), source: error.error })?;
     Ok(Obfuscated { instance, path, left_out })
 }
 
@@ -160,7 +163,12 @@ impl Names<'_> {
     ) -> Result<Option<Vec<u8>>, ObfuscateError> {
         let shown = archive.shown(name);
         Ok(match name {
-            "iscolored" | "equiv_col" | "equiv_pt" | "large_marking" | "unfinite" | "NewModel"
+            "iscolored"
+            | "equiv_col"
+            | "equiv_pt"
+            | "large_marking"
+            | "unfinite"
+            | "NewModel"
             | "GenericPropertiesDefinition.xml" => Some(bytes.to_vec()),
             "instance" => Some(format!("{}\n", self.new.scale()).into_bytes()),
             "GenericPropertiesVerdict.xml" => Some(self.verdicts(bytes, &shown)?),
@@ -182,46 +190,52 @@ impl Names<'_> {
         let mut collision = false;
         // The depth of the NUPN section that is open.
         let mut nupn = None;
-        let copied = copy(source, file, io::BufWriter::new(out), |start, open| {
-            let element = start.local_name();
-            let element = element.as_ref();
-            let tool = || attributes(start).find(|(key, _)| key == "tool").map(|(_, tool)| tool);
-            let is_nupn = element == "toolspecific" && tool().is_some_and(|tool| tool == "nupn");
-            if is_nupn {
-                nupn = Some(open.len());
-            } else if element == "toolspecific" || element == "graphics" {
-                return Ok(None);
-            }
-            nupn = nupn.filter(|depth| *depth <= open.len());
-            let mut id = String::new();
-            let mut written = BytesStart::new(start.name().as_ref().to_owned());
-            for (key, value) in attributes(start) {
-                let new = match key.rsplit(':').next().unwrap_or(&key) {
-                    "id" if element == "net" => self.new.to_string(),
-                    "id" | "name" | "source" | "target" | "ref" | "declaration" | "refvariable"
-                    | "refpartition" | "root" => self.node(&value),
-                    _ => value.clone(),
-                };
-                if key == "id" {
-                    id.clone_from(&new);
-                    collision |= element != "net" && new != value && !seen.insert(new.clone());
-                    // Arcs are many, and nobody speaks of them.
-                    if element != "arc" {
-                        renamed(Renamed { kind: element, original: &value, obfuscated: &new })?;
-                    }
+        let copied = copy(
+            source,
+            file,
+            io::BufWriter::new(out),
+            |start, open| {
+                let element = start.local_name();
+                let element = element.as_ref();
+                let tool = || attributes(start).find(|(key, _)| key == "tool").map(|(_, tool)| tool);
+                let is_nupn = element == "toolspecific" && tool().is_some_and(|tool| tool == "nupn");
+                if is_nupn {
+                    nupn = Some(open.len());
+                } else if element == "toolspecific" || element == "graphics" {
+                    return Ok(None);
                 }
-                written.push_attribute((key.as_str(), new.as_str()));
-            }
-            let parent = open.last().map_or("", |parent| parent.name.as_str());
-            let (text, label) = match (parent, element) {
-                ("name", "text") => (open.iter().rev().nth(1).map(|owner| owner.id.clone()), Label::Drop),
-                ("initialMarking" | "inscription", "text") => (None, Label::Keep),
-                (_, "places" | "subunits") if nupn.is_some() => (None, Label::Ids(String::new())),
-                (_, "text") => (None, Label::Drop),
-                _ => (None, Label::Layout),
-            };
-            Ok(Some(Written { start: written, id, text, label }))
-        }, |id| self.node(id))?;
+                nupn = nupn.filter(|depth| *depth <= open.len());
+                let mut id = String::new();
+                let mut written = BytesStart::new(start.name().as_ref().to_owned());
+                for (key, value) in attributes(start) {
+                    let new = match key.rsplit(':').next().unwrap_or(&key) {
+                        "id" if element == "net" => self.new.to_string(),
+                        "id" | "name" | "source" | "target" | "ref" | "declaration" | "refvariable"
+                        | "refpartition" | "root" => self.node(&value),
+                        _ => value.clone(),
+                    };
+                    if key == "id" {
+                        id.clone_from(&new);
+                        collision |= element != "net" && new != value && !seen.insert(new.clone());
+                        // Arcs are many, and nobody speaks of them.
+                        if element != "arc" {
+                            renamed(Renamed { kind: element, original: &value, obfuscated: &new })?;
+                        }
+                    }
+                    written.push_attribute((key.as_str(), new.as_str()));
+                }
+                let parent = open.last().map_or("", |parent| parent.name.as_str());
+                let (text, label) = match (parent, element) {
+                    ("name", "text") => (open.iter().rev().nth(1).map(|owner| owner.id.clone()), Label::Drop),
+                    ("initialMarking" | "inscription", "text") => (None, Label::Keep),
+                    (_, "places" | "subunits") if nupn.is_some() => (None, Label::Ids(String::new())),
+                    (_, "text") => (None, Label::Drop),
+                    _ => (None, Label::Layout),
+                };
+                Ok(Some(Written { start: written, id, text, label }))
+            },
+            |id| self.node(id),
+        )?;
         copied.map_err(|source| ObfuscateError::Write { path: PathBuf::from(file), source })?;
         match collision {
             true => Err(ObfuscateError::Collision { instance: self.instance.to_string() }),
@@ -251,16 +265,22 @@ impl Names<'_> {
             renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).map_err(wrote)?;
         }
         let mut out = Vec::new();
-        let copied = copy(&mut &*bytes, file, &mut out, |start, _| {
-            let label = match start.local_name().as_ref() {
-                "id" | "place" | "transition" => Label::Ids(String::new()),
-                "integer-constant" => Label::Keep,
-                "description" => Label::Drop,
-                _ => Label::Layout,
-            };
-            let text = matches!(label, Label::Drop).then(|| "-".to_owned());
-            Ok(Some(Written { start: start.clone().into_owned(), id: String::new(), text, label }))
-        }, |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)))?;
+        let copied = copy(
+            &mut &*bytes,
+            file,
+            &mut out,
+            |start, _| {
+                let label = match start.local_name().as_ref() {
+                    "id" | "place" | "transition" => Label::Ids(String::new()),
+                    "integer-constant" => Label::Keep,
+                    "description" => Label::Drop,
+                    _ => Label::Layout,
+                };
+                let text = matches!(label, Label::Drop).then(|| "-".to_owned());
+                Ok(Some(Written { start: start.clone().into_owned(), id: String::new(), text, label }))
+            },
+            |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)),
+        )?;
         copied.map_err(wrote)?;
         Ok(out)
     }
@@ -268,18 +288,24 @@ impl Names<'_> {
     /// The verdicts alone: who stated them, and where, would name the model.
     fn verdicts(&self, bytes: &[u8], file: &str) -> Result<Vec<u8>, ObfuscateError> {
         let mut out = Vec::new();
-        let copied = copy(&mut &*bytes, file, &mut out, |start, _| {
-            let element = start.local_name();
-            if !matches!(element.as_ref(), "toolspecific" | "modelreference" | "verdict") {
-                return Ok(None);
-            }
-            let mut written = BytesStart::new(start.name().as_ref().to_owned());
-            for (key, value) in attributes(start) {
-                let value = if key == "modelname" { self.new.family().to_owned() } else { value };
-                written.push_attribute((key.as_str(), value.as_str()));
-            }
-            Ok(Some(Written { start: written, id: String::new(), text: None, label: Label::Layout }))
-        }, str::to_owned)?;
+        let copied = copy(
+            &mut &*bytes,
+            file,
+            &mut out,
+            |start, _| {
+                let element = start.local_name();
+                if !matches!(element.as_ref(), "toolspecific" | "modelreference" | "verdict") {
+                    return Ok(None);
+                }
+                let mut written = BytesStart::new(start.name().as_ref().to_owned());
+                for (key, value) in attributes(start) {
+                    let value = if key == "modelname" { self.new.family().to_owned() } else { value };
+                    written.push_attribute((key.as_str(), value.as_str()));
+                }
+                Ok(Some(Written { start: written, id: String::new(), text: None, label: Label::Layout }))
+            },
+            str::to_owned,
+        )?;
         copied.map_err(|source| ObfuscateError::Write { path: PathBuf::from(file), source })?;
         Ok(out)
     }

@@ -76,7 +76,11 @@ pub fn record(
         disks: vec![],
         entries: ENTRIES
             .iter()
-            .map(|(entry, _)| EntryFacts { entry: entry.to_string(), tool: entry.to_string(), kind: kind(entry) })
+            .map(|(entry, _)| EntryFacts {
+                entry: entry.to_string(),
+                tool: entry.to_string(),
+                kind: kind(entry),
+            })
             .collect(),
         instances: instances.clone(),
         retries: 0,
