@@ -414,8 +414,11 @@ fn a_record_begun_with_something_else_is_not_resumed() {
 #[test]
 fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
     let folder = Folder::with_stand_in(2, &["StateSpace", "ReachabilityDeadlock"], "");
-    let answer =
-        |value: &str| format!("whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'");
+    let answer = |value: &str| {
+        format!(
+            "whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'"
+        )
+    };
     folder.stand_in(&answer("TRUE"));
     folder.run(&[]).success();
     folder.stand_in(&answer("FALSE"));

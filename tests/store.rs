@@ -2,8 +2,8 @@
 
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, Room, RunFacts, Sample, Standing,
-    StoreError,
+    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, Room, RunFacts, Sample,
+    Standing, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;

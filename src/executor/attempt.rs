@@ -79,7 +79,8 @@ pub struct Ended {
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
 /// hit (P2); the machine is gone when this returns.
 pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
-    let mut run = Running { state: State::Preparing, enter, facts: None, room: Room::default(), marks: vec![] };
+    let mut run =
+        Running { state: State::Preparing, enter, facts: None, room: Room::default(), marks: vec![] };
     (run.enter)(State::Preparing);
     let mut full_disk = false;
     let outcome = run.examine(attempted).unwrap_or_else(|error| {

@@ -15,7 +15,9 @@ use crate::campaign::Run;
 use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError};
+use crate::store::{
+    Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
+};
 use crate::vm::{MachineSpec, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -225,7 +227,9 @@ impl Shift<'_> {
             match &attempt.outcome {
                 Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
                     // Every other guest of this host will see the same.
-                    return Err(ExecutorError::CpuFlags { missing: attempt.room.cpu_flags_missing.join(" ") });
+                    return Err(ExecutorError::CpuFlags {
+                        missing: attempt.room.cpu_flags_missing.join(" "),
+                    });
                 }
                 Outcome::Infrastructure { state, reason } => {
                     floor.trouble += 1;

@@ -98,7 +98,9 @@ impl Accelerator {
             Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {
                 usable: true,
                 evidence: format!("a boot sector ran in {:.2} s", ended.took.as_secs_f64()),
-                cpu_flags: std::fs::read(folder.path().join("cpuid")).ok().and_then(|said| cpuid::flags(&said)),
+                cpu_flags: std::fs::read(folder.path().join("cpuid"))
+                    .ok()
+                    .and_then(|said| cpuid::flags(&said)),
             },
             Ok(ended) => unusable(format!("a boot sector did not run: QEMU {}", ended.describe())),
         }

@@ -180,19 +180,18 @@ fn pages(folder: &Path, own: &Path) -> Vec<Page> {
     let is_page = |path: &PathBuf| path.extension() == Some(OsStr::new("json")) && path != own;
     let mut paths: Vec<PathBuf> = entries.filter(is_page).collect();
     paths.sort();
-    let living = paths.into_iter().filter_map(|path| match Flock::lock(
-        File::open(&path).ok()?,
-        FlockArg::LockExclusiveNonblock,
-    ) {
-        Ok(_nobodys) => {
-            // Not ours to remove where it is another user's; it counts for nothing all the same.
-            let _ = fs::remove_file(&path);
-            None
-        }
-        Err((file, _)) => {
-            let mut text = String::new();
-            file.take(1 << 20).read_to_string(&mut text).ok()?;
-            serde_json::from_str(&text).ok()
+    let living = paths.into_iter().filter_map(|path| {
+        match Flock::lock(File::open(&path).ok()?, FlockArg::LockExclusiveNonblock) {
+            Ok(_nobodys) => {
+                // Not ours to remove where it is another user's; it counts for nothing all the same.
+                let _ = fs::remove_file(&path);
+                None
+            }
+            Err((file, _)) => {
+                let mut text = String::new();
+                file.take(1 << 20).read_to_string(&mut text).ok()?;
+                serde_json::from_str(&text).ok()
+            }
         }
     });
     living.collect()

@@ -194,7 +194,10 @@ fn leases(pages: &[Page]) -> Check {
             page.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
         let memory_mib: u64 = page.held.iter().map(|held| held.memory_mib).sum();
         let (pid, campaign, since) = (page.pid, &page.campaign, &page.since);
-        format!("{campaign} (process {pid}, since {since}) holds CPUs {} and {memory_mib} MiB", cpus.join(","))
+        format!(
+            "{campaign} (process {pid}, since {since}) holds CPUs {} and {memory_mib} MiB",
+            cpus.join(",")
+        )
     };
     let found = match pages {
         [] => "no controller holds cores or memory".to_owned(),
@@ -205,7 +208,8 @@ fn leases(pages: &[Page]) -> Check {
 
 /// What would surround a machine started now. What is missing makes a run no worse, but its host less safe.
 fn isolation(words: Vec<String>, missing: Vec<String>) -> Check {
-    let way_out = "run as root (it starts QEMU as an unprivileged user) in a memory cgroup that may be divided";
+    let way_out =
+        "run as root (it starts QEMU as an unprivileged user) in a memory cgroup that may be divided";
     let found = words.into_iter().chain(missing.iter().cloned()).collect::<Vec<_>>().join("; ");
     let (state, way_out) = if missing.is_empty() { (State::Ok, "") } else { (State::Degraded, way_out) };
     Check { decides: false, ..check("isolation", state, found, way_out) }
@@ -366,10 +370,7 @@ mod tests {
         let held = vec![Holding { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
         let page = Page { pid: 7, since: "2018-05-11T10:00:00Z".into(), campaign: "may.toml".into(), held };
         let found = leases(&[page]).found;
-        assert_eq!(
-            found,
-            "may.toml (process 7, since 2018-05-11T10:00:00Z) holds CPUs 2,3 and 16384 MiB"
-        );
+        assert_eq!(found, "may.toml (process 7, since 2018-05-11T10:00:00Z) holds CPUs 2,3 and 16384 MiB");
     }
 
     #[test]

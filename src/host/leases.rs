@@ -76,7 +76,14 @@ impl Leases {
         if housekeeping.is_empty() && !leasable.is_empty() {
             housekeeping = leasable.remove(0).cpus;
         }
-        Self { leasable, housekeeping, memory_mib: memory.available_mib, held: BTreeMap::new(), next: 0, book: None }
+        Self {
+            leasable,
+            housekeeping,
+            memory_mib: memory.available_mib,
+            held: BTreeMap::new(),
+            next: 0,
+            book: None,
+        }
     }
 
     /// From now on nothing is leased that another controller holds by its page in the book.
@@ -359,9 +366,8 @@ mod tests {
     #[test]
     fn controllers_of_one_host_hold_no_core_and_no_memory_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let controller = |name: &str| {
-            host(&[3], 40 * GIB).beside_others(Book::open(folder.path(), name).unwrap())
-        };
+        let controller =
+            |name: &str| host(&[3], 40 * GIB).beside_others(Book::open(folder.path(), name).unwrap());
         let (mut first, mut second) = (controller("first"), controller("second"));
         let contest = Policy::Contest;
         let of_first = first.lease(1, 16 * GIB, contest).unwrap().unwrap();

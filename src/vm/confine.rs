@@ -148,9 +148,10 @@ const SEARCH: u32 = 1;
 impl User {
     /// Every folder above is open to it.
     fn reaches(&self, path: &Path) -> Result<(), String> {
-        path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).try_for_each(|folder| {
-            self.may(folder, SEARCH)
-        })
+        path.ancestors()
+            .skip(1)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .try_for_each(|folder| self.may(folder, SEARCH))
     }
 
     fn may(&self, path: &Path, what: u32) -> Result<(), String> {

@@ -78,7 +78,8 @@ impl Group {
             Version::V2 => "memory.events",
         };
         let events = fs::read_to_string(self.path.join(events)).ok()?;
-        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
+        let kills =
+            events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
         (kills > 0).then(|| format!("the host killed it for its memory, over {} MiB", self.ceiling_mib))
     }
 

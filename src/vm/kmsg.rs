@@ -35,7 +35,8 @@ pub fn memory_kills(lines: &[String]) -> u64 {
 mod tests {
     use super::*;
 
-    const OOM: &str = "6,412,9185217,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task_memcg=/job,task=tail";
+    const OOM: &str =
+        "6,412,9185217,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task_memcg=/job,task=tail";
 
     #[test]
     fn the_kernels_kills_for_memory_are_kept_and_counted() {

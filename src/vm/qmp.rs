@@ -79,7 +79,8 @@ impl Qmp {
         let answer = self.wait(command, deadline, |message| {
             // One with an id answers what was sent without waiting.
             let answers = message["id"].is_null();
-            let answer = || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
+            let answer =
+                || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
             answers.then(answer).flatten()
         })?;
         answer.map_err(|error| VmError::Qmp(format!("{command}: {error}")))

@@ -231,7 +231,8 @@ struct KernelLog(File);
 
 impl KernelLog {
     fn from_now() -> Option<Self> {
-        let mut log = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
+        let mut log =
+            File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
         log.seek(SeekFrom::End(0)).ok()?;
         Some(Self(log))
     }
