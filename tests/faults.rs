@@ -200,6 +200,13 @@ fn without_qemu_the_package_is_named_and_nothing_is_written() {
 /// Every word of `stand-in.bash` that a run takes until its tool runs.
 const RUNNING: &str = "power_on; ready; prepared; started";
 
+/// The n-th planned run gets the n-th words: the folder of an attempt is named by its run's position.
+fn by_position(words: &[&str]) -> String {
+    let words = words.iter().map(|words| words.replace("RUNNING", RUNNING)).zip(1..);
+    let cases: String = words.map(|(words, position)| format!("{position}) {words} ;;\n")).collect();
+    format!("position=${{TMPDIR##*/running/}}\ncase ${{position%%-*}} in\n{cases}\n*) exit 99 ;;\nesac\n")
+}
+
 #[test]
 fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_tools() {
     let cases = [
@@ -208,7 +215,6 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
         ("while :; do printf %065536d 0 >&$qmp; done", "booting", "a line of more than 1048576 bytes"),
         ("echo '<html>' >&$qmp; linger", "booting", "QMP: greeting: expected value"),
         ("kill -9 $$", "booting", "(signal: 9 (SIGKILL))"),
-        ("power_on; kill -9 $$", "booting", "(signal: 9 (SIGKILL))"),
         ("power_on; linger", "booting", "was not ready by its deadline"),
         ("power_on; while :; do say nonsense; done", "booting", "was not ready by its deadline"),
         ("power_on; while :; do printf %065536d 0 >&$control; done", "booting", "a line of more than"),
@@ -223,6 +229,7 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
         ("power_on; ready; prepared; linger", "ready", "was not started by its deadline"),
         ("RUNNING; kill -9 $$", "examining", "(signal: 9 (SIGKILL))"),
         ("RUNNING; eval \"exec $qmp>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
+        ("RUNNING; eval \"exec $control>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
         (
             "RUNNING; status=internal-error; event STOP; answer_until query-status; linger",
             "examining",
@@ -235,17 +242,19 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
         ),
         ("RUNNING; ended; kill -9 $$", "collecting", "(signal: 9 (SIGKILL))"),
     ];
-    let folder = Folder::with_stand_in(2, &EXAMINATIONS, "[hosts]\nretries = 0\nboot_deadline_s = 2\n");
-    let runs = (0..2).flat_map(|n| EXAMINATIONS.map(|x| format!("tool-{n}/DiningTable-PT-03/{x}")));
-    let runs: Vec<String> = runs.collect();
-    assert_eq!(runs.len(), cases.len());
-    for (run, (words, state, reason)) in runs.iter().zip(cases) {
-        folder.stand_in(&words.replace("RUNNING", RUNNING));
-        folder.run(&["--only", run]).code(1);
-        let found = troubles(&folder, run);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].0 == state && found[0].1.contains(reason), "{words}: {found:?}");
-        assert_eq!(folder.machines(), [0; 0], "{words}");
+    let folder =
+        Folder::with_stand_in(6, &EXAMINATIONS[..3], "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\n");
+    folder.stand_in(&by_position(&cases.map(|(words, ..)| words)));
+    // One examination of all tools at a time: ten troubles in a row would stop the campaign.
+    let mut cases = cases.iter();
+    for examination in &EXAMINATIONS[..3] {
+        folder.run(&["--only", &format!("*/{examination}")]).code(1);
+        for ((words, state, reason), tool) in cases.by_ref().take(6).zip(0..) {
+            let found = troubles(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
+            assert_eq!(found.len(), 1);
+            assert!(found[0].0 == *state && found[0].1.contains(reason), "{words}: {found:?}");
+        }
+        assert_eq!(folder.machines(), [0; 0]);
     }
     // A year's judgement knows them all as ours.
     folder.judge().code(1);
@@ -260,9 +269,7 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
 
 #[test]
 fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
-    let limits = "[limits]\nwall_s = 1\noutput_bytes = 1000000\n[hosts]\nretries = 0\nboot_deadline_s = 3\n";
-    let folder = Folder::with_stand_in(1, &EXAMINATIONS, limits);
-    for ((words, outcome), examination) in [
+    let cases = [
         ("RUNNING; while :; do event RTC_CHANGE; done", Outcome::WallLimit),
         ("RUNNING; while :; do say nonsense; done", Outcome::WallLimit),
         ("RUNNING; while :; do printf %065536d 0 >&$console; done", Outcome::WallLimit),
@@ -274,15 +281,20 @@ fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
             "linger 0.3; power_on; linger 0.3; ready; linger 0.3; prepared; started; ended; drained; linger",
             Outcome::Finished { exit_code: 0 },
         ),
-        // The tool ended, what it wrote never comes: it is marked, and what came counts.
+        // The tool ended, what it wrote never comes: that is marked, and what came counts.
         ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
-    ]
-    .into_iter()
-    .zip(EXAMINATIONS)
-    {
-        let run = format!("tool-0/DiningTable-PT-03/{examination}");
-        folder.stand_in(&words.replace("RUNNING", RUNNING));
-        folder.run(&["--only", &run]).success();
-        assert_eq!(folder.runs()[&run].last.outcome, outcome, "{words}");
+    ];
+    let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\n";
+    let folder = Folder::with_stand_in(7, &EXAMINATIONS[..1], settings);
+    folder.stand_in(&by_position(&cases.clone().map(|(words, _)| words)));
+    folder.run(&[]).success();
+    let runs = folder.runs();
+    for ((words, outcome), run) in cases.iter().zip(runs.values()) {
+        assert_eq!(run.last.outcome, *outcome, "{words}");
     }
+    let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
+    assert!(
+        marks(4).contains(&"output-truncated".to_owned())
+            && marks(6).contains(&"output-incomplete".to_owned())
+    );
 }

@@ -9,7 +9,7 @@ use mcc_harness::executor::{Attempted, Budget, Ended, Patience, attempt};
 use mcc_harness::host::{Accelerator, Policy, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
 use mcc_harness::vm::guest::Job;
-use mcc_harness::vm::{Machine, MachineSpec};
+use mcc_harness::vm::{DiskFile, Guest, Machine, MachineSpec, Start};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -27,10 +27,10 @@ fn spec(memory_mib: u64) -> MachineSpec {
         cpu_model: "SandyBridge".into(),
         memory_mib,
         vcpus: 1,
-        kernel,
-        initrd,
-        disk: image.disk(),
+        guest: Guest::Agent { kernel, initrd },
+        disk: DiskFile::new(image.disk(), "qcow2"),
         read_only_disks: vec![],
+        start: Start::Boot,
         pin_to: vec![],
         rest_on: vec![],
     }

@@ -293,19 +293,6 @@ const REAL: [(&str, &str); 5] = [
     ("CTLFireability", "CTLF"),
 ];
 
-/// The oracle's values by id (StateSpace: by metric); none where it has no file.
-fn oracle(mcc: &Path, instance: &str, short: &str) -> BTreeMap<String, String> {
-    let Ok(text) = fs::read_to_string(mcc.join(format!("oracle/{instance}-{short}.out"))) else {
-        return BTreeMap::new();
-    };
-    let answers = text.lines().filter(|line| line.starts_with("FORMULA") || line.starts_with("STATE_SPACE"));
-    let values = answers.map(|line| {
-        let words: Vec<_> = line.split_whitespace().collect();
-        (words[1].to_owned(), words[2].replace("TRUE", "T").replace("FALSE", "F"))
-    });
-    values.collect()
-}
-
 #[test]
 fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
     let Some(mcc) = data::shared("mcc") else { return };
@@ -336,7 +323,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
     let mut compared = BTreeMap::from([("breadth-first", 0), ("depth-first", 0), ("random-walk", 0)]);
     for instance in instances {
         for (examination, short) in REAL {
-            let oracle = oracle(&mcc, instance, short);
+            let oracle = tool::oracle(&mcc.join(format!("oracle/{instance}-{short}.out")));
             for (entry, compared) in &mut compared {
                 let run = &runs[&format!("{entry}/{instance}/{examination}")];
                 if !run.run.competes {

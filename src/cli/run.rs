@@ -1,11 +1,11 @@
 use super::{Exit, Failure, progress};
-use crate::campaign::{Campaign, InstanceFacts, Plan, Run, RunFilter};
+use crate::campaign::{self, Campaign, InstanceFacts, Plan, Run, RunFilter, Start};
 use crate::edition::Edition;
 use crate::executor::{EntryDisks, Executor, ExecutorError, Watched};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
-use crate::vm::Image;
 use crate::vm::build::{self, ARCHIVES};
+use crate::vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original, States};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -73,11 +73,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
 
     let inputs_disk = inputs_disk(&campaign, &edition, &facts, &args)?;
-    let Digested { disks, inputs: inputs_digest, watched } = digests(&images, &inputs_disk)?;
+    let Digested { disks, inputs: inputs_digest, watched } = digests(&campaign, &images, &inputs_disk)?;
     let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
     for (entry, disks) in &disks {
-        all_disks
-            .extend(disks.digests.iter().map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }));
+        all_disks.extend(
+            disks
+                .digests
+                .iter()
+                .chain(disks.inputs.iter().map(|(_, digest)| digest))
+                .map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }),
+        );
     }
     let facts = CampaignFacts::new(&campaign, &edition, facts, all_disks)?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
@@ -102,8 +107,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         record: &record,
         edition: &edition,
         disks,
-        inputs: inputs_disk.disk(),
+        inputs: DiskFile::new(inputs_disk.disk(), "raw"),
         inputs_digest,
+        states: (campaign.start == Start::Restore).then(|| States::new(args.out.join("states"))),
         host: survey.facts(accelerator, &qemu),
         accelerator,
         policy,
@@ -138,10 +144,17 @@ fn store_failure(error: StoreError) -> Failure {
 }
 
 fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> {
-    let open = |tool: &crate::campaign::Tool| {
-        let image = Image::open(&tool.image).and_then(|image| image.boot().map(|_| image));
-        let image = image.map_err(|e| Failure::usage(campaign.wrong_image(&tool.entry, e.to_string())))?;
-        Ok((tool.entry.clone(), image))
+    let open = |tool: &campaign::Tool| {
+        let image = match tool.channel {
+            campaign::Channel::Agent => {
+                Image::open(&tool.image).and_then(|image| image.boot().map(|_| image))
+            }
+            campaign::Channel::Ssh(_) => {
+                let image = Image::open_original(&tool.image).map_err(|error| error.to_string());
+                return named(campaign, tool, image);
+            }
+        };
+        named(campaign, tool, image.map_err(|error| error.to_string()))
     };
     campaign.tools.iter().map(open).collect()
 }
@@ -165,6 +178,15 @@ fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result
         ))),
         reopened => Ok(reopened),
     }
+}
+
+fn named(
+    campaign: &Campaign,
+    tool: &campaign::Tool,
+    image: Result<Image, String>,
+) -> Result<(String, Image), Failure> {
+    let image = image.map_err(|message| Failure::usage(campaign.wrong_image(&tool.entry, message)))?;
+    Ok((tool.entry.clone(), image))
 }
 
 /// The campaign's own inputs disk, or one made of its archives beside the record.
@@ -221,7 +243,11 @@ struct Digested {
 }
 
 /// Digests every disk a machine will see; a file that several images share by name is read once.
-fn digests(images: &BTreeMap<String, Image>, inputs: &Image) -> Result<Digested, Failure> {
+fn digests(
+    campaign: &Campaign,
+    images: &BTreeMap<String, Image>,
+    inputs: &Image,
+) -> Result<Digested, Failure> {
     let mut watched = Watched::default();
     let mut known: BTreeMap<PathBuf, Disk> = BTreeMap::new();
     let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
@@ -233,14 +259,47 @@ fn digests(images: &BTreeMap<String, Image>, inputs: &Image) -> Result<Digested,
         Ok(known[path].clone())
     };
     let mut disks = BTreeMap::new();
-    for (entry, image) in images {
-        let (kernel, initrd) = image.boot()?;
-        let files = image.files();
-        let digests = files.iter().map(|(role, path)| digest(role, path)).collect::<Result<_, _>>()?;
-        disks.insert(entry.clone(), EntryDisks { kernel, initrd, disk: image.disk(), digests });
+    for tool in &campaign.tools {
+        let image = &images[&tool.entry];
+        let (guest, format, own) = match &tool.channel {
+            campaign::Channel::Agent => {
+                let (kernel, initrd) = image.boot()?;
+                (Guest::Agent { kernel, initrd }, "qcow2", None)
+            }
+            campaign::Channel::Ssh(original) => {
+                let format = image.facts.original.as_ref().map_or("raw", |facts| &facts.format);
+                (Guest::Ssh(of_original(original)), format, original.inputs_disk.as_deref())
+            }
+        };
+        let inputs = match own {
+            None => None,
+            Some(path) => {
+                let facts = crate::vm::inspect(path).map_err(Failure::usage)?;
+                Some((DiskFile::new(path.to_owned(), &facts.format), digest("inputs", path)?))
+            }
+        };
+        let digests =
+            image.files().iter().map(|(role, path)| digest(role, path)).collect::<Result<Vec<_>, _>>()?;
+        let disk = DiskFile::new(image.disk(), format);
+        disks.insert(tool.entry.clone(), EntryDisks { guest, disk, inputs, digests });
     }
     let inputs = digest("inputs", &inputs.disk())?;
     Ok(Digested { disks, inputs, watched })
+}
+
+/// The campaign's words for an original disk as those of the machine.
+fn of_original(original: &campaign::Original) -> Original {
+    Original {
+        login: Login { user: original.user.clone(), key: original.key.clone() },
+        bus: match original.disk {
+            campaign::DiskBus::Virtio => Bus::Virtio,
+            campaign::DiskBus::Ide => Bus::Ide,
+        },
+        nic: match original.nic {
+            campaign::NicModel::Virtio => Nic::Virtio,
+            campaign::NicModel::E1000 => Nic::E1000,
+        },
+    }
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.

@@ -8,7 +8,7 @@ use crate::host::{MARK_CPU_FLAGS, Policy};
 use crate::store::{Outcome, Room, RunFacts};
 use crate::vm::guest::{Exit, GuestEvent, Job, Request};
 use crate::vm::kmsg;
-use crate::vm::{Event, Machine, MachineSpec, VmError};
+use crate::vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -70,10 +70,18 @@ pub struct Ended {
     pub outcome: Outcome,
     pub facts: Option<RunFacts>,
     pub room: Room,
-    /// `degraded:cpu-flags`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`.
+    /// `degraded:cpu-flags`, `restored`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`,
+    /// `connection-lost`.
     pub marks: Vec<String>,
     /// The host has no room left for the machine's disks or its output.
     pub full_disk: bool,
+}
+
+impl Ended {
+    /// Trouble before there was a machine.
+    pub fn without_machine(outcome: Outcome) -> Self {
+        Self { outcome, facts: None, room: Room::default(), marks: vec![], full_disk: false }
+    }
 }
 
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
@@ -119,6 +127,10 @@ impl Running<'_> {
         let mut machine = Machine::start(spec, folder, output_cap, patience.boot)?;
         self.room.confined = machine.confinement().in_force();
         self.room.unconfined = machine.confinement().missing();
+        if matches!(spec.start, Start::Restore(_)) {
+            machine.send(&Request::Ready)?;
+            self.mark("restored");
+        }
         let ready = wait_for(&mut machine, booted + patience.boot, "ready")?;
         let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();
@@ -232,6 +244,10 @@ impl Running<'_> {
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
+                Event::Guest(GuestEvent::Lost) => {
+                    self.mark("connection-lost");
+                    return Ok(Outcome::ToolCrash { signal: SIGKILL });
+                }
                 Event::Guest(other) => return Err(unexpected(&other)),
             }
         }
@@ -262,7 +278,7 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
         match machine.wait(deadline)? {
             Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             Event::Guest(event) => return Ok(event),
-            Event::Deadline => return Err(VmError::Agent(format!("was not {what} by its deadline"))),
+            Event::Deadline => return Err(machine.late(what)),
         }
     }
 }
@@ -277,8 +293,9 @@ fn unexpected(event: &GuestEvent) -> VmError {
 /// Bash reports a program that died of a signal as 128 + its number; head scripts pass that on.
 const BASH_SIGNAL: i32 = 128;
 
+const SIGKILL: i32 = 9;
+
 fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
-    const SIGKILL: i32 = 9;
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
         // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.

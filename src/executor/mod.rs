@@ -18,7 +18,7 @@ use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use crate::store::{
     Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
 };
-use crate::vm::{MachineSpec, Wiring, argv};
+use crate::vm::{DiskFile, Guest, MachineSpec, Start, States, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
@@ -34,9 +34,10 @@ const TROUBLE_IN_A_ROW: u32 = 10;
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
 pub struct EntryDisks {
-    pub kernel: PathBuf,
-    pub initrd: PathBuf,
-    pub disk: PathBuf,
+    pub guest: Guest,
+    pub disk: DiskFile,
+    /// An inputs disk of its own, and its digest; None: the campaign's.
+    pub inputs: Option<(DiskFile, Disk)>,
     pub digests: Vec<Disk>,
 }
 
@@ -47,8 +48,10 @@ pub struct Executor<'a> {
     pub edition: &'a Edition,
     /// By entry.
     pub disks: BTreeMap<String, EntryDisks>,
-    pub inputs: PathBuf,
+    pub inputs: DiskFile,
     pub inputs_digest: Disk,
+    /// Where runs go on from saved states instead of booting.
+    pub states: Option<States>,
     pub host: HostFacts,
     pub accelerator: Accelerator,
     pub policy: Policy,
@@ -270,9 +273,15 @@ impl Shift<'_> {
             outputs: vec![],
         };
         if let Some(lease) = lease {
-            let spec = executor.machine(run, &lease, &self.housekeeping);
+            let mut spec = executor.machine(run, &lease, &self.housekeeping);
             let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
-            let ended = executor.watched.unchanged().and_then(|()| executor.examine(run, &spec, &dir, enter));
+            attempt.disks = executor.disks_of(run);
+            let ended = executor.watched.unchanged().and_then(|()| {
+                match executor.restored(&mut spec, &attempt.disks) {
+                    Ok(()) => executor.examine(run, &spec, &dir, enter),
+                    Err(trouble) => Ok(Ended::without_machine(trouble)),
+                }
+            });
             let leased = self.floor().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
@@ -286,8 +295,6 @@ impl Shift<'_> {
             attempt.facts = ended.facts;
             attempt.room = ended.room;
             attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
-            attempt.disks = executor.disks[&run.entry].digests.clone();
-            attempt.disks.push(executor.inputs_digest.clone());
             attempt.machine = argv(&spec, &Wiring::placeholder());
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;
@@ -303,13 +310,32 @@ impl Executor<'_> {
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
             vcpus: run.vcpus,
-            kernel: disks.kernel.clone(),
-            initrd: disks.initrd.clone(),
+            guest: disks.guest.clone(),
             disk: disks.disk.clone(),
-            read_only_disks: vec![self.inputs.clone()],
+            read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
+            start: Start::Boot,
             pin_to: lease.cpus.clone(),
             rest_on: housekeeping.to_vec(),
         }
+    }
+
+    /// Digests of every disk the run's machine sees.
+    fn disks_of(&self, run: &Run) -> Vec<Disk> {
+        let entry = &self.disks[&run.entry];
+        let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
+        entry.digests.iter().chain([inputs]).cloned().collect()
+    }
+
+    /// Lets the machine begin from a saved state where the campaign says so.
+    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Outcome> {
+        let Some(states) = &self.states else { return Ok(()) };
+        let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
+        let made_of = format!("{digests}{}", self.host.qemu);
+        let saved = states.of(machine, &made_of, self.boot_deadline).map_err(|error| {
+            Outcome::Infrastructure { state: State::Preparing.to_string(), reason: error.to_string() }
+        })?;
+        machine.start = Start::Restore(saved);
+        Ok(())
     }
 
     fn examine(
@@ -326,6 +352,7 @@ impl Executor<'_> {
             examination: &run.examination,
             confinement_s: limits.confinement_s,
             memory_mib: self.edition.machine.memory_mib,
+            original: matches!(machine.guest, Guest::Ssh(_)),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);

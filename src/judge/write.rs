@@ -3,6 +3,7 @@
 //! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
 
 use super::judgement::*;
+use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -24,6 +25,10 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
     let mut json = Draft::new(dir, "judgement.json")?;
     let mut trusted = Draft::new(dir, "trusted.csv")?;
     trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
+    let mut weak = Draft::new(dir, "weak.csv")?;
+    weak.text("instance,examination,position,value,kind,backers\n")?;
+    let mut overrides = Draft::new(dir, "overrides.csv")?;
+    overrides.text("instance,examination,position,value,reason\n")?;
     json.text("{")?;
     opening_fields(&mut json, opening)?;
     json.text("\"blocks\":[")?;
@@ -36,6 +41,8 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
         rows.clear();
         trusted_rows(opening, &block, &mut rows);
         trusted.text(&rows)?;
+        weak.text(&weak_rows(opening, &block))?;
+        overrides.text(&override_rows(opening, &block))?;
         for cell in block.cells {
             marks[cell.entry].extend(cell.marks.into_iter().filter(|mark| host_mark(mark)));
         }
@@ -44,7 +51,9 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
     json.text("\n],\n")?;
     json.field("scores", &verdict.scores, ",\n")?;
     json.field("podiums", &verdict.podiums, ",\n")?;
-    json.field("awards", &verdict.awards, "}\n")?;
+    json.field("awards", &verdict.awards, ",\n")?;
+    json.field("best_virtual", &verdict.best_virtual, ",\n")?;
+    json.field("flags", &opening.flags, "}\n")?;
 
     let tables = [
         ("confidence.csv", confidence(opening)),
@@ -52,18 +61,39 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
         ("podiums.csv", podiums(opening, &verdict)),
         ("awards.csv", awards(opening, &verdict)),
         ("tools.csv", tools(opening, &marks)),
+        ("virtual.csv", best_virtual(opening, &verdict)),
+        ("flags.csv", flags(opening)),
     ];
-    let mut drafts = vec![json, trusted];
+    tables_and(vec![json, trusted, weak, overrides], dir, &tables)?;
+    // Those of an earlier judgement in this folder would speak of another one.
+    for name in ["sensitivity.csv", "margins.csv"] {
+        match std::fs::remove_file(dir.join(name)) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(WriteError::Io { path: dir.join(name), source });
+            }
+            _ => {}
+        }
+    }
+    Ok(verdict)
+}
+
+/// Writes sensitivity.csv and margins.csv.
+pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
+    let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
+    tables_and(Vec::new(), dir, &tables)
+}
+
+/// Renames the drafts and the tables to their places when all of them are whole.
+fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> Result<(), WriteError> {
     for (name, content) in tables {
         let mut draft = Draft::new(dir, name)?;
-        draft.text(&content)?;
+        draft.text(content)?;
         drafts.push(draft);
     }
     for draft in &mut drafts {
         draft.flush()?;
     }
-    drafts.into_iter().try_for_each(Draft::rename)?;
-    Ok(verdict)
+    drafts.into_iter().try_for_each(Draft::rename)
 }
 
 /// The fields of `Judgement` before `blocks`, one a line.
@@ -232,6 +262,84 @@ fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
         let (status, variant) = (status.word(), variant_of(entry, tool));
         let [entry, tool, variant, marks, note] = [entry.as_str(), tool, variant, &marks, note].map(field);
         let _ = writeln!(table, "{entry},{tool},{variant},{status},{marks},{note}");
+    }
+    table
+}
+
+/// Trusted values on weak evidence, with the competing entries that gave them.
+fn weak_rows(opening: &Opening, block: &Block) -> String {
+    let mut rows = String::new();
+    let instance = field(&opening.instances[block.instance].instance);
+    let examination = field(&opening.examinations[block.examination]);
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
+        let backers = block.cells.iter().filter(|cell| {
+            cell.verdicts.as_bytes()[position] == b'+'
+                && opening.entries[cell.entry].status == Status::Competing
+        });
+        let backers: Vec<&str> = backers.map(|cell| opening.entries[cell.entry].entry.as_str()).collect();
+        let (kind, backers) = (weak.word(), backers.join(" "));
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
+    }
+    rows
+}
+
+fn override_rows(opening: &Opening, block: &Block) -> String {
+    let mut rows = String::new();
+    for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
+        let instance = field(&opening.instances[block.instance].instance);
+        let examination = field(&opening.examinations[block.examination]);
+        let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{}", field(&trusted.reason));
+    }
+    rows
+}
+
+fn best_virtual(opening: &Opening, verdict: &Verdict) -> String {
+    let mut table = "examination,right,values,points,normalized\n".to_owned();
+    for VirtualScore { examination, right, values, points, normalized } in &verdict.best_virtual {
+        let examination = field(&opening.examinations[*examination]);
+        let _ = writeln!(table, "{examination},{right},{values},{points},{normalized}");
+    }
+    table
+}
+
+fn flags(opening: &Opening) -> String {
+    let mut table = "kind,tool,examination,family,instance,position,detail\n".to_owned();
+    for Flag { kind, entry, examination, family, instance, position, detail } in &opening.flags {
+        let instance = instance.map_or("", |instance| &opening.instances[instance].instance);
+        let position = position.map_or(String::new(), |position| format!("{position:02}"));
+        let [tool, examination, family, instance, detail] =
+            [&opening.entries[*entry].entry, &opening.examinations[*examination], family, instance, detail]
+                .map(field);
+        let kind = kind.word();
+        let _ = writeln!(table, "{kind},{tool},{examination},{family},{instance},{position},{detail}");
+    }
+    table
+}
+
+fn left_out(sensitivity: &Sensitivity) -> String {
+    let mut table =
+        "category,left_out,tool,rank,rank_struck,rank_then,changes,points,points_then\n".to_owned();
+    for row in &sensitivity.left_out {
+        let changes = if row.changes() { "yes" } else { "no" };
+        let LeftOut { rank, rank_struck, rank_then, points, points_then, .. } = row;
+        let [category, without, tool] = [&row.category, &row.left_out, &row.tool].map(|name| field(name));
+        let _ = writeln!(
+            table,
+            "{category},{without},{tool},{rank},{rank_struck},{rank_then},{changes},{points},{points_then}"
+        );
+    }
+    table
+}
+
+fn margins(sensitivity: &Sensitivity) -> String {
+    let mut table = "category,rank,tool,rival,points_ahead,values,hangs\n".to_owned();
+    for Margin { category, rank, entry, rival, points_ahead, values, hangs } in &sensitivity.margins {
+        let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
+        let values = values.map_or(String::new(), |values| values.to_string());
+        let hangs = if *hangs { "yes" } else { "no" };
+        let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{hangs}");
     }
     table
 }

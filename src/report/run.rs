@@ -234,7 +234,7 @@ fn answers(block: &Block, cell: Option<&Cell>) -> Vec<Answer> {
             verdict,
             class,
             trusted: text(trusted.value.as_ref().map_or(String::new(), show::value)),
-            basis: visible(&trusted.basis),
+            basis: visible(&trusted.basis_shown()),
             techniques: techniques(cell, position),
         }
     };

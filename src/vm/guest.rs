@@ -16,6 +16,8 @@ pub const MAX_LINE: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case")]
 pub enum Request {
+    /// Say again that you are ready: asked of a guest that was restored.
+    Ready,
     /// Make everything ready for `Job`, start nothing.
     Prepare(Box<Job>),
     /// Start the prepared command.
@@ -100,6 +102,8 @@ pub enum GuestEvent {
         #[serde(default)]
         kernel_log: Vec<String>,
     },
+    /// Only over ssh, said by the host: the guest is well, but the tool's session or ours was ended in it.
+    Lost,
     /// Every byte of output was written to the ports; nothing follows.
     Drained {
         stdout_bytes: u64,

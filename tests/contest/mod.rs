@@ -43,6 +43,8 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         scores: vec![],
         podiums: vec![],
         awards: vec![],
+        best_virtual: vec![],
+        flags: vec![],
         edition,
     }
 }
@@ -55,6 +57,8 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
             id: format!("{instance}-{examination}-{position:02}"),
             basis: if value.is_some() { "unanimous" } else { "unknown:tie" }.into(),
             value,
+            weak: None,
+            reason: String::new(),
         }
     };
     values.iter().enumerate().map(position).collect()

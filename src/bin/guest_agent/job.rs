@@ -126,7 +126,8 @@ fn set_clock(ns: u64) -> Result<()> {
     nix::time::clock_settime(nix::time::ClockId::CLOCK_REALTIME, now).context("setting the clock")
 }
 
-/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted.
+/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted, and draws on
+/// them at once: the generator of a restored machine is that of every other machine restored so.
 fn feed_random_pool(hex: &str) -> Result<()> {
     #[repr(C)]
     struct Pool {
@@ -135,6 +136,7 @@ fn feed_random_pool(hex: &str) -> Result<()> {
         seed: [u8; 32],
     }
     nix::ioctl_write_ptr_bad!(add_entropy, 0x4008_5203, Pool);
+    nix::ioctl_none_bad!(reseed, 0x5207);
     let mut pool = Pool { bits: 256, bytes: 32, seed: [0; 32] };
     ensure!(hex.len() == 64 && hex.is_ascii(), "the seed is not 32 bytes in hex");
     for (byte, digits) in pool.seed.iter_mut().zip(hex.as_bytes().chunks(2)) {
@@ -143,6 +145,8 @@ fn feed_random_pool(hex: &str) -> Result<()> {
     let urandom = File::open("/dev/urandom")?;
     // SAFETY: `pool` is laid out as the kernel's rand_pool_info and outlives the call.
     unsafe { add_entropy(urandom.as_raw_fd(), &pool) }.context("feeding the random pool")?;
+    // SAFETY: it takes no argument.
+    unsafe { reseed(urandom.as_raw_fd()) }.context("reseeding the random generator")?;
     Ok(())
 }
 
