@@ -1,7 +1,7 @@
 //! Reading and checking campaign.toml.
 
 use super::models::{self, ModelRow};
-use super::{Campaign, Hosts, Kind, Overrides, Tool};
+use super::{Campaign, Hosts, Kind, Overrides, SlurmSettings, Tool};
 use globset::Glob;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,6 +36,8 @@ struct RawCampaign {
     limits: Overrides,
     #[serde(default)]
     hosts: Hosts,
+    #[serde(default)]
+    slurm: SlurmSettings,
     #[serde(default)]
     model: Vec<Spanned<ModelRow>>,
     models: Option<Spanned<PathBuf>>,
@@ -154,6 +156,7 @@ impl Campaign {
             models: models_of(&source, &raw, folder)?,
             limits: raw.limits,
             hosts: raw.hosts,
+            slurm: raw.slurm,
             lines,
             file: path.to_owned(),
             text,

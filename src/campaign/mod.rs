@@ -5,12 +5,14 @@ mod instances;
 mod load;
 mod models;
 mod plan;
+mod slurm;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use instances::archives_in;
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
+pub use slurm::{LostNode, SlurmSettings};
 
 use crate::edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
 use crate::model::InstanceName;
@@ -38,6 +40,7 @@ pub struct Campaign {
     pub tools: Vec<Tool>,
     pub limits: Overrides,
     pub hosts: Hosts,
+    pub slurm: SlurmSettings,
     /// Families and statuses as written down by the organizer, by instance.
     pub models: BTreeMap<String, ModelRow>,
     /// Where a key stands, for errors that are found later: (key, line).

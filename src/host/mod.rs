@@ -13,6 +13,7 @@ pub use cores::{Core, Cores};
 pub use doctor::{Check, Needs, Report, State, Verdict};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
+pub(crate) use program::run_until;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
