@@ -5,7 +5,7 @@
 
 use mcc_harness::campaign::Run;
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{EntryDisks, Executor};
+use mcc_harness::executor::{EntryDisks, Executor, Watched};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
 use mcc_harness::vm::{Image, MachineSpec, Wiring, argv, build};
@@ -26,7 +26,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let archive = root.join(format!("pnml-fixtures/{INSTANCE}.tgz"));
     let packed = [(INSTANCE.to_owned(), archive)];
-    let inputs = build::inputs(&packed, &folder.path().join("inputs"), &|_| {}).unwrap();
+    let inputs = build::inputs(&packed, None, &folder.path().join("inputs"), &|_| {}).unwrap();
     let edition = Edition::load("mcc-2018").unwrap();
     let qemu = Qemu::find().unwrap();
     let accelerator = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
@@ -70,6 +70,8 @@ fn main() {
         accelerator,
         policy: Policy::AllowDegraded,
         boot_deadline: Duration::from_secs(120),
+        stall: Duration::from_secs(10),
+        watched: Watched::default(),
         jobs: 1,
         drain: &AtomicBool::new(false),
     };

@@ -94,12 +94,16 @@ pub struct Hosts {
     /// Seconds from QEMU's start to the guest's readiness.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
+    /// Seconds the controller may be kept from looking at a machine before that attempt is given up.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub stall_s: NonZeroU64,
 }
 
 impl Default for Hosts {
     fn default() -> Self {
         const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
-        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S }
+        const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
+        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S, stall_s: STALL_S }
     }
 }
 

@@ -1,6 +1,7 @@
 use super::{Exit, Failure, print};
 use crate::campaign;
 use crate::digest;
+use crate::edition::Edition;
 use crate::model::{Archive, Severity, validate};
 use crate::vm::Image;
 use crate::vm::build::{self, BuildDisk};
@@ -47,6 +48,9 @@ enum Command {
         /// Folder that becomes the image; an image of ours that is there is replaced.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
+        /// The edition it is made for, such as mcc-2018: a campaign of another one refuses the disk.
+        #[arg(long, value_name = "EDITION")]
+        edition: Option<String>,
         /// Pack although there are errors.
         #[arg(long)]
         accept: bool,
@@ -86,7 +90,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, accept } => {
+        Command::Inputs { archives, out, edition, accept } => {
+            let edition =
+                edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
             let found = campaign::archives_in(&archives).with_context(|| archives.display().to_string());
             let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
             if named.is_empty() {
@@ -95,8 +101,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             }
             check_inputs(&named, accept)?;
             show(
-                &build::inputs(&named, &out, &progress)
-                    .with_context(|| format!("building {}", out.display()))?,
+                &build::inputs(
+                    &named,
+                    edition.as_ref().map(|edition| edition.name.as_str()),
+                    &out,
+                    &progress,
+                )
+                .with_context(|| format!("building {}", out.display()))?,
             )?;
         }
         Command::Inspect { image } => show(&Image::open(&image).map_err(Failure::usage)?)?,
@@ -109,6 +120,9 @@ fn show(image: &Image) -> Result<(), Failure> {
     for (role, path) in image.files() {
         let (digest, bytes) = digest::file(&path).with_context(|| path.display().to_string())?;
         out += &format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}\n", path.display());
+    }
+    if let Some(edition) = &image.facts.edition {
+        out += &format!("  of edition {}\n", print::shown(edition));
     }
     for packed in &image.facts.instances {
         out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);

@@ -1,7 +1,7 @@
 use super::{Exit, Failure, progress};
 use crate::campaign::{Campaign, InstanceFacts, Plan, Run, RunFilter};
 use crate::edition::Edition;
-use crate::executor::{EntryDisks, Executor, ExecutorError};
+use crate::executor::{EntryDisks, Executor, ExecutorError, Watched};
 use crate::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
 use crate::vm::Image;
@@ -34,6 +34,19 @@ pub struct Args {
     /// Try runs once more that are recorded as `infrastructure`.
     #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
     retry: Option<String>,
+    /// Make recorded runs of one tool in one examination anew: what they recorded is kept and shown, their new
+    /// last attempt is judged.
+    #[arg(long, requires_all = ["tool", "examination", "reason"])]
+    rerun: bool,
+    /// With --rerun: the entry, or the tool with all its variants.
+    #[arg(long, value_name = "T", requires = "rerun")]
+    tool: Option<String>,
+    /// With --rerun: the examination.
+    #[arg(long, value_name = "X", requires = "rerun")]
+    examination: Option<String>,
+    /// With --rerun: why, as it is shown beside the superseded attempts.
+    #[arg(long, value_name = "R", requires = "rerun")]
+    reason: Option<String>,
     /// Run although this host cannot honour the contest's machine (no KVM, too few cores, too little memory);
     /// every such run is marked.
     #[arg(long)]
@@ -57,8 +70,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let survey = Survey::take().map_err(Failure::host)?;
     let leases = Leases::new(&survey.cores, &survey.memory);
 
-    let inputs_disk = inputs_disk(&campaign, &facts, &args)?;
-    let (disks, inputs_digest) = digests(&images, &inputs_disk)?;
+    let inputs_disk = inputs_disk(&campaign, &edition, &facts, &args)?;
+    let Digested { disks, inputs: inputs_digest, watched } = digests(&images, &inputs_disk)?;
     let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
     for (entry, disks) in &disks {
         all_disks
@@ -71,6 +84,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
+    }
+
+    if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
+        let reopened = rerun(&record, tool, examination, reason)?;
+        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are made anew: {reason}");
     }
 
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
@@ -88,6 +106,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         accelerator,
         policy,
         boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
+        stall: Duration::from_secs(campaign.hosts.stall_s.get()),
+        watched,
         jobs: jobs.unwrap_or(capacity),
         drain: &drain,
     };
@@ -104,6 +124,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
         Ok(()) => Ok(Exit::Done),
         Err(error @ ExecutorError::Lease(_)) => Err(Failure::host(error)),
+        Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -121,17 +142,59 @@ fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> 
     campaign.tools.iter().map(open).collect()
 }
 
+/// How many recorded runs were opened again; the reason is theirs, so an empty one, or no run, is refused.
+fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, Failure> {
+    if reason.trim().is_empty() {
+        return Err(Failure::usage(anyhow!("--reason is empty; it is shown beside what it supersedes")));
+    }
+    let entries = &record.facts().entries;
+    let of_tool = |entry: &str| {
+        entries
+            .iter()
+            .any(|facts| facts.entry == entry && [&facts.entry, &facts.tool].contains(&&tool.to_owned()))
+    };
+    let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
+    match record.rerun(wanted, reason)?.len() {
+        0 => Err(Failure::usage(anyhow!(
+            "no run of {tool} in {examination} is recorded, so there is none to make anew; \
+             `mcc-harness plan` lists the runs of a campaign"
+        ))),
+        reopened => Ok(reopened),
+    }
+}
+
 /// The campaign's own inputs disk, or one made of its archives beside the record.
-fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Result<Image, Failure> {
+fn inputs_disk(
+    campaign: &Campaign,
+    edition: &Edition,
+    facts: &[InstanceFacts],
+    args: &Args,
+) -> Result<Image, Failure> {
+    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
+    let packed = |image: &Image| -> Vec<(String, String)> {
+        image.facts.instances.iter().map(|p| (p.instance.clone(), p.sha256.clone())).collect()
+    };
     if campaign.inputs.join(ARCHIVES).is_dir() {
-        return Image::open(&campaign.inputs).map_err(Failure::usage);
+        let image = Image::open(&campaign.inputs).map_err(Failure::usage)?;
+        let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
+        let strange = asked.iter().find(|(name, sha256)| on_disk.get(*name) != Some(sha256));
+        return match (&image.facts.edition, strange) {
+            (Some(other), _) if *other != edition.name => Err(Failure::usage(anyhow!(
+                "the inputs disk {} is of edition {other}, the campaign of {}; give the inputs of that edition",
+                image.folder.display(),
+                edition.name
+            ))),
+            (_, Some((name, _))) => Err(Failure::usage(anyhow!(
+                "the inputs disk {} does not hold {name} as it lies in its {ARCHIVES} folder; make the disk anew \
+                 (`mcc-harness image inputs`)",
+                image.folder.display()
+            ))),
+            _ => Ok(image),
+        };
     }
     let beside = args.out.join("inputs");
-    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
     if let Ok(image) = Image::open(&beside) {
-        let packed: Vec<_> =
-            image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
-        if packed == asked {
+        if packed(&image).iter().map(|(name, sha256)| (name, sha256)).eq(asked.iter().copied()) {
             return Ok(image);
         }
         let changed = anyhow!(
@@ -143,18 +206,23 @@ fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Res
     }
     let archives: Vec<_> = campaign.archives().map_err(Failure::usage)?.into_iter().collect();
     super::image::check_inputs(&archives, args.accept)?;
-    Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}"))
+    Ok(build::inputs(&archives, Some(&edition.name), &beside, &|step| eprintln!("run: {step}"))
         .context("making the inputs disk")?)
 }
 
+struct Digested {
+    disks: BTreeMap<String, EntryDisks>,
+    inputs: Disk,
+    watched: Watched,
+}
+
 /// Digests every disk a machine will see; a file that several images share by name is read once.
-fn digests(
-    images: &BTreeMap<String, Image>,
-    inputs: &Image,
-) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
+fn digests(images: &BTreeMap<String, Image>, inputs: &Image) -> Result<Digested, Failure> {
+    let mut watched = Watched::default();
     let mut known: BTreeMap<PathBuf, Disk> = BTreeMap::new();
     let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
         if !known.contains_key(path) {
+            watched.add(path).with_context(|| path.display().to_string())?;
             let disk = Disk::of_file(role, path).with_context(|| path.display().to_string())?;
             known.insert(path.to_owned(), disk);
         }
@@ -167,7 +235,8 @@ fn digests(
         let digests = files.iter().map(|(role, path)| digest(role, path)).collect::<Result<_, _>>()?;
         disks.insert(entry.clone(), EntryDisks { kernel, initrd, disk: image.disk(), digests });
     }
-    Ok((disks, digest("inputs", &inputs.disk())?))
+    let inputs = digest("inputs", &inputs.disk())?;
+    Ok(Digested { disks, inputs, watched })
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.

@@ -41,6 +41,8 @@ pub struct Patience {
     pub prepare: Duration,
     /// For the rest of the output after the tool's end.
     pub collect: Duration,
+    /// Between two looks at the machine, beyond what was asked: a controller that was stopped for longer.
+    pub stall: Duration,
 }
 
 /// What an attempt is made of.
@@ -62,6 +64,8 @@ pub struct Ended {
     pub facts: Option<RunFacts>,
     /// `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`.
     pub marks: Vec<String>,
+    /// The host has no room left for the machine's disks or its output.
+    pub full_disk: bool,
 }
 
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
@@ -69,11 +73,12 @@ pub struct Ended {
 pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
     let mut run = Running { state: State::Preparing, enter, facts: None, marks: vec![] };
     (run.enter)(State::Preparing);
-    let outcome = run.examine(attempted).unwrap_or_else(|error| Outcome::Infrastructure {
-        state: run.state.to_string(),
-        reason: error.to_string(),
+    let mut full_disk = false;
+    let outcome = run.examine(attempted).unwrap_or_else(|error| {
+        full_disk = error.is_full_disk();
+        Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
     });
-    Ended { outcome, facts: run.facts, marks: run.marks }
+    Ended { outcome, facts: run.facts, marks: run.marks, full_disk }
 }
 
 struct Running<'a> {
@@ -114,7 +119,7 @@ impl Running<'_> {
 
         self.enter(State::Examining);
         let mut meter = Meter::start(&machine);
-        let (outcome, memory_kib) = self.watch(&mut machine, &mut meter, budget)?;
+        let (outcome, memory_kib) = self.watch(&mut machine, &mut meter, budget, patience.stall)?;
         let (wall, cpu) = meter.read(&machine);
         let host_memory_kib = machine.peak_rss_kib();
 
@@ -149,6 +154,7 @@ impl Running<'_> {
         machine: &mut Machine,
         meter: &mut Meter,
         budget: Budget,
+        stall: Duration,
     ) -> Result<(Outcome, Option<u64>), VmError> {
         loop {
             let (wall, cpu) = meter.read(machine);
@@ -156,10 +162,14 @@ impl Running<'_> {
                 Verdict::Over(outcome) => return Ok((outcome, None)),
                 Verdict::Within(time) => Instant::now() + time,
             };
-            match machine.wait(look_again)? {
-                Event::Deadline => {}
+            let event = machine.wait(look_again)?;
+            // What it did meanwhile, nobody saw: not within its limits, nor over them.
+            if machine.stalled() > stall {
+                return Err(VmError::Suspended(machine.stalled()));
+            }
+            match event {
+                Event::Deadline | Event::Qemu(_) => {}
                 Event::OutputLimit(_) => return Ok((Outcome::OutputLimit, None)),
-                Event::Qemu(event) => machine_trouble(&event)?,
                 Event::Guest(GuestEvent::Sample { memory_kib, .. }) => meter.sample(machine, memory_kib),
                 Event::Guest(GuestEvent::Ended { exit, memory_kib, oom_kills, left_behind }) => {
                     if oom_kills > 0 {
@@ -184,8 +194,7 @@ impl Running<'_> {
                     break machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
                 Event::Deadline => break false,
-                Event::Qemu(event) => machine_trouble(&event)?,
-                Event::Guest(_) | Event::OutputLimit(_) => {}
+                Event::Guest(_) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             }
         };
         if !drained {
@@ -222,9 +231,8 @@ impl Meter {
 fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<GuestEvent, VmError> {
     loop {
         match machine.wait(deadline)? {
-            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) => {}
+            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             Event::Guest(event) => return Ok(event),
-            Event::Qemu(event) => machine_trouble(&event)?,
             Event::Deadline => return Err(VmError::Agent(format!("was not {what} by its deadline"))),
         }
     }
@@ -234,14 +242,6 @@ fn unexpected(event: &GuestEvent) -> VmError {
     match event {
         GuestEvent::Failed { reason } => VmError::Agent(reason.clone()),
         other => VmError::Agent(format!("said {other:?} out of turn")),
-    }
-}
-
-/// A machine that QEMU stopped (its disk's host is full, its accelerator failed) will not go on.
-fn machine_trouble(event: &str) -> Result<(), VmError> {
-    match event {
-        "STOP" | "BLOCK_IO_ERROR" => Err(VmError::Stopped(event.to_owned())),
-        _ => Ok(()),
     }
 }
 

@@ -3,9 +3,11 @@
 
 mod attempt;
 mod limits;
+mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
 pub use limits::{Budget, Verdict};
+pub use watched::Watched;
 
 use crate::benchkit::Invocation;
 use crate::campaign::Run;
@@ -48,6 +50,10 @@ pub struct Executor<'a> {
     pub accelerator: Accelerator,
     pub policy: Policy,
     pub boot_deadline: Duration,
+    /// An attempt whose controller was kept from looking at its machine for longer is infrastructure.
+    pub stall: Duration,
+    /// Every file a machine sees.
+    pub watched: Watched,
     /// Runs at once.
     pub jobs: usize,
     /// Set from outside: no new run is begun, running ones end as they would.
@@ -81,6 +87,17 @@ pub enum ExecutorError {
          host needs help; nothing is lost, `run` again to go on"
     )]
     Trouble { run: String, reason: String },
+    #[error(
+        "{}, which the machines see, is not what it was when its digest was taken: {what}; put it back as it was \
+         and `run` again, or begin a new record (another --out); the attempt under way is not recorded",
+        path.display()
+    )]
+    DiskChanged { path: PathBuf, what: String },
+    #[error(
+        "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
+         counted: make room, then `run` again to go on"
+    )]
+    Full { run: String, reason: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
     Random(#[source] io::Error),
 }
@@ -233,10 +250,15 @@ impl Shift<'_> {
         if let Some(lease) = lease {
             let spec = executor.machine(run, &lease, &self.housekeeping);
             let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
-            let ended = executor.examine(run, &spec, &dir, enter);
+            let ended = executor.watched.unchanged().and_then(|()| executor.examine(run, &spec, &dir, enter));
             let leased = self.floor().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
+            // Changed under the machine: nobody knows what the tool saw.
+            executor.watched.unchanged()?;
+            if let (true, Outcome::Infrastructure { reason, .. }) = (ended.full_disk, &ended.outcome) {
+                return Err(ExecutorError::Full { run: run.id(), reason: reason.clone() });
+            }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
             attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
@@ -293,6 +315,7 @@ impl Executor<'_> {
                     boot: self.boot_deadline,
                     prepare: self.boot_deadline,
                     collect: self.boot_deadline,
+                    stall: self.stall,
                 },
                 folder: &dir.outputs(),
             },

@@ -19,6 +19,12 @@ pub use survey::Survey;
 
 use std::path::PathBuf;
 
+/// Whether it failed because the host has no room left for a file.
+pub fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
 pub const MARK_TCG: &str = "degraded:tcg";
 pub const MARK_SHARED_CORES: &str = "degraded:shared-cores";

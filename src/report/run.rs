@@ -62,6 +62,8 @@ struct AttemptRow {
     started: String,
     host: String,
     marks: String,
+    /// Empty, or why it is superseded.
+    rerun: String,
     outputs: Vec<(String, String)>,
 }
 
@@ -111,7 +113,7 @@ pub fn write(
             }
             links.push((visible(name), link));
         }
-        rows.push(attempt_row(&kept.attempt, last, links));
+        rows.push(attempt_row(kept, last, links));
     }
     // What the tool said comes first, whatever the record's order.
     let place =
@@ -272,8 +274,10 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-fn attempt_row(attempt: &Attempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptRow {
+fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptRow {
+    let KeptAttempt { attempt, rerun, .. } = kept;
     AttemptRow {
+        rerun: rerun.as_ref().map_or(String::new(), |reason| visible(reason)),
         number: attempt.number,
         judged,
         outcome: outcome(&attempt.outcome),

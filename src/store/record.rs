@@ -90,7 +90,8 @@ pub struct RunFacts {
     pub host_memory_kib: Option<u64>,
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
-    /// One per second.
+    /// One per second, while the attempt is made; `Record::samples` reads those of a committed one.
+    #[serde(default, skip_serializing)]
     pub samples: Vec<Sample>,
 }
 

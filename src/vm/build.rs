@@ -154,6 +154,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             packages: listed.unwrap_or_default(),
             rootfs_by: if base.is_some() { String::new() } else { rootfs_by },
             instances: vec![],
+            edition: None,
         })
     })
 }
@@ -162,7 +163,12 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
 pub const ARCHIVES: &str = "archives";
 
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
-pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
+pub fn inputs(
+    archives: &[(String, PathBuf)],
+    edition: Option<&str>,
+    out: &Path,
+    progress: Progress,
+) -> Result<Image, BuildError> {
     into_place(out, &["bash", "mke2fs", "debugfs"], |out| {
         progress(&format!("packing {} instances", archives.len()));
         let staging = out.join(ARCHIVES);
@@ -184,6 +190,7 @@ pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) ->
             packages: vec![],
             rootfs_by: String::new(),
             instances,
+            edition: edition.map(str::to_owned),
         })
     })
 }

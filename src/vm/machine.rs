@@ -1,6 +1,7 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
 use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use super::pulse::{Pulse, since_boot};
 use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
 use super::spec::{MachineSpec, Wiring, argv};
@@ -35,12 +36,27 @@ pub enum VmError {
     Gone(String),
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
     Pin { cpu: u32, source: nix::Error },
-    #[error("QEMU stopped the machine: {0} (is the disk of the overlay full?)")]
+    #[error("QEMU stopped the machine: {0}")]
     Stopped(String),
+    #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
+    Disk { device: String, operation: String, reason: String, full: bool },
+    #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
+    Suspended(Duration),
     #[error("guest agent: {0}")]
     Agent(String),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+}
+
+impl VmError {
+    /// Whether the host has no room left: no other attempt will do better.
+    pub fn is_full_disk(&self) -> bool {
+        match self {
+            Self::Disk { full, .. } => *full,
+            Self::Io { source, .. } => crate::host::is_full(source),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +71,7 @@ pub enum Event {
     Guest(GuestEvent),
     /// More output than the cap arrived on this stream.
     OutputLimit(Stream),
-    /// An event of QEMU's, by name: `STOP`, `BLOCK_IO_ERROR`, ...
+    /// An event of QEMU's, by name: `RTC_CHANGE`, ...
     Qemu(String),
     Deadline,
 }
@@ -72,7 +88,11 @@ pub struct Machine {
     nonce: String,
     buffer: Vec<u8>,
     folder: PathBuf,
+    pulse: Pulse,
 }
+
+/// A machine is looked at so often at least: what comes much later shows that the controller was held up.
+const BEAT: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
@@ -150,8 +170,10 @@ impl Machine {
             nonce: String::new(),
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
+            pulse: Pulse::new(Duration::ZERO),
         };
         machine.let_run(spec, deadline).map_err(|error| machine.explained(error))?;
+        machine.pulse = Pulse::new(since_boot());
         Ok(machine)
     }
 
@@ -199,26 +221,57 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            while let Some(line) = self.control.next().map_err(VmError::Agent)? {
+            if let Some(line) = self.control.next().map_err(VmError::Agent)? {
                 if let Ok(signed) = serde_json::from_slice::<Signed>(&line)
                     && signed.nonce == self.nonce
                 {
                     return Ok(Event::Guest(signed.event));
                 }
-            }
-            while let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
+            } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
                 let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
                 if let Some(event) = message["event"].as_str() {
-                    return Ok(Event::Qemu(event.to_owned()));
+                    return self.qemu_said(event, &message["data"]);
                 }
-            }
-            if let Some(event) = self.pour()? {
+            } else if let Some(event) = self.pour()? {
                 return Ok(event);
+            } else if self.poll(deadline)? {
+                continue;
             }
-            if !self.poll(deadline)? {
+            // Whatever floods a channel, the deadline is seen.
+            if Instant::now() >= deadline {
                 return Ok(Event::Deadline);
             }
         }
+    }
+
+    /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
+    fn qemu_said(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+        match event {
+            "BLOCK_IO_ERROR" => Err(VmError::Disk {
+                device: text(&data["device"]),
+                operation: text(&data["operation"]),
+                reason: text(&data["reason"]),
+                full: data["nospace"] == true,
+            }),
+            "STOP" => {
+                let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
+                Err(VmError::Stopped(match state {
+                    Ok(state) if state["status"] == "internal-error" => {
+                        "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
+                    }
+                    Ok(state) => text(&state["status"]),
+                    Err(error) => format!("and does not say why ({error})"),
+                }))
+            }
+            other => Ok(Event::Qemu(other.to_owned())),
+        }
+    }
+
+    /// The longest time in which the machine was not looked at though it was to be: the controller was stopped,
+    /// or its host suspended.
+    pub fn stalled(&self) -> Duration {
+        self.pulse.longest()
     }
 
     /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
@@ -247,7 +300,9 @@ impl Machine {
         if self.control.open {
             streams.push(&self.control.stream);
         }
-        poll_readable(&streams, left);
+        let asked = left.min(BEAT);
+        poll_readable(&streams, asked);
+        self.pulse.beat(since_boot(), asked);
         Ok(true)
     }
 
@@ -298,12 +353,15 @@ impl Machine {
         Ok(self.received())
     }
 
-    /// QEMU is gone, so each stream ends after what its socket still holds.
+    /// QEMU is gone, so nothing follows what the sockets hold (whoever else may hold them open).
     fn drain(&mut self) -> Result<(), VmError> {
-        while self.stdout.is_open() || self.stderr.is_open() || self.console.is_open() {
+        loop {
+            let before = (self.received(), self.console.received());
             self.pour()?;
+            if (self.received(), self.console.received()) == before {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn kill(&mut self) {

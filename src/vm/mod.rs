@@ -5,6 +5,7 @@ pub mod build;
 pub mod guest;
 mod image;
 mod machine;
+mod pulse;
 mod qmp;
 mod sink;
 mod spec;

@@ -86,7 +86,10 @@ impl Qmp {
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
         loop {
-            while let Some(line) = self.lines.next().map_err(VmError::Qmp)? {
+            // A flood of events does not keep it from its deadline.
+            while Instant::now() < deadline
+                && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
+            {
                 let message: Value = serde_json::from_slice(&line).map_err(|e| {
                     VmError::Qmp(format!("{what}: {e} in {:?}", String::from_utf8_lossy(&line)))
                 })?;

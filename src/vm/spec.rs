@@ -51,6 +51,9 @@ impl Wiring {
 const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
+/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (P2).
+const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
+
 /// QEMU's arguments. The disk is opened with a throw-away overlay (`snapshot=on`): QEMU unlinks it the
 /// moment it is made, so nothing of it can outlive the machine, whatever ends it.
 pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
@@ -77,10 +80,16 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
     arg("-kernel", &spec.kernel.display().to_string());
     arg("-initrd", &spec.initrd.display().to_string());
     arg("-append", KERNEL_COMMAND_LINE);
-    arg("-drive", &format!("if=none,id=disk,format=qcow2,snapshot=on,file={}", file(&spec.disk)));
+    arg(
+        "-drive",
+        &format!("if=none,id=disk,format=qcow2,snapshot=on,{STOP_ON_ERROR},file={}", file(&spec.disk)),
+    );
     arg("-device", "virtio-blk-pci,drive=disk");
     for (i, disk) in spec.read_only_disks.iter().enumerate() {
-        arg("-drive", &format!("if=none,id=ro{i},format=raw,readonly=on,file={}", file(disk)));
+        arg(
+            "-drive",
+            &format!("if=none,id=ro{i},format=raw,readonly=on,{STOP_ON_ERROR},file={}", file(disk)),
+        );
         arg("-device", &format!("virtio-blk-pci,drive=ro{i}"));
     }
     arg("-chardev", &format!("socket,id=qmp,fd={}", wiring.qmp));
@@ -126,8 +135,8 @@ mod tests {
             "-m 16384M ",
             "-smp 4,sockets=1,cores=4,threads=1 ",
             "-nodefaults ",
-            "snapshot=on,file=/i/a,,b.qcow2 ",
-            "format=raw,readonly=on,file=/i/inputs.ext4 ",
+            "snapshot=on,werror=stop,rerror=stop,file=/i/a,,b.qcow2 ",
+            "format=raw,readonly=on,werror=stop,rerror=stop,file=/i/inputs.ext4 ",
         ] {
             assert!(args.contains(part), "{part} in {args}");
         }
