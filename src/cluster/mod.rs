@@ -40,7 +40,10 @@ pub enum ClusterError {
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("{}: {problem}", path.display())]
     Bad { path: PathBuf, problem: String },
-    #[error("{}: nothing was submitted from here: `mcc-harness submit CAMPAIGN.toml --out {0}` does", .0.display())]
+    #[error(
+        "no campaign was submitted with --out {path}: `mcc-harness submit CAMPAIGN.toml --out {path}` does",
+        path = .0.display()
+    )]
     NotSubmitted(PathBuf),
     #[error(
         "the longest run takes {run_s} s, and partition {partition} ends jobs after {limit_s} s: \

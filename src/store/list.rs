@@ -117,7 +117,7 @@ impl Record {
 }
 
 /// Lists page by page: `fetch` gives what follows a key; ends at the first error.
-fn pages<K: Clone, T>(
+pub(super) fn pages<K: Clone, T>(
     start: K,
     mut fetch: impl FnMut(&K) -> Result<Vec<(K, T)>, StoreError>,
 ) -> impl Iterator<Item = Result<T, StoreError>> {
