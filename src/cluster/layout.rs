@@ -5,6 +5,7 @@ use crate::campaign::SlurmSettings;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// `cluster.json`: what `submit` decided, the same for every job.
@@ -158,6 +159,22 @@ impl Cluster {
         Ok(hosts)
     }
 
+    /// The host of a model is lost: its shard is put aside, the model begins anew.
+    pub fn supersede(&self, model: &str) -> Result<(), ClusterError> {
+        let shard = self.shard(model);
+        let free = (1..).map(|n| self.superseded(model, n)).find(|folder| !folder.exists());
+        let place = free.expect("numbers do not end");
+        let folder = self.results.join("superseded");
+        fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
+        fs::rename(&shard, &place).map_err(ClusterError::io("rename", &shard))
+    }
+
+    /// A name for a batch, ours alone in the cluster.
+    pub fn new_name(&self) -> String {
+        let name = random_name().unwrap_or_else(|_| std::process::id().to_string());
+        format!("mcc-{}-{name}", self.facts.id)
+    }
+
     /// The batches handed in so far, by name.
     pub fn batches(&self) -> Result<Vec<(String, BatchFacts)>, ClusterError> {
         let folder = self.folder().join("batches");
@@ -217,6 +234,13 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
     let text = crate::text::read(path).map_err(ClusterError::io("read", path))?;
     serde_json::from_str(&text)
         .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
+}
+
+/// Eight hex digits that nobody else has drawn.
+pub fn random_name() -> std::io::Result<String> {
+    let mut bytes = [0; 4];
+    fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
+    Ok(crate::digest::hex(&bytes))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {

@@ -19,10 +19,10 @@ mod slurm;
 mod staging;
 mod standing;
 
-pub use batch::{Batch, Need, Resources, batches};
+pub use batch::{Batch, MARGIN_S, Need, Resources, batches};
 pub use collect::{Collected, collect};
-pub use layout::{BatchFacts, Cluster, ClusterFacts, HostBinding, Reason};
-pub use slurm::Slurm;
+pub use layout::{BatchFacts, Cluster, ClusterFacts, FORMAT, HostBinding, Reason, random_name};
+pub use slurm::{Here, Slurm};
 pub use staging::Stage;
 pub use standing::{ModelStanding, Standing, standings};
 
@@ -62,7 +62,7 @@ impl ClusterError {
 }
 
 /// A job of the batch system, or one task of an array of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Task {
     pub job: String,
     /// Its index in the array.
@@ -79,13 +79,12 @@ pub enum TaskState {
 
 /// A batch system: what `submit`, `status` and `cancel` ask of one. Slurm's is `Slurm`.
 pub trait Engine {
-    /// Hands in an array of jobs, each running `command` with its index as the last argument's environment
-    /// says; the job's id.
+    /// Hands in an array of jobs, each running the cluster's script on one of the batch's models; the job's id.
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError>;
     /// The tasks of a batch submission by its name, waiting or running: also finds one whose id was lost.
     fn tasks(&self, name: &str) -> Result<Vec<(Task, TaskState)>, ClusterError>;
-    /// Ends every task submitted under this name.
-    fn cancel(&self, name: &str) -> Result<(), ClusterError>;
+    /// Ends tasks.
+    fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError>;
     /// Seconds after which the partition ends a job; None: never.
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError>;
     /// Most tasks of one array.

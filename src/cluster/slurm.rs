@@ -11,6 +11,37 @@ pub struct Slurm {
     pub settings: SlurmSettings,
 }
 
+/// What Slurm tells a job about itself.
+pub struct Here {
+    /// Of the task in its array.
+    pub index: u32,
+    /// Slurm's name of the node; several may be one host.
+    pub node: String,
+    /// Seconds the job was given; None: without end.
+    pub limit_s: Option<u64>,
+}
+
+impl Here {
+    pub fn find() -> Result<Self, ClusterError> {
+        let say = |name: &str| {
+            std::env::var(name).map_err(|_| ClusterError::Command {
+                command: "mcc-harness shard".to_owned(),
+                problem: format!("{name} is not set: only jobs of `mcc-harness submit` run this"),
+            })
+        };
+        let index = say("SLURM_ARRAY_TASK_ID")?;
+        let wrong = |_| ClusterError::Command {
+            command: "mcc-harness shard".to_owned(),
+            problem: format!("SLURM_ARRAY_TASK_ID is {index:?}, not a number"),
+        };
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+        let limit_s = number("SLURM_JOB_END_TIME")
+            .zip(number("SLURM_JOB_START_TIME"))
+            .map(|(end, start)| end.saturating_sub(start));
+        Ok(Self { index: index.parse().map_err(wrong)?, node: say("SLURMD_NODENAME")?, limit_s })
+    }
+}
+
 /// A busy controller answers late, a dead one never.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -83,8 +114,13 @@ impl Engine for Slurm {
         tasks(&printed).map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })
     }
 
-    fn cancel(&self, name: &str) -> Result<(), ClusterError> {
-        self.ask("scancel", &[format!("--name={name}")]).map(drop)
+    fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
+        // So many fit on a command line.
+        for some in tasks.chunks(1000) {
+            let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
+            self.ask("scancel", &tasks)?;
+        }
+        Ok(())
     }
 
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {

@@ -1,6 +1,6 @@
 //! How the models of a campaign stand: our records and the batch system's view, merged.
 
-use super::{Cluster, ClusterError, Engine, TaskState};
+use super::{Cluster, ClusterError, Engine, Task, TaskState};
 use crate::store::{Record, StoreError, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub enum Standing {
     },
     Pending {
         reason: String,
+        task: Task,
     },
     /// Not done, and no job has it: `submit --resume` hands it in again.
     Open,
@@ -35,21 +36,21 @@ pub struct ModelStanding {
 
 /// Of every model, by name.
 pub fn standings(cluster: &Cluster, engine: &dyn Engine) -> Result<Vec<ModelStanding>, ClusterError> {
-    let mut live: BTreeMap<String, TaskState> = BTreeMap::new();
+    let mut live: BTreeMap<String, (Task, TaskState)> = BTreeMap::new();
     for (name, batch) in cluster.batches()? {
         for (task, state) in engine.tasks(&name)? {
             let Some(model) = batch.models.get(task.index as usize) else { continue };
             // A job and the next of its chain may overlap for a moment: running says more.
-            if !matches!(live.get(model), Some(TaskState::Running { .. })) {
-                live.insert(model.clone(), state);
+            if !matches!(live.get(model), Some((_, TaskState::Running { .. }))) {
+                live.insert(model.clone(), (task, state));
             }
         }
     }
     let standing = |need: &super::Need| {
         let summary = summary(cluster, &need.model)?;
         let standing = match live.remove(&need.model) {
-            Some(TaskState::Running { node }) => Standing::Running { node },
-            Some(TaskState::Pending { reason }) => Standing::Pending { reason },
+            Some((_, TaskState::Running { node })) => Standing::Running { node },
+            Some((task, TaskState::Pending { reason })) => Standing::Pending { reason, task },
             None if summary.recorded == need.planned => Standing::Done,
             None => Standing::Open,
         };
