@@ -76,8 +76,8 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
         format!("--time={}", batch.time_s.div_ceil(60)),
         // In time for the running runs to end: the controller then begins no more and hands in the next job.
         format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + super::batch::MARGIN_S / 2),
-        // A model is bound to the host of its first run (E-5.1): Slurm must not start it again elsewhere.
-        "--no-requeue".to_owned(),
+        // A preempted job comes back; one that comes back elsewhere goes to the host of its model's first run.
+        "--requeue".to_owned(),
         format!("--output={}/%x.%a.log", logs.display()),
         "--open-mode=append".to_owned(),
     ];
