@@ -25,7 +25,8 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// Writes a file beside its place and renames it there, on the disk: nobody ever sees half of it.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
+    let mut beside =
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
     beside.write_all(text.as_bytes())?;
     beside.as_file().sync_all()?;
     beside.persist(path)?;

@@ -90,10 +90,13 @@ impl<'a> Slurm<'a> {
             let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else {
                 continue;
             };
-            let read = |file: &str| String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned();
+            let read = |file: &str| {
+                String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
+            };
             let environment = read("environ");
             let ours = environment.split('\0').any(|set| set == conf);
-            let here = environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
+            let here =
+                environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
             if ours && here {
                 let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
             }

@@ -2,8 +2,8 @@
 
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Part, Record, Rerun, RunFacts, Sample,
-    Standing, StoreError,
+    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Part, Record, Rerun, Room,
+    RunFacts, Sample, Standing, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -59,6 +59,7 @@ fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         machine: vec!["-nodefaults".into()],
         facts: None,
         outputs: vec![],
+        room: Room::default(),
     }
 }
 
@@ -290,7 +291,7 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
 
 /// Two samples, as an attempt brings them.
 fn measured() -> RunFacts {
-    let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7 };
+    let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7, ..Sample::default() };
     RunFacts {
         boot_ms: 1,
         wall_ms: 2500,
@@ -301,6 +302,7 @@ fn measured() -> RunFacts {
         stdout_bytes: 0,
         stderr_bytes: 0,
         samples: vec![sample(1000), sample(2000)],
+        ..RunFacts::default()
     }
 }
 
@@ -544,7 +546,10 @@ fn shards_are_collected_while_they_grow_again_and_in_any_order() {
     assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 0 });
     assert_eq!(step.attempts(&runs[0]).unwrap(), copied);
     let conflict = step.adopt(&[counting(&grown)]).unwrap_err();
-    assert!(matches!(&conflict, StoreError::Conflict { run, .. } if *run == runs[0]), "other outputs: {conflict}");
+    assert!(
+        matches!(&conflict, StoreError::Conflict { run, .. } if *run == runs[0]),
+        "other outputs: {conflict}"
+    );
 
     make(&early, &runs[0], FINISHED, "second");
     assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 1 });
@@ -587,5 +592,8 @@ fn a_shard_of_another_campaign_is_not_collected() {
     let strange = Record::create_or_open_shared(&folder.path().join("strange"), &other).unwrap();
     let record = whole(&folder.path().join("whole"));
     let error = record.adopt(&[counting(&strange)]).unwrap_err();
-    assert!(matches!(&error, StoreError::Changed { changes, .. } if changes == &["edition differs"]), "{error}");
+    assert!(
+        matches!(&error, StoreError::Changed { changes, .. } if changes == &["edition differs"]),
+        "{error}"
+    );
 }

@@ -3,7 +3,9 @@
 
 mod anomaly;
 mod answers;
+pub mod contest_table;
 mod invocation;
+mod jobs;
 mod lines;
 pub mod published;
 mod questions;
@@ -11,7 +13,8 @@ mod value;
 mod words;
 
 pub use anomaly::{Anomaly, AnomalyKind};
-pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading};
+pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading, Repeat};
 pub use invocation::Invocation;
+pub use jobs::{Job, JobFile, JobFileError};
 pub use questions::{Questions, STATE_SPACE};
 pub use value::{NotAValue, Value};

@@ -1,3 +1,4 @@
+use super::conduct::store_failure;
 use super::submit::cluster_failure;
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, Collected, collect};
@@ -33,8 +34,8 @@ struct Shown {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
-    let begun = Record::open_readonly(&args.results).map_err(super::run::store_failure)?;
-    let record = Record::create_or_open_shared(&args.results, begun.facts()).map_err(super::run::store_failure)?;
+    let begun = Record::open_readonly(&args.results).map_err(store_failure)?;
+    let record = Record::create_or_open_shared(&args.results, begun.facts()).map_err(store_failure)?;
     let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
     let mut missing: BTreeMap<String, u64> = BTreeMap::new();
     for open in record.open_runs() {

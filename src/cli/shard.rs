@@ -1,9 +1,11 @@
-use super::run::{Disks, Host, open_images};
+use super::conduct::{Conduct, Host, drain_on_ctrl_c, store_failure};
+use super::disks::{Disks, Staged, open_images, packed_inputs};
 use super::submit::cluster_failure;
 use super::{Exit, Failure};
 use crate::campaign::{Campaign, Run};
 use crate::cluster::{Batch, Cluster, Here, MARGIN_S, Reason, Slurm, Stage};
 use crate::edition::Edition;
+use crate::host::MARK_MIXED_HOST;
 use crate::store::Record;
 use anyhow::{Context, anyhow};
 use std::path::PathBuf;
@@ -35,7 +37,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
 
     // Signals first: from here on the job ends in order.
-    let drain = super::run::drain_on_ctrl_c()?;
+    let drain = drain_on_ctrl_c()?;
     let time_is_up = Arc::new(AtomicBool::new(false));
     for flag in [&drain, &time_is_up] {
         signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone())?;
@@ -52,26 +54,36 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let hosts = cluster.bind(model, &here.node).map_err(cluster_failure)?;
 
-    let whole = Record::open_readonly(cluster.results()).map_err(super::run::store_failure)?;
+    let whole = Record::open_readonly(cluster.results()).map_err(store_failure)?;
     let campaign = Campaign::load(&cluster.facts().campaign).map_err(Failure::usage)?;
     let edition: Edition = serde_json::from_str(&whole.facts().edition).context("the record's edition")?;
     let images = open_images(&campaign)?;
-    let inputs = super::run::packed_inputs(&campaign, cluster.results())?;
+    let inputs = packed_inputs(&campaign, cluster.results())?;
     let stage = Stage::open(&cluster.facts().settings.stage).map_err(cluster_failure)?;
-    let disks = Disks::of(&images, &inputs, Some((&stage, &whole.facts().disks)))?;
+    let staged = Staged { stage: &stage, submitted: &whole.facts().disks };
+    let disks = Disks::of(&campaign, &images, &inputs, Some(&staged))?;
     let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model));
-    let record = record.map_err(super::run::store_failure)?;
-    let runs: Vec<Run> = whole.runs_of(model).map_err(super::run::store_failure)?;
-    record.plan_runs(&runs).map_err(super::run::store_failure)?;
+    let record = record.map_err(store_failure)?;
+    let runs: Vec<Run> = whole.runs_of(model).map_err(store_failure)?;
+    record.plan_runs(&runs).map_err(store_failure)?;
 
-    let host = Host::prepare(cluster.facts().allow_degraded)?;
-    let marks = if hosts.nodes.len() > 1 { vec![crate::host::MARK_MIXED_HOST.to_owned()] } else { vec![] };
-    let jobs = cluster.facts().settings.runs_at_once.get() as usize;
-    let conducted = host.conduct(&record, &campaign, &edition, disks, jobs, marks, &drain, &|_| true);
+    let host = Host::prepare(&cluster.facts().campaign, cluster.facts().allow_degraded)?;
+    let conduct = Conduct {
+        record: &record,
+        campaign: &campaign,
+        edition: &edition,
+        disks,
+        jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
+        widest: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
+        marks: if hosts.nodes.len() > 1 { vec![MARK_MIXED_HOST.to_owned()] } else { vec![] },
+        drain: &drain,
+    };
+    let conducted = host.conduct(conduct, &|_| true);
     let summary = record.summary()?;
     println!("{model} on {}: {} of {} runs recorded", here.node, summary.recorded, summary.planned);
     if time_is_up.load(Ordering::Relaxed) && summary.recorded < summary.planned {
-        let job = cluster.hand_in(&engine, &rest(&here.node), Reason::Chain, false).map_err(cluster_failure)?;
+        let job =
+            cluster.hand_in(&engine, &rest(&here.node), Reason::Chain, false).map_err(cluster_failure)?;
         println!("the job's time is up: job {job} goes on with {model} on {}", here.node);
         return Ok(Exit::Done);
     }

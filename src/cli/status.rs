@@ -25,7 +25,7 @@ struct Shown {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let record = Record::open_readonly(&args.results).map_err(super::run::store_failure)?;
+    let record = Record::open_readonly(&args.results).map_err(super::conduct::store_failure)?;
     let mut shown = Shown { summary: record.summary()?, models: vec![] };
     match Cluster::open(&args.results) {
         Ok(cluster) => {

@@ -1,4 +1,5 @@
-use super::run::{Disks, inputs_disk, open_images};
+use super::conduct::store_failure;
+use super::disks::{Disks, inputs_disk, open_images};
 use super::{Exit, Failure};
 use crate::campaign::{Campaign, LostNode, Plan};
 use crate::cluster::{
@@ -109,10 +110,10 @@ fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
     let plan = Plan::new(campaign, &edition, &facts).map_err(Failure::usage)?;
     let images = open_images(campaign)?;
     let inputs = inputs_disk(campaign, &edition, &facts, &args.out, args.accept)?;
-    let disks = Disks::of(&images, &inputs, None)?;
+    let disks = Disks::of(campaign, &images, &inputs, None)?;
     let facts = CampaignFacts::new(campaign, &edition, facts, disks.all())?;
-    let record = Record::create_or_open_shared(&args.out, &facts).map_err(super::run::store_failure)?;
-    record.plan_runs(&plan.runs).map_err(super::run::store_failure)?;
+    let record = Record::create_or_open_shared(&args.out, &facts).map_err(store_failure)?;
+    record.plan_runs(&plan.runs).map_err(store_failure)?;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,
         id: crate::cluster::random_name()?,
@@ -165,7 +166,7 @@ pub(super) fn cluster_failure(error: ClusterError) -> Failure {
         ClusterError::NotSubmitted(_) | ClusterError::TooShort { .. } | ClusterError::Bad { .. } => {
             Failure::usage(error)
         }
-        ClusterError::Store(error) => super::run::store_failure(error),
+        ClusterError::Store(error) => store_failure(error),
         other => other.into(),
     }
 }

@@ -82,7 +82,10 @@ pub fn batches(
     };
     let mut alike: BTreeMap<_, Vec<&Need>> = BTreeMap::new();
     for need in needs {
-        alike.entry((std::cmp::Reverse(time(need)), need.resources, node(&need.model))).or_default().push(need);
+        alike
+            .entry((std::cmp::Reverse(time(need)), need.resources, node(&need.model)))
+            .or_default()
+            .push(need);
     }
     let mut made = vec![];
     for ((time_s, resources, node), mut needs) in alike {
@@ -107,7 +110,12 @@ mod tests {
     use std::num::NonZeroU32;
 
     fn need(model: &str, cores: u32, worst_case_s: u64) -> Need {
-        Need { model: model.into(), resources: Resources { cores, memory_mib: 17_000 }, planned: 1, worst_case_s }
+        Need {
+            model: model.into(),
+            resources: Resources { cores, memory_mib: 17_000 },
+            planned: 1,
+            worst_case_s,
+        }
     }
 
     fn made(needs: &[Need], limit_s: Option<u64>, most: u32) -> Vec<(Vec<String>, u64, Option<String>)> {
@@ -128,11 +136,8 @@ mod tests {
     #[test]
     fn models_that_ask_for_the_same_share_an_array_and_the_longest_begin() {
         let needs = [need("A", 2, 4000), need("B", 2, 90_000), need("C", 5, 90_000), need("D", 2, 5000)];
-        let expected = [
-            (names(&["B"]), 93_600, None),
-            (names(&["C"]), 93_600, None),
-            (names(&["D", "A"]), 7200, None),
-        ];
+        let expected =
+            [(names(&["B"]), 93_600, None), (names(&["C"]), 93_600, None), (names(&["D", "A"]), 7200, None)];
         assert_eq!(made(&needs, None, 1000), expected);
         // With the partition's limit all of them ask for the same time.
         let expected = [(names(&["B", "D", "A"]), 7200, None), (names(&["C"]), 7200, None)];
@@ -162,10 +167,12 @@ mod tests {
         };
         let runs = vec![run("A", 1, true), run("A", 4, true), run("A", 1, false), run("B", 1, true)];
         let plan = Plan { runs, jobs: 1, longest_run_s: 4500 };
-        let settings = SlurmSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..SlurmSettings::default() };
+        let settings =
+            SlurmSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..SlurmSettings::default() };
         let needs = Need::of(&plan, 16_384, &settings);
-        let asked: Vec<_> =
-            needs.iter().map(|need| (need.model.as_str(), need.resources.cores, need.planned, need.worst_case_s));
+        let asked = needs
+            .iter()
+            .map(|need| (need.model.as_str(), need.resources.cores, need.planned, need.worst_case_s));
         assert_eq!(asked.collect::<Vec<_>>(), [("A", 9, 3, 4500), ("B", 3, 1, 4500)]);
         assert_eq!(needs[0].resources.memory_mib, 2 * 16_896 + 512);
     }

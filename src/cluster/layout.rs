@@ -102,7 +102,8 @@ impl Cluster {
             quoted(&place),
             quoted(&cluster.results)
         );
-        crate::text::write(&cluster.script(), &script).map_err(ClusterError::io("write", cluster.script()))?;
+        crate::text::write(&cluster.script(), &script)
+            .map_err(ClusterError::io("write", cluster.script()))?;
         cluster.write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
         Ok(cluster)
     }

@@ -73,8 +73,12 @@ pub struct Task {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskState {
     /// Why it waits, in the batch system's words.
-    Pending { reason: String },
-    Running { node: String },
+    Pending {
+        reason: String,
+    },
+    Running {
+        node: String,
+    },
 }
 
 /// A batch system: what `submit`, `status` and `cancel` ask of one. Slurm's is `Slurm`.

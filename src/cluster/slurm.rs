@@ -154,7 +154,12 @@ impl Engine for Slurm {
     }
 
     fn node_lives(&self, node: &str) -> Result<bool, ClusterError> {
-        let args = ["--noheader".to_owned(), "--Node".to_owned(), format!("--nodes={node}"), "--format=%T".to_owned()];
+        let args = [
+            "--noheader".to_owned(),
+            "--Node".to_owned(),
+            format!("--nodes={node}"),
+            "--format=%T".to_owned(),
+        ];
         let printed = self.ask("sinfo", &args)?;
         Ok(printed.lines().any(|state| lives(state.trim())))
     }
@@ -163,7 +168,8 @@ impl Engine for Slurm {
 /// Node states in which jobs run, now or later. A `*` is a node that does not answer.
 fn lives(state: &str) -> bool {
     let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
-    !state.contains('*') && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
+    !state.contains('*')
+        && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
 }
 
 /// What squeue printed as `%F|%K|%T|%N|%r`.
@@ -174,11 +180,11 @@ fn tasks(printed: &str) -> Result<Vec<(Task, TaskState)>, String> {
         let &[job, index, state, node, reason] = fields.as_slice() else {
             return Err(format!("printed {line:?} instead of five fields"));
         };
-        let index = index.parse().map_err(|_| format!("printed {line:?}: {index} is no index of an array"))?;
+        let index =
+            index.parse().map_err(|_| format!("printed {line:?}: {index} is no index of an array"))?;
         let state = match state {
-            "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "STAGE_OUT" => {
-                TaskState::Running { node: node.to_owned() }
-            }
+            "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING"
+            | "STAGE_OUT" => TaskState::Running { node: node.to_owned() },
             "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => {
                 TaskState::Pending { reason: reason.to_owned() }
             }
@@ -236,7 +242,10 @@ mod tests {
         let expected = [
             (task("12", 0), TaskState::Running { node: "n1".into() }),
             (task("12", 1), TaskState::Pending { reason: "Resources".into() }),
-            (task("13", 0), TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() }),
+            (
+                task("13", 0),
+                TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() },
+            ),
         ];
         assert_eq!(tasks(printed).unwrap(), expected);
         assert!(tasks("slurm_load_jobs error").unwrap_err().contains("five fields"));

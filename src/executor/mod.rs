@@ -3,6 +3,7 @@
 
 mod attempt;
 mod limits;
+mod meter;
 mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
@@ -14,12 +15,14 @@ use crate::campaign::Run;
 use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Standing, StoreError};
-use crate::vm::{MachineSpec, Wiring, argv};
+use crate::store::{
+    Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
+};
+use crate::vm::{DiskFile, Guest, MachineSpec, Start, States, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -31,9 +34,10 @@ const TROUBLE_IN_A_ROW: u32 = 10;
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
 pub struct EntryDisks {
-    pub kernel: PathBuf,
-    pub initrd: PathBuf,
-    pub disk: PathBuf,
+    pub guest: Guest,
+    pub disk: DiskFile,
+    /// An inputs disk of its own, and its digest; None: the campaign's.
+    pub inputs: Option<(DiskFile, Disk)>,
     pub digests: Vec<Disk>,
 }
 
@@ -44,8 +48,10 @@ pub struct Executor<'a> {
     pub edition: &'a Edition,
     /// By entry.
     pub disks: BTreeMap<String, EntryDisks>,
-    pub inputs: PathBuf,
+    pub inputs: DiskFile,
     pub inputs_digest: Disk,
+    /// Where runs go on from saved states instead of booting.
+    pub states: Option<States>,
     pub host: HostFacts,
     pub accelerator: Accelerator,
     pub policy: Policy,
@@ -56,6 +62,8 @@ pub struct Executor<'a> {
     pub watched: Watched,
     /// Runs at once.
     pub jobs: usize,
+    /// Of every run, beside its own: `mixed-host`.
+    pub marks: Vec<String>,
     /// Set from outside: no new run is begun, running ones end as they would.
     pub drain: &'a AtomicBool,
 }
@@ -98,6 +106,12 @@ pub enum ExecutorError {
          counted: make room, then `run` again to go on"
     )]
     Full { run: String, reason: String },
+    #[error(
+        "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
+         accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
+         {mark})", mark = crate::host::MARK_CPU_FLAGS
+    )]
+    CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
     Random(#[source] io::Error),
 }
@@ -172,6 +186,12 @@ impl Shift<'_> {
         }
     }
 
+    /// Until something was given back here; what other controllers give back is seen within a second.
+    fn wait<'f>(&self, floor: MutexGuard<'f, Floor>) -> MutexGuard<'f, Floor> {
+        let waited = self.changed.wait_timeout(floor, Duration::from_secs(1));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
     fn next(&self) -> Option<(OpenRun, Option<Lease>)> {
         let mut floor = self.floor();
@@ -193,7 +213,7 @@ impl Shift<'_> {
             };
             match lease {
                 Some(lease) => return floor.open.pop_front().map(|open| (open, lease)),
-                None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                None => floor = self.wait(floor),
             }
         }
     }
@@ -210,6 +230,12 @@ impl Shift<'_> {
             (self.show)(Progress::Committed { run, attempt: &attempt, standing });
             let mut floor = self.floor();
             match &attempt.outcome {
+                Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
+                    // Every other guest of this host will see the same.
+                    return Err(ExecutorError::CpuFlags {
+                        missing: attempt.room.cpu_flags_missing.join(" "),
+                    });
+                }
                 Outcome::Infrastructure { state, reason } => {
                     floor.trouble += 1;
                     if floor.trouble >= TROUBLE_IN_A_ROW {
@@ -225,7 +251,7 @@ impl Shift<'_> {
             lease = loop {
                 match self.lease(&mut floor, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                    None => floor = self.wait(floor),
                 }
             };
         }
@@ -244,26 +270,34 @@ impl Shift<'_> {
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
+            room: Room::default(),
             facts: None,
             outputs: vec![],
         };
         if let Some(lease) = lease {
-            let spec = executor.machine(run, &lease, &self.housekeeping);
+            let mut spec = executor.machine(run, &lease, &self.housekeeping);
             let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
-            let ended = executor.watched.unchanged().and_then(|()| executor.examine(run, &spec, &dir, enter));
+            attempt.disks = executor.disks_of(run);
+            let ended = executor.watched.unchanged().and_then(|()| {
+                match executor.restored(&mut spec, &attempt.disks) {
+                    Ok(()) => executor.examine(run, &spec, &dir, enter),
+                    Err(trouble) => Ok(Ended::without_machine(trouble)),
+                }
+            });
             let leased = self.floor().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
             // Changed under the machine: nobody knows what the tool saw.
             executor.watched.unchanged()?;
-            if let (true, Outcome::Infrastructure { reason, .. }) = (ended.full_disk, &ended.outcome) {
+            let full = ended.full_disk || !has_room(dir.path());
+            if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
                 return Err(ExecutorError::Full { run: run.id(), reason: reason.clone() });
             }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
-            attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
-            attempt.disks = executor.disks[&run.entry].digests.clone();
-            attempt.disks.push(executor.inputs_digest.clone());
+            attempt.room = ended.room;
+            attempt.marks =
+                [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = argv(&spec, &Wiring::placeholder());
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;
@@ -279,13 +313,32 @@ impl Executor<'_> {
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
             vcpus: run.vcpus,
-            kernel: disks.kernel.clone(),
-            initrd: disks.initrd.clone(),
+            guest: disks.guest.clone(),
             disk: disks.disk.clone(),
-            read_only_disks: vec![self.inputs.clone()],
+            read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
+            start: Start::Boot,
             pin_to: lease.cpus.clone(),
             rest_on: housekeeping.to_vec(),
         }
+    }
+
+    /// Digests of every disk the run's machine sees.
+    fn disks_of(&self, run: &Run) -> Vec<Disk> {
+        let entry = &self.disks[&run.entry];
+        let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
+        entry.digests.iter().chain([inputs]).cloned().collect()
+    }
+
+    /// Lets the machine begin from a saved state where the campaign says so.
+    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Outcome> {
+        let Some(states) = &self.states else { return Ok(()) };
+        let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
+        let made_of = format!("{digests}{}", self.host.qemu);
+        let saved = states.of(machine, &made_of, self.boot_deadline).map_err(|error| {
+            Outcome::Infrastructure { state: State::Preparing.to_string(), reason: error.to_string() }
+        })?;
+        machine.start = Start::Restore(saved);
+        Ok(())
     }
 
     fn examine(
@@ -302,12 +355,15 @@ impl Executor<'_> {
             examination: &run.examination,
             confinement_s: limits.confinement_s,
             memory_mib: self.edition.machine.memory_mib,
+            original: matches!(machine.guest, Guest::Ssh(_)),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);
         Ok(attempt(
             Attempted {
                 machine,
+                cpu_flags: &self.edition.machine.cpu_flags,
+                policy: self.policy,
                 job,
                 budget: Budget::new(limits, run.vcpus),
                 output_cap: limits.output_bytes,
@@ -322,6 +378,14 @@ impl Executor<'_> {
             enter,
         ))
     }
+}
+
+/// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.
+const ROOM: u64 = 1 << 20;
+
+fn has_room(folder: &Path) -> bool {
+    let room = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
+    room.is_ok_and(|bytes| bytes >= ROOM)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

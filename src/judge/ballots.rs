@@ -1,8 +1,11 @@
 //! What is judged: who gave which value for which position, and how the run ended.
 
+use super::contest_table::RunKey;
 use super::judgement::{Cost, Ending, InputDigest};
-use crate::benchkit::Value;
+use super::overrides::Override;
+use crate::benchkit::{Repeat, Value};
 use crate::edition::{Edition, Status};
+use crate::model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 
 /// One run as the jury sees it.
@@ -18,6 +21,8 @@ pub struct Ballot {
     pub techniques: Vec<Vec<String>>,
     /// What was odd about the output: contradictions, unknown ids, words that are no answer.
     pub remarks: Vec<String>,
+    /// By position: whether the value was given more than once; may be shorter than the examination.
+    pub repeated: Vec<Option<Repeat>>,
     /// Where it ran; empty where that is not known.
     pub host: String,
 }
@@ -25,8 +30,16 @@ pub struct Ballot {
 impl Ballot {
     /// A ballot of a published table: values, and nothing said about the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
-        let (marks, techniques, remarks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { values, ending: Ending::Unsaid, cost: None, marks, techniques, remarks, host: String::new() }
+        Self {
+            values,
+            ending: Ending::Unsaid,
+            cost: None,
+            marks: Vec::new(),
+            techniques: Vec::new(),
+            remarks: Vec::new(),
+            repeated: Vec::new(),
+            host: String::new(),
+        }
     }
 }
 
@@ -49,7 +62,7 @@ pub enum BallotError {
 }
 
 /// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ballots {
     pub(super) edition: String,
     pub(super) examinations: Vec<(String, usize)>,
@@ -62,13 +75,14 @@ pub struct Ballots {
     pub(super) ids: HashMap<(u16, u32), Vec<String>>,
     pub(super) known_entries: BTreeMap<String, EntryFacts>,
     pub(super) known_instances: HashMap<String, InstanceFacts>,
+    pub(super) overrides: Vec<Override>,
     /// Digests of what was read, for the judgement.
     pub inputs: Vec<InputDigest>,
     /// What people must know about this judgement.
     pub notes: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row {
     pub examination: u16,
     pub entry: u32,
@@ -81,18 +95,25 @@ pub(super) struct Row {
     pub facts: Option<Box<RunFacts>>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<String>,
     pub techniques: Vec<Vec<String>>,
     pub remarks: Vec<String>,
+    pub repeated: Vec<Option<Repeat>>,
     pub host: String,
 }
 
 /// Of a ballot that says nothing about its run.
-pub(super) static NO_FACTS: RunFacts =
-    RunFacts { cost: None, marks: vec![], techniques: vec![], remarks: vec![], host: String::new() };
+pub(super) static NO_FACTS: RunFacts = RunFacts {
+    cost: None,
+    marks: vec![],
+    techniques: vec![],
+    remarks: vec![],
+    repeated: vec![],
+    host: String::new(),
+};
 
 /// What a tools file says of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +143,7 @@ impl Ballots {
             ids: HashMap::new(),
             known_entries: BTreeMap::new(),
             known_instances: HashMap::new(),
+            overrides: Vec::new(),
             inputs: Vec::new(),
             notes: Vec::new(),
         }
@@ -157,11 +179,8 @@ impl Ballots {
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
-        let Ballot { cost, marks, techniques, remarks, host, .. } = ballot;
-        let facts = RunFacts { cost, marks, techniques, remarks, host };
-        if facts != NO_FACTS {
-            self.rows.last_mut().expect("just added").facts = Some(Box::new(facts));
-        }
+        let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
+        self.state_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
         Ok(())
     }
 
@@ -219,6 +238,66 @@ impl Ballots {
         self.rows.push(row);
     }
 
+    /// What the row added last says about its run.
+    pub(super) fn state_facts(&mut self, facts: RunFacts) {
+        if facts != NO_FACTS {
+            self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
+        }
+    }
+
+    /// Where runs took place, as far as that is known.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
+        self.rows.iter().filter_map(|row| {
+            let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
+            let (entry, instance) = (row.entry as usize, row.instance as usize);
+            let examination = self.examinations[row.examination as usize].0.clone();
+            Some((
+                (self.entries.names[entry].clone(), self.instances.names[instance].clone(), examination),
+                host,
+            ))
+        })
+    }
+
+    /// Gives instances and property ids other names, from old to new; a name that is in neither stays.
+    pub(super) fn rename(
+        &mut self,
+        instances: &HashMap<String, String>,
+        ids: &HashMap<String, String>,
+    ) -> Result<(), String> {
+        let mut renamed = Names::default();
+        let mut found = false;
+        for old in &self.instances.names {
+            found |= instances.contains_key(old);
+            let new = instances.get(old).unwrap_or(old);
+            let number = renamed.names.len() as u32;
+            if renamed.number(new) != number {
+                return Err(format!("{new} has answers under both its names; judge them apart and compare"));
+            }
+        }
+        if !found {
+            return Err("none of its instances has answers; is it the file of this inputs disk?".to_owned());
+        }
+        self.instances = renamed;
+        for id in self.ids.values_mut().flatten() {
+            if let Some(new) = ids.get(id) {
+                id.clone_from(new);
+            }
+        }
+        let known = std::mem::take(&mut self.known_instances);
+        self.known_instances = known
+            .into_iter()
+            .map(|(old, facts)| match instances.get(&old) {
+                Some(new) => {
+                    let family =
+                        new.parse().map_or(facts.family, |name: InstanceName| name.family().to_owned());
+                    (new.clone(), InstanceFacts { family, ..facts })
+                }
+                None => (old, facts),
+            })
+            .collect();
+        Ok(())
+    }
+
     /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
     /// what is left by examination, instance and entry.
     pub(super) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
@@ -238,7 +317,8 @@ impl Ballots {
             row.instance = instances[row.instance as usize];
         }
         let ids = std::mem::take(&mut self.ids);
-        self.ids = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids)).collect();
+        let renumbered = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids));
+        self.ids = renumbered.filter(|((_, instance), _)| *instance != UNUSED).collect();
         self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
         self.values.round();
         let twice = self.rows.windows(2).find(|pair| {
@@ -258,8 +338,11 @@ impl Ballots {
     }
 }
 
+/// The new number of a name that is no longer used.
+const UNUSED: u32 = u32::MAX;
+
 /// Names and their numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub names: Vec<String>,
     numbers: HashMap<String, u32>,
@@ -284,12 +367,12 @@ impl Names {
         self.last
     }
 
-    /// Keeps the used names, in order; returns the new number of each old one (of a used one).
+    /// Keeps the used names, in order; returns the new number of each old one, `UNUSED` where it has none.
     fn sort(&mut self, used: &[bool]) -> Vec<u32> {
         let mut old: Vec<u32> =
             (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
         old.sort_unstable_by(|a, b| self.names[*a as usize].cmp(&self.names[*b as usize]));
-        let mut new = vec![u32::MAX; self.names.len()];
+        let mut new = vec![UNUSED; self.names.len()];
         for (number, was) in old.iter().enumerate() {
             new[*was as usize] = number as u32;
         }
@@ -307,7 +390,7 @@ pub(super) const TRUE: u32 = 2;
 pub(super) const LOST: u32 = 3;
 
 /// Distinct values, numbered: votes are counted over numbers, however long the values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Values {
     /// Number 0 is no value.
     list: Vec<Option<Value>>,

@@ -103,13 +103,15 @@ fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
     let remarks = answers.as_ref().map(remarks).unwrap_or_default();
-    let (values, techniques) = answers.map(|a| (a.values, a.techniques)).unwrap_or_default();
+    let (values, techniques, repeated) =
+        answers.map(|a| (a.values, a.techniques, a.repeated)).unwrap_or_default();
     let stated = techniques.iter().any(|techniques| !techniques.is_empty());
     Ballot {
         ending,
         values,
         techniques: if stated { techniques } else { vec![] },
         remarks,
+        repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
         cost,
         marks: attempt.marks.clone(),
         host: attempt.host.name.clone(),
@@ -139,11 +141,16 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
-        Outcome::Finished { .. } => match answers {
-            Some(answers) if answers.values.iter().any(Option::is_some) => Ending::Answered,
-            Some(Answers { declared: Some(Declared::DoNotCompete), .. }) => Ending::DidNotCompete,
-            Some(Answers { declared: Some(Declared::CannotCompute), .. }) => Ending::CannotCompute,
-            _ => Ending::NoAnswer,
-        },
+        Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
+    }
+}
+
+/// What the output of a tool that ended by itself comes to.
+pub(super) fn answered(answers: &Answers) -> Ending {
+    match answers.declared {
+        _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
+        Some(Declared::DoNotCompete) => Ending::DidNotCompete,
+        Some(Declared::CannotCompute) => Ending::CannotCompute,
+        None => Ending::NoAnswer,
     }
 }

@@ -14,10 +14,12 @@ mod index;
 mod output;
 mod run;
 mod show;
+mod sister;
 mod site;
 mod table;
 
 pub use show::visible;
+pub use sister::write_sister_site;
 
 use crate::judge::judgement::{Judgement, JudgementError};
 use crate::store::{Attempt, Record, SAMPLES, StoreError};
@@ -101,7 +103,7 @@ pub fn write_site(
     }
     let data = site.copy_data(judgement_dir)?;
     index::write(&contest, &facts, &data, &site)?;
-    site.finish(judgement)?;
+    site.finish(&judgement.version)?;
     Ok(Written { examination_pages, run_pages: contest.recorded.len() })
 }
 

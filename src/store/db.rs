@@ -5,6 +5,7 @@ use super::format::{FORMAT, begin, connect, connect_immutable, format_of, read_f
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
 use crate::campaign::Run;
+use crate::vm::build::BUILDING;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -66,7 +67,8 @@ impl Record {
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
             // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
-            let expected = |name: &str| ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(".building-");
+            let expected =
+                |name: &str| ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(BUILDING);
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
@@ -94,6 +96,13 @@ impl Record {
             CampaignFacts { retries: facts.retries, ..begun }
         };
 
+        // An inputs disk that a killed controller was making.
+        for item in fs::read_dir(dir).map_err(io("list", dir))? {
+            let left = item.map_err(io("list", dir))?;
+            if left.file_name().to_string_lossy().starts_with(BUILDING) {
+                fs::remove_dir_all(left.path()).map_err(io("remove", &left.path()))?;
+            }
+        }
         let running = dir.join("running");
         fs::create_dir_all(&running).map_err(io("create", &running))?;
         for left in fs::read_dir(&running).map_err(io("list", &running))? {

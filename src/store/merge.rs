@@ -93,9 +93,7 @@ impl Record {
             && reruns.iter().zip(&merged.reruns).all(|(here, there)| here == there);
         match same {
             true => Ok(merged.attempts.len() > common || merged.reruns.len() > reruns.len()),
-            false => {
-                Err(StoreError::Conflict { run: merged.run.clone(), dir: from.dir().to_owned() })
-            }
+            false => Err(StoreError::Conflict { run: merged.run.clone(), dir: from.dir().to_owned() }),
         }
     }
 

@@ -29,6 +29,6 @@ pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use merge::{Adopted, Part};
-pub use record::{Attempt, Disk, HostFacts, Outcome, RunFacts, Sample};
+pub use record::{Attempt, Disk, HostFacts, MemorySource, Outcome, Room, RunFacts, Sample};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;
