@@ -8,6 +8,7 @@
 pub mod benchkit;
 pub mod campaign;
 pub mod cli;
+pub mod cluster;
 pub mod digest;
 pub mod edition;
 pub mod executor;

@@ -1,7 +1,9 @@
 //! Reading and checking campaign.toml.
 
 use super::models::{self, ModelRow};
-use super::{Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, Start, Tool};
+use super::{
+    Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, SlurmSettings, Start, Tool,
+};
 use globset::Glob;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -38,6 +40,8 @@ struct RawCampaign {
     limits: Overrides,
     #[serde(default)]
     hosts: Hosts,
+    #[serde(default)]
+    slurm: SlurmSettings,
     #[serde(default)]
     model: Vec<Spanned<ModelRow>>,
     models: Option<Spanned<PathBuf>>,
@@ -161,6 +165,7 @@ impl Campaign {
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
+            slurm: raw.slurm,
             lines,
             file: path.to_owned(),
             text,

@@ -1,5 +1,9 @@
 //! One file per command, thin: parse, call the room, print.
 
+mod cancel;
+mod collect;
+mod conduct;
+mod disks;
 mod doctor;
 mod edition;
 mod explain;
@@ -15,6 +19,9 @@ mod print;
 mod progress;
 mod report;
 mod run;
+mod shard;
+mod status;
+mod submit;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -35,6 +42,12 @@ enum Command {
     Edition(edition::Args),
     Plan(plan::Args),
     Run(run::Args),
+    Submit(submit::Args),
+    Status(status::Args),
+    Cancel(cancel::Args),
+    Collect(collect::Args),
+    #[command(hide = true)]
+    Shard(shard::Args),
     Judge(judge::Args),
     Report(report::Args),
     Explain(explain::Args),
@@ -98,6 +111,11 @@ pub fn main() -> Exit {
         Command::Edition(args) => edition::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
+        Command::Submit(args) => submit::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Cancel(args) => cancel::run(args),
+        Command::Collect(args) => collect::run(args),
+        Command::Shard(args) => shard::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),

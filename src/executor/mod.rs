@@ -62,6 +62,8 @@ pub struct Executor<'a> {
     pub watched: Watched,
     /// Runs at once.
     pub jobs: usize,
+    /// Of every run, beside its own: `mixed-host`.
+    pub marks: Vec<String>,
     /// Set from outside: no new run is begun, running ones end as they would.
     pub drain: &'a AtomicBool,
 }
@@ -294,7 +296,8 @@ impl Shift<'_> {
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
             attempt.room = ended.room;
-            attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
+            attempt.marks =
+                [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = argv(&spec, &Wiring::placeholder());
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;

@@ -1,0 +1,111 @@
+//! A record's open runs, run on this host.
+
+use super::disks::Disks;
+use super::{Exit, Failure, progress};
+use crate::campaign::{Campaign, Run, Start};
+use crate::edition::Edition;
+use crate::executor::{Executor, ExecutorError};
+use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
+use crate::store::{Record, StoreError};
+use crate::vm::States;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// This host, surveyed.
+pub(super) struct Host {
+    policy: Policy,
+    qemu: Qemu,
+    accelerator: Accelerator,
+    survey: Survey,
+    leases: Leases,
+}
+
+/// What is to be run, and how.
+pub(super) struct Conduct<'a> {
+    pub record: &'a Record,
+    pub campaign: &'a Campaign,
+    /// The effective one (`Campaign::effective`).
+    pub edition: &'a Edition,
+    pub disks: Disks,
+    /// Runs at once; None: as many of `widest` vCPUs as there are cores and memory for.
+    pub jobs: Option<usize>,
+    pub widest: u32,
+    /// Of every run.
+    pub marks: Vec<String>,
+    /// Set from outside: no new run is begun.
+    pub drain: &'a AtomicBool,
+}
+
+impl Host {
+    /// `campaign` is the file that others on this host are told who has leased its cores.
+    pub fn prepare(campaign: &Path, allow_degraded: bool) -> Result<Self, Failure> {
+        let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
+        let qemu = Qemu::find().map_err(Failure::host)?;
+        let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
+        let survey = Survey::take().map_err(Failure::host)?;
+        let name = campaign.file_name().unwrap_or_default().to_string_lossy();
+        let book = Book::of_this_host(&name).map_err(Failure::host)?;
+        let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
+        Ok(Self { policy, qemu, accelerator, survey, leases })
+    }
+
+    /// Runs what `wanted` takes of the record's open runs, with progress on stderr.
+    pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
+        let Conduct { record, campaign, edition, disks, jobs, widest, marks, drain } = what;
+        let capacity = self.leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
+        let executor = Executor {
+            record,
+            edition,
+            disks: disks.entries,
+            inputs: disks.inputs,
+            inputs_digest: disks.inputs_digest,
+            states: (campaign.start == Start::Restore).then(|| States::new(record.dir().join("states"))),
+            host: self.survey.facts(self.accelerator, &self.qemu),
+            accelerator: self.accelerator,
+            policy: self.policy,
+            boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
+            stall: Duration::from_secs(campaign.hosts.stall_s.get()),
+            watched: disks.watched,
+            jobs: jobs.unwrap_or(capacity),
+            marks,
+            drain,
+        };
+        // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
+        keep_to(self.leases.housekeeping()).map_err(Failure::host)?;
+        let bar = progress::Campaign::new(&record.summary()?);
+        let done = executor.run(self.leases, wanted, &|event| bar.show(event));
+        let summary = record.summary()?;
+        bar.finish(&summary);
+        match done {
+            // What was asked for is not done: whoever goes on to judge must not be told that it is.
+            Ok(()) if drain.load(Ordering::Relaxed) && summary.recorded < summary.planned => {
+                eprintln!("run: stopped as asked; the same command goes on");
+                Ok(Exit::Failed)
+            }
+            Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
+            Ok(()) => Ok(Exit::Done),
+            Err(error @ (ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. })) => {
+                Err(Failure::host(error))
+            }
+            Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(super) fn store_failure(error: StoreError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+/// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.
+pub(super) fn drain_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let drain = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: a signal first looks whether one came before, then leaves its own mark.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, drain.clone())?;
+        signal_hook::flag::register(signal, drain.clone())?;
+    }
+    Ok(drain)
+}
