@@ -5,8 +5,10 @@ mod images;
 use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
 use mcc_harness::vm::{DiskFile, Event, Guest, Machine, MachineSpec, Start, States, Stream};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, path::Path};
 
 /// Far beyond what anything here takes: only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -153,6 +155,33 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
     let error =
         Machine::start(&broken, folder.path(), 1, PATIENCE).err().expect("that is no disk").to_string();
     assert!(error.contains("(exit status: 1) qemu.log") && error.contains("not in qcow2 format"), "{error}");
+}
+
+#[test]
+fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let machine = Machine::start(&spec(1024, 1), folder.path(), 1 << 20, PATIENCE).unwrap();
+    let of_qemu = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", machine.pid())).unwrap();
+    let status = of_qemu("status");
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+    assert_eq!(field("Seccomp:"), "2", "filtered");
+    let (in_force, missing) = (machine.confinement().in_force(), machine.confinement().missing());
+    let is_missing = |what: &str| missing.iter().any(|why| why.starts_with(what));
+    assert_eq!(in_force.len() + missing.len(), 3, "each is in force or named: {in_force:?} {missing:?}");
+    let user = field("Uid:").split_whitespace().next().unwrap();
+    assert_eq!(user == "0", is_missing("no unprivileged user"), "{user} {missing:?}");
+    let own = format!("mcc-harness-{}-", std::process::id());
+    let groups = of_qemu("cgroup");
+    let group = groups.lines().filter_map(|line| line.rsplit('/').next()).find(|name| name.starts_with(&own));
+    assert_eq!(group.is_none(), is_missing("no cgroup"), "{groups} {missing:?}");
+    let exists = |name: &str| {
+        let mut folders = walkdir::WalkDir::new("/sys/fs/cgroup").into_iter().flatten();
+        folders.any(|folder| folder.file_name() == name)
+    };
+    assert!(group.is_none_or(exists));
+    machine.halt().unwrap();
+    assert!(!group.is_some_and(exists), "{group:?} is left behind");
 }
 
 #[test]

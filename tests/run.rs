@@ -444,3 +444,16 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
     assert_eq!(shown.len(), 1);
     assert!(shown[0].contains("superseded: its disk was of &#60;2017&#62;"), "{}", shown[0]);
 }
+
+#[test]
+fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_what_held_its_machine() {
+    // The stand-in's guest sees sse4_2 and avx.
+    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nretries = 0\n");
+    folder.run(&[]).success();
+    let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
+    assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
+    let missing = &run.room.cpu_flags_missing;
+    assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
+    assert_eq!((run.room.cpu_flags.len(), run.room.guest_kernel.as_str()), (2, "6.1"));
+    assert!(run.room.confined.contains(&"sandbox on".to_owned()), "{:?}", run.room.confined);
+}

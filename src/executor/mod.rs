@@ -230,7 +230,10 @@ impl Shift<'_> {
             (self.show)(Progress::Committed { run, attempt: &attempt, standing });
             let mut floor = self.floor();
             match &attempt.outcome {
-                Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
+                Outcome::Infrastructure { .. }
+                    if self.executor.policy == Policy::Contest
+                        && !attempt.room.cpu_flags_missing.is_empty() =>
+                {
                     // Every other guest of this host will see the same.
                     return Err(ExecutorError::CpuFlags {
                         missing: attempt.room.cpu_flags_missing.join(" "),

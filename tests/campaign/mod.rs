@@ -44,6 +44,8 @@ impl Folder {
     pub fn new(campaign: &str) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Self { folder: tempfile::tempdir().unwrap(), _alone: alone };
+        // A stand-in for QEMU runs as the user that QEMU runs as, and leaves its traces here.
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
         let campaign = campaign.replace("{build}", &format!("{root}/build"));
         let campaign = campaign.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
