@@ -14,6 +14,7 @@ pub mod executor;
 pub mod host;
 pub mod judge;
 pub mod model;
+pub mod qualify;
 pub mod report;
 pub mod store;
 pub mod text;

@@ -9,6 +9,7 @@ mod lint;
 mod plan;
 mod print;
 mod progress;
+mod qualify;
 mod report;
 mod run;
 
@@ -34,6 +35,7 @@ enum Command {
     Judge(judge::Args),
     Report(report::Args),
     Explain(explain::Args),
+    Qualify(qualify::Args),
     Lint(lint::Args),
     Image(image::Args),
 }
@@ -95,6 +97,7 @@ pub fn main() -> Exit {
         Command::Judge(args) => judge::run(args),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Qualify(args) => qualify::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
     };
