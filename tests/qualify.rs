@@ -11,6 +11,7 @@ use mcc_harness::qualify::{Asked, Confinement, Finding, Left, of_run};
 use mcc_harness::store::{Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -28,6 +29,7 @@ fn tool(folder: &Path, head: &str) -> (PathBuf, PathBuf) {
     let archive = format!("{INSTANCE}.tgz");
     fs::copy(root().join("pnml-fixtures").join(&archive), models.join(archive)).unwrap();
     fs::write(tool.join("BenchKit_head.sh"), head).unwrap();
+    fs::set_permissions(tool.join("BenchKit_head.sh"), PermissionsExt::from_mode(0o755)).unwrap();
     let program = env!("CARGO_BIN_EXE_mcc-reference-tool");
     fs::copy(program, tool.join("bin/mcc-reference-tool")).unwrap();
     (models, tool)
@@ -91,7 +93,7 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
-        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "5", "--oracle"];
+        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "20", "--oracle"];
     let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", PLANTED]].concat();
     let more = ["--out", "kept", "--jobs", "2", "--allow-degraded", "--format", "json"];
     let output = folder.harness(&[&arguments[..], &more].concat()).output().unwrap();
@@ -100,7 +102,7 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
     assert_planted(&report, "/home/mcc");
     // Digest, boot, environment, flags.
     assert!(report["disks"]["disk planted"].as_str().unwrap().len() == 64, "{report:#}");
-    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "5");
+    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "20");
     for said in ["guest kernel ", "CPU flags", "booted 8 times", "accelerator "] {
         let lines = report["machine"].as_array().unwrap();
         assert!(lines.iter().any(|line| line.as_str().unwrap().contains(said)), "{said} in {lines:?}");
@@ -144,7 +146,7 @@ fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_su
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), include_str!("planted/BenchKit_head.sh"));
     let oracle = root().join("pnml-fixtures/expected");
-    let more = ["--limit", "2", "--examinations", PLANTED, "--oracle", oracle.to_str().unwrap()];
+    let more = ["--limit", "10", "--examinations", PLANTED, "--oracle", oracle.to_str().unwrap()];
     let output = natively(folder.path(), &more);
     let report = report(&output);
     assert_eq!(output.status.code(), Some(1));
@@ -159,12 +161,10 @@ fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_su
 #[test]
 fn answers_that_flip_are_found_by_repeating() {
     let folder = tempfile::tempdir().unwrap();
-    let head = "#!/bin/bash\nn=$(cat ../../../n 2>/dev/null); n=$((n + 1)); echo $n > \"$FLIP\"\n";
-    let head = head.replace("../../../n", "$FLIP");
-    let flip = folder.path().join("n");
-    let head = head.replace("$FLIP", flip.to_str().unwrap())
-        + "if [ $((n % 2)) = 0 ]; then v=TRUE; else v=FALSE; fi\n\
-           echo \"FORMULA ReachabilityDeadlock $v TECHNIQUES EXPLICIT\"\n";
+    let head = "#!/bin/bash\nn=$(cat COUNT 2>/dev/null); n=$((n + 1)); echo $n > COUNT\n\
+                if [ $((n % 2)) = 0 ]; then v=TRUE; else v=FALSE; fi\n\
+                echo \"FORMULA ReachabilityDeadlock $v TECHNIQUES EXPLICIT\"\n";
+    let head = head.replace("COUNT", folder.path().join("count").to_str().unwrap());
     tool(folder.path(), &head);
     let of = |repeat: &str| {
         let more = ["--examinations", "ReachabilityDeadlock", "--repeat", repeat];
