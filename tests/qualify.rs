@@ -93,7 +93,7 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
-        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "20", "--oracle"];
+        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "12", "--oracle"];
     let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", PLANTED]].concat();
     let more = ["--out", "kept", "--jobs", "2", "--allow-degraded", "--format", "json"];
     let output = folder.harness(&[&arguments[..], &more].concat()).output().unwrap();
@@ -102,7 +102,7 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
     assert_planted(&report, "/home/mcc");
     // Digest, boot, environment, flags.
     assert!(report["disks"]["disk planted"].as_str().unwrap().len() == 64, "{report:#}");
-    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "20");
+    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "12");
     for said in ["guest kernel ", "CPU flags", "booted 8 times", "accelerator "] {
         let lines = report["machine"].as_array().unwrap();
         assert!(lines.iter().any(|line| line.as_str().unwrap().contains(said)), "{said} in {lines:?}");
