@@ -15,6 +15,7 @@ pub mod executor;
 pub mod host;
 pub mod judge;
 pub mod model;
+pub mod qualify;
 pub mod report;
 pub mod store;
 pub mod text;

@@ -92,7 +92,8 @@ fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
     assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
     assert!(stdout.ends_with("\n100000\n"));
     assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
-    assert_eq!(events[2], GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5 });
+    let drained = GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![] };
+    assert_eq!(events[2], drained);
 }
 
 #[test]

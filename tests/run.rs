@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// Two entries on two fixtures in two examinations: 8 runs.
 const SMALL: &str = r#"
@@ -146,18 +146,8 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
 
 /// The disk of the tool in `tests/misbehaving`.
 fn misbehaving_image(folder: &Folder) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    images::image("images/reference");
-    let build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
-        .args(["image", "build", "--reference"])
-        .arg(root.join("build/images/reference"))
-        .arg("--tool")
-        .arg(root.join("tests/misbehaving"))
-        .arg("--out")
-        .arg(folder.path().join("misbehaving"))
-        .output()
-        .unwrap();
-    assert!(build.status.success(), "{} (needs root)", String::from_utf8_lossy(&build.stderr));
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving");
+    images::with_tool(&tool, &folder.path().join("misbehaving"));
 }
 
 const MISBEHAVING: &str = r#"

@@ -137,6 +137,11 @@ impl<'a> Reader<'a> {
                 return self.spaced(&words, Declared::DoNotCompete);
             }
             [b"CANNOT", b"COMPUTE"] => return self.spaced(&words, Declared::CannotCompute),
+            [word] if alone => {
+                if let Some(keyword) = misspelt(word, &DECLARATIONS) {
+                    return self.misspelt(word, keyword);
+                }
+            }
             _ => {}
         }
         let statements = statements(&words, self.questions.answers, self.reading.published);
@@ -149,6 +154,16 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::SeveralResults);
         }
         if statements.is_empty() {
+            // Only where the rest is a result that is asked for: tools log about formulas.
+            let near = words.windows(2).find_map(|pair| {
+                let keyword = misspelt(pair[0], &["FORMULA", "STATE_SPACE"])?;
+                self.find(pair[1]).map(|_| (pair[0], keyword))
+            });
+            if let Some((word, keyword)) = near
+                && words.contains(&&b"TECHNIQUES"[..])
+            {
+                self.misspelt(word, keyword);
+            }
             for keyword in [Declared::DoNotCompete, Declared::CannotCompute].map(Declared::keyword) {
                 if words.contains(&keyword.as_bytes()) {
                     self.anomaly(AnomalyKind::NotAlone { keyword: keyword.to_owned() });
@@ -214,9 +229,10 @@ impl<'a> Reader<'a> {
                 return self.give_up(known, subject);
             }
             Verdict::Missing => self.anomaly(AnomalyKind::NoValue { id: shown, expected }),
-            Verdict::Other(text) => {
-                self.anomaly(AnomalyKind::BadValue { id: shown, text: cut(text), expected })
-            }
+            Verdict::Other(text) => match misspelt(text, &DECLARATIONS) {
+                Some(keyword) => self.misspelt(text, keyword),
+                None => self.anomaly(AnomalyKind::BadValue { id: shown, text: cut(text), expected }),
+            },
         }
         false
     }
@@ -295,6 +311,10 @@ impl<'a> Reader<'a> {
     fn spaced(&mut self, words: &[&[u8]], meant: Declared) {
         let found = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
         self.anomaly(AnomalyKind::Spaced { found, keyword: meant.keyword().to_owned() });
+    }
+
+    fn misspelt(&mut self, word: &[u8], keyword: &str) {
+        self.anomaly(AnomalyKind::Misspelt { found: cut(word), keyword: keyword.to_owned() });
     }
 
     /// The position an id stands for. An examination of one value is also answered by its bare name.
@@ -400,6 +420,16 @@ impl<'a> Reader<'a> {
         }
         answers
     }
+}
+
+const DECLARATIONS: [&str; 2] = ["DO_NOT_COMPETE", "CANNOT_COMPUTE"];
+
+/// The keyword that a word is nearly: other letters' case, `-` for `_`, a letter or two more, less or other.
+fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
+    let written = str::from_utf8(word).ok().filter(|word| (5..20).contains(&word.len()))?;
+    let plain = written.to_ascii_uppercase().replace('-', "_");
+    let near = |keyword: &&&str| strsim::damerau_levenshtein(&plain, keyword) <= keyword.len() / 5;
+    keywords.iter().find(near).copied().filter(|keyword| written != *keyword)
 }
 
 /// A word of the tool, fit to be shown.

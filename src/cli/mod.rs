@@ -17,6 +17,7 @@ mod lint;
 mod plan;
 mod print;
 mod progress;
+mod qualify;
 mod report;
 mod run;
 mod shard;
@@ -51,6 +52,7 @@ enum Command {
     Judge(judge::Args),
     Report(report::Args),
     Explain(explain::Args),
+    Qualify(qualify::Args),
     Lint(lint::Args),
     Image(image::Args),
     Export(export::Args),
@@ -119,6 +121,7 @@ pub fn main() -> Exit {
         Command::Judge(args) => judge::run(args),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Qualify(args) => qualify::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
         Command::Export(args) => export::run(args),

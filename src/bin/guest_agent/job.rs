@@ -2,7 +2,7 @@
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
-use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Unpack};
+use mcc_harness::vm::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Unpack};
 use mcc_harness::vm::kmsg;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
@@ -12,7 +12,7 @@ use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, set
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,7 +25,13 @@ const GROUP: &str = "/sys/fs/cgroup/job";
 const GROUP_PROCS: &str = "/sys/fs/cgroup/job/cgroup.procs";
 
 /// A command that only waits to be spawned.
-pub struct Prepared(Command);
+pub struct Prepared {
+    command: Command,
+    /// Where files are looked for that it leaves, which folders are its own, and since when (seconds since 1970).
+    home: String,
+    fresh: Vec<String>,
+    since: i64,
+}
 
 struct User {
     uid: Uid,
@@ -98,7 +104,8 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     let mut command = user.command(program);
     command.args(arguments).envs(&job.env).current_dir(&job.cwd);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(Prepared(command))
+    let home = job.env.get("HOME").cloned().unwrap_or_default();
+    Ok(Prepared { command, home, fresh: job.fresh.clone(), since: (job.clock_ns / 1_000_000_000) as i64 })
 }
 
 /// Unpacks an archive of one folder of plain files. In this process: starting tar and gzip costs a guest
@@ -156,7 +163,7 @@ fn feed_random_pool(hex: &str) -> Result<()> {
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
     let mut kernel_log = KernelLog::from_now();
     let io_wait_before = io_wait_ms();
-    let mut tool = prepared.0.spawn().context("starting the command")?;
+    let mut tool = prepared.command.spawn().context("starting the command")?;
     control.say(GuestEvent::Started)?;
     let pid = Pid::from_raw(tool.id() as i32);
     let (tool_stdout, tool_stderr) = (tool.stdout.take().unwrap(), tool.stderr.take().unwrap());
@@ -185,8 +192,25 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
         fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
-        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes })
+        let written = written(&prepared);
+        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes, written })
     })
+}
+
+/// Files in the home that were made or changed since the job was prepared, outside its own folders.
+fn written(job: &Prepared) -> Vec<String> {
+    if job.home.is_empty() {
+        return vec![];
+    }
+    let own = |path: &Path| job.fresh.iter().any(|folder| path == Path::new(folder));
+    let files = walkdir::WalkDir::new(&job.home).same_file_system(true).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| !own(entry.path())).flatten();
+    files
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| entry.path().symlink_metadata().is_ok_and(|found| found.ctime() >= job.since))
+        .map(|entry| entry.path().display().to_string())
+        .take(MOST_WRITTEN)
+        .collect()
 }
 
 /// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
@@ -237,7 +261,14 @@ fn sample(io_wait_before: u64) -> GuestEvent {
         memory_kib: group_number("memory.current") / 1024,
         cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
         io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
+        runnable: runnable().saturating_sub(1),
     }
+}
+
+/// Threads that run or want to, the one that looks among them.
+fn runnable() -> u32 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split([' ', '/']).nth(3).and_then(|running| running.parse().ok()).unwrap_or(0)
 }
 
 /// Of all CPUs since the boot.
