@@ -404,7 +404,8 @@ def main(answers_path, models_path, edition_path, out):
         "awards": [],
     }
     with open(os.path.join(out, "judgement.json"), "w", encoding="utf-8") as file:
-        json.dump(judgement, file, separators=(",", ":"))
+        # At once: json.dump to a file would not use the encoder written in C.
+        file.write(json.dumps(judgement, separators=(",", ":")))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 mod ballots;
 pub mod explain;
+mod in_order;
 pub mod judgement;
 pub mod mcc;
 pub mod record;
@@ -9,3 +10,4 @@ pub mod source;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use in_order::all_cores;

@@ -8,6 +8,7 @@ mod trusted;
 mod weights;
 
 use super::ballots::{BallotError, Ballots, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
+use super::in_order::{Feed, in_order};
 use super::judgement::*;
 use crate::edition::{Edition, InfrastructureRule};
 use awards::CompleteRun;
@@ -15,6 +16,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 pub use trusted::Basis;
 use trusted::Vote;
@@ -163,20 +165,31 @@ impl Jury {
 
     /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
     pub fn judge_blocks<E>(&self, mut each: impl FnMut(Block) -> Result<(), E>) -> Result<Verdict, E> {
-        let edition = &self.opening.edition;
-        let confidence: Vec<BigRational> =
-            self.opening.confidence.iter().map(|entry| entry.confidence.clone()).collect();
-        let mut bench = Bench {
-            jury: self,
-            confidence,
-            points: BlockPoints::new(edition, &self.weights),
-            tallies: vec![vec![Tally::default(); self.opening.entries.len()]; edition.examinations.len()],
-            complete: Vec::new(),
-        };
+        let mut bench = Bench::new(self);
         for block in &self.blocks {
             each(bench.judge(&self.ballots.rows[block.clone()]))?;
         }
         Ok(bench.verdict())
+    }
+
+    /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, and `take` gets what
+    /// was made of them, in order.
+    pub fn judge_on<T: Send, E: Send>(
+        &self,
+        threads: NonZeroUsize,
+        make: impl Fn(Vec<Block>) -> T + Sync,
+        take: impl FnMut(T) -> Result<(), E> + Send,
+    ) -> Result<Verdict, E> {
+        // Long enough to be worth the handing over, short enough for memory to hold several.
+        const STRETCH: usize = 32;
+        let judge = |bench: &mut Bench<'_>, stretch: &[Range<usize>]| {
+            make(stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])).collect())
+        };
+        let feed = |feed: Feed<'_, _>| self.blocks.chunks(STRETCH).try_for_each(feed);
+        let (_, benches) = in_order(threads, || Bench::new(self), feed, judge, take)?;
+        let mut whole = Bench::new(self);
+        benches.into_iter().for_each(|bench| whole.absorb(bench));
+        Ok(whole.verdict())
     }
 
     /// The votes on one position, ready to be compared by number, and whether one of them is rounded.
@@ -251,7 +264,26 @@ struct Bench<'j> {
     complete: Vec<CompleteRun>,
 }
 
-impl Bench<'_> {
+impl<'j> Bench<'j> {
+    fn new(jury: &'j Jury) -> Self {
+        let Opening { edition, entries, confidence, .. } = &jury.opening;
+        Self {
+            jury,
+            confidence: confidence.iter().map(|entry| entry.confidence.clone()).collect(),
+            points: BlockPoints::new(edition, &jury.weights),
+            tallies: vec![vec![Tally::default(); entries.len()]; edition.examinations.len()],
+            complete: Vec::new(),
+        }
+    }
+
+    /// Adds what was summed over other blocks.
+    fn absorb(&mut self, other: Bench<'_>) {
+        for (tally, other) in self.tallies.iter_mut().flatten().zip(other.tallies.iter().flatten()) {
+            tally.absorb(other);
+        }
+        self.complete.extend(other.complete);
+    }
+
     fn judge(&mut self, rows: &[Row]) -> Block {
         let jury = self.jury;
         let ballots = &jury.ballots;
