@@ -4,7 +4,7 @@ use crate::edition::AnswerKind;
 
 /// Splits at white space, control bytes and terminal escape codes (colours), which belong to no word.
 pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(16);
     let mut start = None;
     let mut at = 0;
     while at < line.len() {

@@ -44,6 +44,11 @@ impl<R: BufRead> Xml<R> {
         self.line
     }
 
+    /// The line in which the next item will begin.
+    pub fn next_line(&self) -> u64 {
+        self.reader.get_ref().newlines + 1
+    }
+
     pub fn error(&self, problem: Problem) -> ModelError {
         self.error_at(self.line, problem)
     }
@@ -123,6 +128,22 @@ impl<R: BufRead> Xml<R> {
 pub(super) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = start.attributes().flatten().find(|a| a.key.local_name().as_ref() == name)?;
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
+}
+
+/// The values of attributes by their local names, entities resolved; empty where one is missing.
+pub(super) fn attributes_named<'a, const N: usize>(
+    start: &'a BytesStart<'_>,
+    names: [&str; N],
+) -> [Cow<'a, str>; N] {
+    let mut values = [const { Cow::Borrowed("") }; N];
+    // Checked when the item was read.
+    for attribute in start.attributes().with_checks(false).flatten() {
+        let name = attribute.key.local_name();
+        if let Some(at) = names.iter().position(|wanted| *wanted == name.as_ref()) {
+            values[at] = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
+        }
+    }
+    values
 }
 
 /// Counts lines as they are consumed and bounds the length of one item.
