@@ -1,16 +1,9 @@
 //! Judging a record of many runs.
 
-use super::measure::{Took, in_turns, line, ratio, run};
-use super::synthetic::Rng;
-use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
-use mcc_harness::edition::Edition;
-use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, RunFacts, Sample};
-use std::collections::BTreeMap;
-use std::fs;
+use super::made_record::make;
+use super::measure::{in_turns, line, ratio, run};
 use std::path::Path;
 use std::process::Command;
-
-const ENTRIES: usize = 10;
 
 /// A record of 20,000 runs, judged from its outputs, against `cat` of the same outputs.
 pub fn judged(folder: &Path) {
@@ -18,7 +11,7 @@ pub fn judged(folder: &Path) {
     let memory = tempfile::tempdir_in("/dev/shm").ok();
     let results = memory.as_ref().map_or(folder, |memory| memory.path()).join("results");
     let runs = super::percent(20_000) as usize;
-    make(&results, runs);
+    make(&results, runs, super::SEED);
     let harness = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         run(command.arg("judge").arg(&results).arg("--out").arg(folder.join("out"))).0
@@ -35,108 +28,4 @@ pub fn judged(folder: &Path) {
     line("find and cat of all outputs", cat);
     line("mcc-harness judge", harness);
     ratio("mcc-harness / find and cat", harness, cat, "nothing");
-    let per_run = |took: Took| took.wall.as_secs_f64() * 1e6 / runs as f64;
-    println!("  per run {:.0} µs", per_run(harness));
-}
-
-fn make(results: &Path, count: usize) {
-    let edition = Edition::load("mcc-2018").unwrap();
-    let examinations = ["ReachabilityCardinality", "CTLFireability", "LTLCardinality", "UpperBounds"];
-    let instances = count.div_ceil(ENTRIES * examinations.len()).max(1);
-    let instance = |n: usize| format!("Synthetic{}-PT-{n:04}", n / 8);
-    let ids = |n: usize, examination: &str| -> Vec<String> {
-        (0..16).map(|at| format!("{}-{examination}-{at:02}", instance(n))).collect()
-    };
-    let facts = CampaignFacts {
-        campaign: String::new(),
-        settings: BTreeMap::new(),
-        edition: serde_json::to_string(&edition).unwrap(),
-        disks: vec![],
-        entries: (0..ENTRIES)
-            .map(|n| EntryFacts {
-                entry: format!("tool{n}"),
-                tool: format!("tool{n}"),
-                kind: Kind::Sequential,
-            })
-            .collect(),
-        instances: (0..instances)
-            .map(|n| InstanceFacts {
-                name: instance(n),
-                family: format!("Synthetic{}", n / 8),
-                status: "known".to_owned(),
-                questions: examinations.iter().map(|x| (x.to_string(), ids(n, x))).collect(),
-                sha256: String::new(),
-            })
-            .collect(),
-        retries: 0,
-    };
-    let record = Record::create_or_open(results, &facts, |_| {}).unwrap();
-    let mut runs = Vec::new();
-    for n in 0..instances {
-        for entry in 0..ENTRIES {
-            for examination in examinations {
-                runs.push(Run {
-                    entry: format!("tool{entry}"),
-                    instance: instance(n),
-                    examination: examination.to_owned(),
-                    model: format!("Synthetic{}", n / 8),
-                    vcpus: 1,
-                    competes: true,
-                });
-            }
-        }
-    }
-    record.plan_runs(&runs).unwrap();
-    let mut rng = Rng(super::SEED);
-    for run in &runs {
-        let dir = record.begin_attempt(&run.id()).unwrap();
-        let mut stdout = "a line of talk that says nothing of what was found\n".repeat(50 + rng.below(200));
-        for at in 0..16 {
-            let value = match (run.examination.as_str(), rng.below(40)) {
-                ("UpperBounds", _) => "7",
-                (_, 0) => "FALSE",
-                _ => "TRUE",
-            };
-            stdout += &format!(
-                "FORMULA {}-{}-{at:02} {value} TECHNIQUES EXPLICIT STATE_COMPRESSION\n",
-                run.instance, run.examination
-            );
-        }
-        fs::write(dir.outputs().join("stdout"), stdout).unwrap();
-        record.commit(attempt(&run.id()), dir).unwrap();
-    }
-}
-
-fn attempt(run: &str) -> Attempt {
-    Attempt {
-        run: run.to_owned(),
-        number: 1,
-        outcome: Outcome::Finished { exit_code: 0 },
-        marks: vec![],
-        started_at: "2026-01-01T00:00:00Z".to_owned(),
-        host: HostFacts {
-            name: "host".to_owned(),
-            cpu: String::new(),
-            cores: 1,
-            memory_mib: 16384,
-            kernel: String::new(),
-            accelerator: "kvm".to_owned(),
-            qemu: String::new(),
-        },
-        disks: vec![],
-        machine: vec![],
-        facts: Some(RunFacts {
-            boot_ms: 3000,
-            wall_ms: 1000,
-            cpu_ms: 1000,
-            vcpus: 1,
-            memory_kib: Some(1000),
-            host_memory_kib: None,
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            // As ten minutes have.
-            samples: (0..600).map(|n| Sample { at_ms: n * 1000, cpu_ms: n * 1000, memory_kib: n }).collect(),
-        }),
-        outputs: vec![],
-    }
 }

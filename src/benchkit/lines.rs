@@ -1,6 +1,7 @@
 //! A tool's output line by line, whatever the tool writes: long lines, NULs and broken UTF-8 cost no more
 //! memory than a bounded buffer.
 
+use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::{self, BufRead};
@@ -26,17 +27,23 @@ pub(super) enum Cut {
     End,
 }
 
-/// What could matter in a line: a keyword of the protocol.
-static KEYWORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    // The last two are in CANNOT_COMPUTE and DO_NOT_COMPETE, however these are spelled.
-    let words = ["FORMULA", "STATE_SPACE", "COMPUTE", "COMPETE"];
-    let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(words);
-    searcher.expect("four short words")
-});
+/// What could matter in a line: a keyword of the protocol. The last two are in CANNOT_COMPUTE and DO_NOT_COMPETE,
+/// however these are spelled.
+const KEYWORDS: [&str; 4] = ["FORMULA", "STATE_SPACE", "COMPUTE", "COMPETE"];
 
 /// Where the first keyword begins.
 fn keyword(text: &[u8]) -> Option<usize> {
-    KEYWORDS.find(text).map(|found| found.start())
+    /// Compares 16 bytes and more at once.
+    static QUICK: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(KEYWORDS));
+    /// For processors that can't.
+    static ANYWHERE: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(KEYWORDS);
+        builder.expect("four short words")
+    });
+    match &*QUICK {
+        Some(quick) => quick.find(text).map(|found| found.start()),
+        None => ANYWHERE.find(text).map(|found| found.start()),
+    }
 }
 
 /// Calls `take` for every line in which a keyword stands.

@@ -2,10 +2,13 @@
 
 use super::xml::{Item, Xml, attribute, attributes_named};
 use super::{Arc, ModelError, Net, NetKind, Place, Problem, Transition};
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use quick_xml::events::BytesStart;
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
+use std::hash::BuildHasher;
 use std::io::BufRead;
 
 impl Net {
@@ -62,16 +65,35 @@ enum Node {
     Undeclared,
     Place(usize),
     Transition(usize),
-    PageOrArc,
+    Page,
 }
 
-/// An arc whose id and ends are numbers in `Reader::nodes`: nodes may be declared after the arcs that use them.
+/// An arc whose ends are numbers in `Reader::nodes`: nodes may be declared after the arcs that use them.
 struct RawArc {
-    id: usize,
     line: u64,
     source: usize,
     target: usize,
     weight: u64,
+}
+
+/// Many short texts in one long one.
+#[derive(Default)]
+struct Texts {
+    all: String,
+    /// By number: where it ends.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        self.all.push_str(text);
+        self.ends.push(self.all.len());
+    }
+
+    fn get(&self, number: usize) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start..self.ends[number]]
+    }
 }
 
 /// The label of the current place or arc.
@@ -89,8 +111,13 @@ struct Reader<'f> {
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
-    /// Id to number in `nodes`.
-    ids: HashMap<String, usize>,
+    /// Ids of arcs, as many as `arcs`. Nothing refers to an arc, so that they are only compared at the end.
+    arc_ids: Texts,
+    /// Ids of nodes, in the order of `nodes`.
+    ids: Texts,
+    /// Number in `nodes` by the hash of the id.
+    numbers: HashTable<(u64, usize)>,
+    hasher: DefaultHashBuilder,
     /// What the id stands for and the line that declared it.
     nodes: Vec<(Node, u64)>,
     label: Option<Label>,
@@ -150,7 +177,7 @@ impl Reader<'_> {
         match name {
             "page" => {
                 if let Some(id) = attribute(start, "id") {
-                    self.declare(&id, Node::PageOrArc)?;
+                    self.declare(&id, Node::Page)?;
                 }
                 Ok(Element::Page)
             }
@@ -172,9 +199,9 @@ impl Reader<'_> {
             }
             "arc" => {
                 let [id, source, target] = self.required(start, ["id", "source", "target"])?;
-                let id = self.declare(&id, Node::PageOrArc)?;
+                self.arc_ids.push(&id);
                 let (source, target) = (self.number(&source), self.number(&target));
-                self.arcs.push(RawArc { id, line: self.line, source, target, weight: 1 });
+                self.arcs.push(RawArc { line: self.line, source, target, weight: 1 });
                 Ok(Element::Arc)
             }
             "referencePlace" | "referenceTransition" => {
@@ -186,19 +213,26 @@ impl Reader<'_> {
 
     /// The number of an id in `nodes`.
     fn number(&mut self, id: &str) -> usize {
-        *self.ids.entry_ref(id).or_insert_with(|| {
-            self.nodes.push((Node::Undeclared, 0));
-            self.nodes.len() - 1
-        })
+        let hash = self.hasher.hash_one(id);
+        let same = |(known, number): &(u64, usize)| *known == hash && self.ids.get(*number) == id;
+        match self.numbers.entry(hash, same, |(hash, _)| *hash) {
+            Entry::Occupied(known) => known.get().1,
+            Entry::Vacant(new) => {
+                let number = self.nodes.len();
+                new.insert((hash, number));
+                self.ids.push(id);
+                self.nodes.push((Node::Undeclared, 0));
+                number
+            }
+        }
     }
 
-    /// The number of an id from now on known as `node`.
-    fn declare(&mut self, id: &str, node: Node) -> Result<usize, ModelError> {
+    fn declare(&mut self, id: &str, node: Node) -> Result<(), ModelError> {
         let number = self.number(id);
         match self.nodes[number] {
             (Node::Undeclared, _) => {
                 self.nodes[number] = (node, self.line);
-                Ok(number)
+                Ok(())
             }
             (_, first) => Err(self.error(Problem::DuplicateId { id: id.to_owned(), first })),
         }
@@ -219,7 +253,7 @@ impl Reader<'_> {
         if self.coloured() {
             return Ok(());
         }
-        let owner = || self.arcs.last().map(|arc| self.name(arc.id)).unwrap_or_default();
+        let owner = || self.arc_ids.get(self.arcs.len() - 1).to_owned();
         let weight = self.label_number("inscription", || format!("the inscription of arc {}", owner()))?;
         if weight == 0 {
             let line = self.label.as_ref().map_or(self.line, |label| label.line);
@@ -247,12 +281,15 @@ impl Reader<'_> {
             let (element, missing) = ("pnml".to_owned(), "<net>".to_owned());
             return Err(self.error(Problem::Missing { element, missing }));
         };
-        for arc in std::mem::take(&mut self.arcs) {
+        if let Some(repeated) = self.repeated_arc() {
+            return Err(repeated);
+        }
+        for (number, arc) in std::mem::take(&mut self.arcs).into_iter().enumerate() {
             let (source, target) = (self.nodes[arc.source].0, self.nodes[arc.target].0);
             let (side, place) = match (source, target) {
                 (Node::Place(place), Node::Transition(t)) => (&mut self.transitions[t].inputs, place),
                 (Node::Transition(t), Node::Place(place)) => (&mut self.transitions[t].outputs, place),
-                _ => return Err(self.bad_arc(&arc)),
+                _ => return Err(self.bad_arc(number, &arc)),
             };
             side.push(Arc { place, weight: arc.weight });
         }
@@ -269,24 +306,46 @@ impl Reader<'_> {
         Ok(Net { id, kind, places: self.places, transitions: self.transitions })
     }
 
+    /// The first arc whose id is that of another arc or of a node, as an error. Hashes are sorted and neighbours
+    /// compared: looking up every id while reading would cost more than reading.
+    fn repeated_arc(&self) -> Option<ModelError> {
+        let mut hashes: Vec<(u64, usize)> = (0..self.arcs.len())
+            .map(|number| (self.hasher.hash_one(self.arc_ids.get(number)), number))
+            .collect();
+        hashes.sort_unstable();
+        let same = |a: usize, b: usize| self.arc_ids.get(a) == self.arc_ids.get(b);
+        let alike = hashes.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
+        let among_arcs = alike.filter_map(|alike| {
+            let mut pairs =
+                alike.iter().enumerate().flat_map(|(at, (_, b))| alike[..at].iter().map(|(_, a)| (*a, *b)));
+            let (a, b) = pairs.find(|(a, b)| same(*a, *b))?;
+            Some((self.arcs[b].line, self.arcs[a].line, b))
+        });
+        let with_nodes = hashes.iter().filter_map(|(hash, arc)| {
+            let same = |(known, number): &(u64, usize)| {
+                known == hash && self.ids.get(*number) == self.arc_ids.get(*arc)
+            };
+            let (node, line) = self.nodes[self.numbers.find(*hash, same)?.1];
+            let lines = [line, self.arcs[*arc].line];
+            (node != Node::Undeclared).then(|| (lines[0].max(lines[1]), lines[0].min(lines[1]), *arc))
+        });
+        let (line, first, arc) = among_arcs.chain(with_nodes).min()?;
+        Some(self.error_at(line, Problem::DuplicateId { id: self.arc_ids.get(arc).to_owned(), first }))
+    }
+
     #[cold]
-    fn bad_arc(&self, arc: &RawArc) -> ModelError {
+    fn bad_arc(&self, number: usize, arc: &RawArc) -> ModelError {
         let end = |number: usize| self.nodes[number].0;
         let dangling = [arc.source, arc.target]
             .into_iter()
-            .find(|number| matches!(end(*number), Node::Undeclared | Node::PageOrArc));
-        let arc_id = self.name(arc.id);
+            .find(|number| matches!(end(*number), Node::Undeclared | Node::Page));
+        let arc_id = self.arc_ids.get(number).to_owned();
         let problem = match (dangling, end(arc.source)) {
-            (Some(number), _) => Problem::Dangling { arc: arc_id, id: self.name(number) },
+            (Some(number), _) => Problem::Dangling { arc: arc_id, id: self.ids.get(number).to_owned() },
             (None, Node::Place(_)) => Problem::NotBipartite { arc: arc_id, nodes: "places" },
             (None, _) => Problem::NotBipartite { arc: arc_id, nodes: "transitions" },
         };
         self.error_at(arc.line, problem)
-    }
-
-    /// The id of a number: looked for, since only errors ask.
-    fn name(&self, number: usize) -> String {
-        self.ids.iter().find(|(_, n)| **n == number).map_or("", |(id, _)| id).to_owned()
     }
 
     fn coloured(&self) -> bool {
@@ -340,11 +399,11 @@ fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
     let mut merged: Vec<Arc> = Vec::with_capacity(arcs.len());
     for arc in arcs.iter() {
         match first.entry(arc.place) {
-            Entry::Vacant(new) => {
+            MapEntry::Vacant(new) => {
                 new.insert(merged.len());
                 merged.push(*arc);
             }
-            Entry::Occupied(at) => {
+            MapEntry::Occupied(at) => {
                 let sum: &mut u64 = &mut merged[*at.get()].weight;
                 *sum = sum.checked_add(arc.weight).ok_or(arc.place)?;
             }
