@@ -4,7 +4,6 @@ mod data;
 #[path = "../benches/scale/made_record.rs"]
 mod made_record;
 #[path = "../benches/scale/synthetic.rs"]
-#[expect(dead_code, reason = "the benches make more")]
 mod synthetic;
 
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
@@ -159,7 +158,7 @@ fn a_line_of_noise_costs_no_allocation() {
 fn memory_for_a_net_is_bounded_by_the_net_not_by_its_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("model.pnml");
-    let mut read = |padding: u64| {
+    let read = |padding: u64| {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
