@@ -2,6 +2,7 @@
 //! `cargo bench --bench hot`. What is promised is measured as ratios by the bench `scale`.
 
 #[path = "scale/synthetic.rs"]
+#[expect(dead_code, reason = "whole editions are for the bench scale")]
 mod synthetic;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

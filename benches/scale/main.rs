@@ -21,6 +21,9 @@ use std::process::Command;
 
 const SEED: u64 = 2018;
 
+/// Measures in a folder of its own, and prints.
+type Section = fn(&Path);
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -34,7 +37,7 @@ fn main() {
         _ => {}
     }
     let asked = |section: &str| words.is_empty() || words.iter().any(|word| word == section);
-    let sections: [(&str, fn(&Path)); 5] = [
+    let sections: [(&str, Section); 5] = [
         ("judge", judge),
         ("editions", editions),
         ("logs", logs),
