@@ -2,7 +2,7 @@
 
 mod data;
 
-use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Value};
+use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Repeat, Value};
 use mcc_harness::edition::{AnswerKind, Examination};
 use mcc_harness::model::{Archive, Severity};
 use proptest::prelude::*;
@@ -105,6 +105,9 @@ fn the_last_value_wins_and_a_contradiction_is_recorded() {
     );
     assert_eq!(text(&answers), "F ?");
     assert_eq!(answers.techniques[0], ["C"]);
+    assert_eq!(answers.repeated, [Some(Repeat::Differs), None]);
+    let alike = ctl("FORMULA x-01 TRUE TECHNIQUES A\nFORMULA x-01 TRUE TECHNIQUES B\n");
+    assert_eq!((alike.repeated, alike.anomalies.len()), (vec![None, Some(Repeat::Same)], 0));
     assert_eq!(
         complaints(&answers),
         ["3: x-00 was T in line 2 and is F now: the last value counts; print a value when it is final"]

@@ -3,7 +3,7 @@
 mod campaign;
 mod images;
 
-use campaign::{Folder, Judged, stderr, until};
+use campaign::{EXAMINATIONS, Folder, Judged, stderr, until};
 use mcc_harness::judge::judgement::Ending;
 use mcc_harness::store::Outcome;
 use nix::sys::signal::{Signal, kill};
@@ -195,4 +195,106 @@ fn without_qemu_the_package_is_named_and_nothing_is_written() {
     let run = assert_cmd::Command::from(run).assert().code(69);
     assert!(stderr(&run).contains("install it: apt-get install qemu-system-x86"), "{}", stderr(&run));
     assert!(!folder.results().exists());
+}
+
+/// Every word of `stand-in.bash` that a run takes until its tool runs.
+const RUNNING: &str = "power_on; ready; prepared; started";
+
+/// The n-th planned run gets the n-th words: the folder of an attempt is named by its run's position.
+fn by_position(words: &[&str]) -> String {
+    let words = words.iter().map(|words| words.replace("RUNNING", RUNNING)).zip(1..);
+    let cases: String = words.map(|(words, position)| format!("{position}) {words} ;;\n")).collect();
+    format!("position=${{TMPDIR##*/running/}}\ncase ${{position%%-*}} in\n{cases}\n*) exit 99 ;;\nesac\n")
+}
+
+#[test]
+fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_tools() {
+    let cases = [
+        ("linger", "booting", "no answer to \"greeting\" in time"),
+        ("while :; do event RTC_CHANGE; done", "booting", "no answer to \"greeting\" in time"),
+        ("while :; do printf %065536d 0 >&$qmp; done", "booting", "a line of more than 1048576 bytes"),
+        ("echo '<html>' >&$qmp; linger", "booting", "QMP: greeting: expected value"),
+        ("kill -9 $$", "booting", "(signal: 9 (SIGKILL))"),
+        ("power_on; linger", "booting", "was not ready by its deadline"),
+        ("power_on; while :; do say nonsense; done", "booting", "was not ready by its deadline"),
+        ("power_on; while :; do printf %065536d 0 >&$control; done", "booting", "a line of more than"),
+        // A guest that reboots or panics: QEMU ends (-no-reboot), so there is no loop.
+        ("power_on; ready; exit 0", "ready", "(exit status: 0)"),
+        ("power_on; ready; linger", "ready", "was not prepared by its deadline"),
+        (
+            "power_on; ready; hear; say failed '\"reason\":\"no archive\"'; linger",
+            "ready",
+            "agent: no archive",
+        ),
+        ("power_on; ready; prepared; linger", "ready", "was not started by its deadline"),
+        ("RUNNING; kill -9 $$", "examining", "(signal: 9 (SIGKILL))"),
+        ("RUNNING; eval \"exec $qmp>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
+        ("RUNNING; eval \"exec $control>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
+        (
+            "RUNNING; status=internal-error; event STOP; answer_until query-status; linger",
+            "examining",
+            "QEMU stopped the machine: internal-error (its accelerator failed",
+        ),
+        (
+            "RUNNING; event BLOCK_IO_ERROR '{\"device\":\"ro0\",\"operation\":\"read\",\"reason\":\"I/O error\"}'; linger",
+            "examining",
+            "a disk of the machine failed on the host (read of ro0): I/O error",
+        ),
+        ("RUNNING; ended; kill -9 $$", "collecting", "(signal: 9 (SIGKILL))"),
+    ];
+    let folder =
+        Folder::with_stand_in(6, &EXAMINATIONS[..3], "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\n");
+    folder.stand_in(&by_position(&cases.map(|(words, ..)| words)));
+    // One examination of all tools at a time: ten troubles in a row would stop the campaign.
+    let mut cases = cases.iter();
+    for examination in &EXAMINATIONS[..3] {
+        folder.run(&["--only", &format!("*/{examination}")]).code(1);
+        for ((words, state, reason), tool) in cases.by_ref().take(6).zip(0..) {
+            let found = troubles(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
+            assert_eq!(found.len(), 1);
+            assert!(found[0].0 == *state && found[0].1.contains(reason), "{words}: {found:?}");
+        }
+        assert_eq!(folder.machines(), [0; 0]);
+    }
+    // A year's judgement knows them all as ours.
+    folder.judge().code(1);
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let cells = judged.0.blocks.iter().flat_map(|block| &block.cells);
+    assert_eq!(cells.filter(|cell| cell.ending == Ending::Infrastructure).count(), 18);
+    // And healed, each has its one record, the evidence beside it.
+    folder.stand_in("whole_run x");
+    folder.run(&["--retry", "infrastructure"]).success();
+    assert!(folder.runs().values().all(|run| run.attempts == 2));
+}
+
+#[test]
+fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
+    let cases = [
+        ("RUNNING; while :; do event RTC_CHANGE; done", Outcome::WallLimit),
+        ("RUNNING; while :; do say nonsense; done", Outcome::WallLimit),
+        ("RUNNING; while :; do printf %065536d 0 >&$console; done", Outcome::WallLimit),
+        // An agent that a tool starved: the tool's limit all the same.
+        ("RUNNING; linger", Outcome::WallLimit),
+        ("RUNNING; while :; do printf %065536d 0 >&$stdout; done", Outcome::OutputLimit),
+        // Slow, but there.
+        (
+            "linger 0.3; power_on; linger 0.3; ready; linger 0.3; prepared; started; ended; drained; linger",
+            Outcome::Finished { exit_code: 0 },
+        ),
+        // The tool ended, what it wrote never comes: that is marked, and what came counts.
+        ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
+    ];
+    let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\n";
+    let folder = Folder::with_stand_in(7, &EXAMINATIONS[..1], settings);
+    folder.stand_in(&by_position(&cases.clone().map(|(words, _)| words)));
+    folder.run(&[]).success();
+    let runs = folder.runs();
+    for ((words, outcome), run) in cases.iter().zip(runs.values()) {
+        assert_eq!(run.last.outcome, *outcome, "{words}");
+    }
+    let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
+    assert!(
+        marks(4).contains(&"output-truncated".to_owned())
+            && marks(6).contains(&"output-incomplete".to_owned())
+    );
 }

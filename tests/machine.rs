@@ -4,7 +4,7 @@ mod images;
 
 use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
-use mcc_harness::vm::{Event, Machine, MachineSpec, Stream};
+use mcc_harness::vm::{DiskFile, Event, Guest, Machine, MachineSpec, Start, States, Stream};
 use std::time::{Duration, Instant};
 use std::{fs, path::Path};
 
@@ -19,10 +19,10 @@ fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
         cpu_model: "SandyBridge".into(),
         memory_mib,
         vcpus,
-        kernel,
-        initrd,
-        disk: image.disk(),
+        guest: Guest::Agent { kernel, initrd },
+        disk: DiskFile::new(image.disk(), "qcow2"),
         read_only_disks: vec![],
+        start: Start::Boot,
         pin_to: vec![],
         rest_on: vec![],
     }
@@ -130,7 +130,7 @@ fn endless_output_is_cut_at_the_cap_while_it_streams() {
 #[test]
 fn no_byte_passes_from_one_machine_to_the_next() {
     let spec = spec(1024, 1);
-    let before = mcc_harness::digest::file(&spec.disk).unwrap();
+    let before = mcc_harness::digest::file(&spec.disk.path).unwrap();
     for _ in 0..2 {
         let folder = tempfile::tempdir().unwrap();
         let script = "cat /home/mcc/secret 2>&1; echo secret > /home/mcc/secret; sync; cat /home/mcc/secret";
@@ -140,7 +140,7 @@ fn no_byte_passes_from_one_machine_to_the_next() {
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
     }
-    assert_eq!(mcc_harness::digest::file(&spec.disk).unwrap(), before);
+    assert_eq!(mcc_harness::digest::file(&spec.disk.path).unwrap(), before);
 }
 
 #[test]
@@ -149,8 +149,54 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
     let mut broken = spec(1024, 1);
     let empty = folder.path().join("empty.qcow2");
     fs::copy(images::image("images/reference").folder.join("initrd"), &empty).unwrap();
-    broken.disk = empty;
+    broken.disk.path = empty;
     let error =
         Machine::start(&broken, folder.path(), 1, PATIENCE).err().expect("that is no disk").to_string();
     assert!(error.contains("(exit status: 1) qemu.log") && error.contains("not in qcow2 format"), "{error}");
+}
+
+#[test]
+fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_from_a_stale_or_broken_state()
+{
+    let folder = tempfile::tempdir().unwrap();
+    let states = || States::new(folder.path().join("states"));
+    let booted = spec(2048, 1);
+    let script = "date -u +%Y; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; cat /home/mcc/secret; echo x > /home/mcc/secret";
+    // Two jobs on one state, the second after another process would have found it: the same files serve both.
+    let mut drawn = vec![];
+    let mut restored = booted.clone();
+    for seed in ["5a", "a5"] {
+        restored.start = Start::Restore(states().of(&booted, "as it was", PATIENCE).unwrap());
+        let outputs = tempfile::tempdir().unwrap();
+        let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, PATIENCE).unwrap();
+        machine.send(&Request::Ready).unwrap();
+        assert!(matches!(next(&mut machine), GuestEvent::Ready { .. }));
+        machine.send(&Request::Prepare(Box::new(Job { seed: seed.repeat(32), ..job(script) }))).unwrap();
+        assert_eq!(next(&mut machine), GuestEvent::Prepared);
+        machine.send(&Request::Start).unwrap();
+        while !matches!(next(&mut machine), GuestEvent::Drained { .. }) {}
+        machine.halt().unwrap();
+        let stdout = fs::read_to_string(outputs.path().join("stdout")).unwrap();
+        let stderr = fs::read_to_string(outputs.path().join("stderr")).unwrap();
+        let (year, random) = stdout.split_once('\n').unwrap();
+        assert_eq!(year, "2018", "the clock is the job's");
+        assert!(random.len() == 64 && stderr.contains("No such file"), "{stdout} {stderr}");
+        drawn.push(random.to_owned());
+    }
+    assert_ne!(drawn[0], drawn[1], "every restored machine has the same random pool until it is reseeded");
+    let made: Vec<_> =
+        fs::read_dir(folder.path().join("states")).unwrap().map(|d| d.unwrap().path()).collect();
+    let [state] = &made[..] else { panic!("{made:?}") };
+
+    // Damaged, it is made anew.
+    let before = fs::metadata(state.join("state")).unwrap().len();
+    fs::File::options().write(true).open(state.join("state")).unwrap().set_len(before / 2).unwrap();
+    states().of(&booted, "as it was", PATIENCE).unwrap();
+    assert!(fs::metadata(state.join("state")).unwrap().len() > before * 3 / 4, "made anew");
+    // Another description or other disks have another state.
+    let other =
+        states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", PATIENCE).unwrap();
+    let changed = states().of(&booted, "changed", PATIENCE).unwrap();
+    assert!(Start::Restore(other.clone()) != restored.start && Start::Restore(changed) != restored.start);
+    assert_eq!(fs::read_dir(folder.path().join("states")).unwrap().count(), 3, "and nothing besides");
 }

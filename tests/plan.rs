@@ -167,9 +167,13 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
             &["UperBounds", "StateSpace"],
         ),
         ("inputs = \"models\"", "inputs = \"model\"", 3, &["no folder", "model", "NAME.tgz"]),
-        ("inputs = \"models\"", "inputs = \"models\"\nstart = \"restore\"", 4, &["not there yet", "boot"]),
-        ("inputs = \"models\"", "inputs = \"models\"\nphase = \"qualification\"", 4, &["not there yet"]),
-        ("inputs = \"models\"", "inputs = \"models\"\nphase = \"final\"", 4, &["unknown", "\"contest\""]),
+        ("inputs = \"models\"", "inputs = \"models\"\nstart = \"warm\"", 4, &["warm", "boot", "restore"]),
+        (
+            "inputs = \"models\"",
+            "inputs = \"models\"\nphase = \"final\"",
+            4,
+            &["final", "contest", "qualification"],
+        ),
         (
             "inputs = \"models\"",
             "inputs = \"models\"\ninstances = [\"C-*\"]",
@@ -182,7 +186,10 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
         ("entry = \"ITS-Tools.L\"", "entry = \"LoLA\"", 13, &["twice"]),
         ("kind = \"concurrent\"", "kind = \"parallel\"", 15, &["parallel", "sequential", "concurrent"]),
         ("kind = \"sequential\"\n", "", 6, &["missing field", "kind"]),
-        ("channel = \"agent\"", "channel = \"ssh\"", 16, &["ssh", "not there yet", "agent"]),
+        ("channel = \"agent\"", "channel = \"serial\"", 16, &["serial", "agent", "ssh"]),
+        ("channel = \"agent\"", "channel = \"ssh\"", 16, &["needs ssh_key", "private key"]),
+        ("channel = \"agent\"", "channel = \"ssh\"\nssh_key = \"key\"", 17, &["no file", "key"]),
+        ("channel = \"agent\"", "disk = \"ide\"", 16, &["disk is for original disks", "channel = \"ssh\""]),
         ("not_competing = [\"State*\"]", "not_competing = [\"Stat\"]", 10, &["\"Stat\" fits no examination"]),
         ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "from 1 to"]),
         (

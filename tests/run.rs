@@ -293,19 +293,6 @@ const REAL: [(&str, &str); 5] = [
     ("CTLFireability", "CTLF"),
 ];
 
-/// The oracle's values by id (StateSpace: by metric); none where it has no file.
-fn oracle(mcc: &Path, instance: &str, short: &str) -> BTreeMap<String, String> {
-    let Ok(text) = fs::read_to_string(mcc.join(format!("oracle/{instance}-{short}.out"))) else {
-        return BTreeMap::new();
-    };
-    let answers = text.lines().filter(|line| line.starts_with("FORMULA") || line.starts_with("STATE_SPACE"));
-    let values = answers.map(|line| {
-        let words: Vec<_> = line.split_whitespace().collect();
-        (words[1].to_owned(), words[2].replace("TRUE", "T").replace("FALSE", "F"))
-    });
-    values.collect()
-}
-
 #[test]
 fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
     let Some(mcc) = data::shared("mcc") else { return };
@@ -336,7 +323,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
     let mut compared = BTreeMap::from([("breadth-first", 0), ("depth-first", 0), ("random-walk", 0)]);
     for instance in instances {
         for (examination, short) in REAL {
-            let oracle = oracle(&mcc, instance, short);
+            let oracle = tool::oracle(&mcc.join(format!("oracle/{instance}-{short}.out")));
             for (entry, compared) in &mut compared {
                 let run = &runs[&format!("{entry}/{instance}/{examination}")];
                 if !run.run.competes {
@@ -409,4 +396,51 @@ fn a_record_begun_with_something_else_is_not_resumed() {
     let run = folder.run(&[]).code(2);
     assert!(stderr(&run).contains("examinations"), "{}", stderr(&run));
     assert_eq!(facts(&folder), before);
+}
+
+#[test]
+fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
+    let folder = Folder::with_stand_in(2, &["StateSpace", "ReachabilityDeadlock"], "");
+    let answer = |value: &str| {
+        format!(
+            "whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'"
+        )
+    };
+    folder.stand_in(&answer("TRUE"));
+    folder.run(&[]).success();
+    folder.stand_in(&answer("FALSE"));
+    let anew = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
+    // Without a reason, or with no such run, nothing is touched.
+    for (tool, reason, words) in
+        [("tool-0", " ", "--reason is empty"), ("tool-9", "why", "no run of tool-9 in")]
+    {
+        let refused =
+            folder.run(&["--rerun", "--tool", tool, "--examination", "StateSpace", "--reason", reason]);
+        let said = stderr(&refused.code(2));
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(folder.record().summary().unwrap().recorded, 4);
+
+    let run = folder.run(&[&anew[..], &["its disk was of <2017>"]].concat()).success();
+    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are made anew"));
+    let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
+    let runs = folder.runs();
+    assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the others stay as they are");
+    assert_eq!((runs[id].attempts, runs[id].last.number), (2, 2));
+    assert!(
+        folder.output(id, 1, "stdout").contains("TRUE") && folder.output(id, 2, "stdout").contains("FALSE")
+    );
+    folder.judge().success();
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let values = |entry| judged.cell(entry, "DiningTable-PT-03", "ReachabilityDeadlock").values.clone();
+    assert_eq!((values("tool-0"), values("tool-1")), (vec![Some(Value::False)], vec![Some(Value::True)]));
+    let report = folder.harness(&["report", "judgement", "--record", "results", "--out", "site"]);
+    assert_cmd::Command::from(report).assert().success();
+    let pages =
+        walkdir::WalkDir::new(folder.path().join("site")).into_iter().map(|page| page.unwrap().into_path());
+    let shown =
+        pages.filter_map(|page| fs::read_to_string(page).ok()).filter(|page| page.contains("superseded"));
+    let shown: Vec<String> = shown.collect();
+    assert_eq!(shown.len(), 1);
+    assert!(shown[0].contains("superseded: its disk was of &#60;2017&#62;"), "{}", shown[0]);
 }

@@ -83,7 +83,7 @@ fn judged_alike(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<String, Vec<u8>
         judge(NonZeroUsize::new(threads).unwrap(), dir.path());
         files(dir.path())
     });
-    assert_eq!(judged[0].len(), 7);
+    assert_eq!(judged[0].len(), 11);
     assert!(judged[0] == judged[1] && judged[0] == judged[2]);
     std::mem::take(&mut judged[0])
 }

@@ -2,7 +2,8 @@
 
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Standing, StoreError,
+    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, Room, RunFacts, Sample,
+    Standing, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -58,6 +59,7 @@ fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         machine: vec!["-nodefaults".into()],
         facts: None,
         outputs: vec![],
+        room: Room::default(),
     }
 }
 
@@ -276,15 +278,107 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-    db.pragma_update(None, "user_version", 2).unwrap();
+    db.pragma_update(None, "user_version", 3).unwrap();
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
         Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
     ] {
-        assert!(error.to_string().contains("format 2"), "{error}");
+        assert!(error.to_string().contains("format 3"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
     }
+}
+
+/// Two samples, as an attempt brings them.
+fn measured() -> RunFacts {
+    let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7, ..Sample::default() };
+    RunFacts {
+        boot_ms: 1,
+        wall_ms: 2500,
+        cpu_ms: 2400,
+        vcpus: 1,
+        memory_kib: Some(7),
+        host_memory_kib: None,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        samples: vec![sample(1000), sample(2000)],
+        ..RunFacts::default()
+    }
+}
+
+#[test]
+fn samples_lie_beside_the_outputs_digested_and_never_in_the_database() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    let id = run("StateSpace").id();
+    let dir = record.begin_attempt(&id).unwrap();
+    record.commit(Attempt { facts: Some(measured()), ..attempt(&id, 1, FINISHED) }, dir).unwrap();
+    let last = record.records().next().unwrap().unwrap().last;
+    assert_eq!(last.facts.as_ref().unwrap().samples, []);
+    assert_eq!(record.samples(&last).unwrap(), measured().samples);
+    let [kept] = &last.outputs[..] else { panic!("{:?}", last.outputs) };
+    let path = record.outputs_dir(&id, 1).join("samples.csv.gz");
+    assert_eq!(*kept, Disk::of_file("samples.csv.gz", &path).unwrap());
+}
+
+/// What a version of mcc-harness left that had format 1.
+fn make_format_1(results: &Path) {
+    let db = rusqlite::Connection::open(results.join("record.db")).unwrap();
+    let samples =
+        r#"json_set(facts, '$.facts.samples', json('[{"at_ms":1000,"cpu_ms":997,"memory_kib":7}]'))"#;
+    db.execute(&format!("UPDATE attempts SET facts = {samples}"), []).unwrap();
+    db.execute_batch("DROP TABLE reruns; PRAGMA user_version = 1").unwrap();
+}
+
+#[test]
+fn a_record_of_the_first_format_is_read_and_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let id = run("StateSpace").id();
+    {
+        let record = open(results.path());
+        record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+        let dir = record.begin_attempt(&id).unwrap();
+        let facts = RunFacts { samples: vec![], ..measured() };
+        record.commit(Attempt { facts: Some(facts), ..attempt(&id, 1, FINISHED) }, dir).unwrap();
+    }
+    make_format_1(results.path());
+    let read = Record::open_readonly(results.path()).unwrap();
+    let last = read.records().next().unwrap().unwrap().last;
+    assert_eq!(read.samples(&last).unwrap(), measured().samples[..1]);
+    assert_eq!(read.reruns(&id).unwrap(), []);
+    let record = open(results.path());
+    assert_eq!(make(&record, &run("UpperBounds").id(), FINISHED, ""), Standing::Recorded);
+    assert_eq!(record.rerun(|run| run.id() == id, "the wrong disk").unwrap(), std::slice::from_ref(&id));
+    let last = record.attempts(&id).unwrap().pop().unwrap();
+    assert_eq!(record.samples(&last).unwrap(), measured().samples[..1]);
+}
+
+#[test]
+fn a_run_made_anew_keeps_what_it_supersedes_and_has_a_new_budget() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+    let ids = [run("StateSpace").id(), run("UpperBounds").id()];
+    make(&record, &ids[0], trouble(), "");
+    make(&record, &ids[0], FINISHED, "old");
+    make(&record, &ids[1], FINISHED, "other");
+    let reopened = record.rerun(|run| run.examination == "StateSpace", "swapped disks").unwrap();
+    assert_eq!(reopened, ids[..1]);
+    assert_eq!(open_ids(&record), ids[..1], "until it is made anew, the record is not whole");
+    assert_eq!(record.rerun(|_| true, "again").unwrap(), ids[1..], "what is open stays as it is");
+    for attempts_left in [2, 1] {
+        assert_eq!(make(&record, &ids[0], trouble(), ""), Standing::Open { attempts_left });
+    }
+    assert_eq!(make(&record, &ids[0], FINISHED, "new"), Standing::Recorded);
+    let attempts = record.attempts(&ids[0]).unwrap();
+    assert_eq!(attempts.len(), 5);
+    let stdout =
+        |number| std::fs::read_to_string(record.outputs_dir(&ids[0], number).join("stdout")).unwrap();
+    assert_eq!((stdout(2), stdout(5)), ("old".into(), "new".into()));
+    let judged = record.records().next().unwrap().unwrap();
+    assert_eq!((judged.run.id(), judged.last.number), (ids[0].clone(), 5));
+    assert_eq!(record.reruns(&ids[0]).unwrap(), [Rerun { after: 2, reason: "swapped disks".into() }]);
 }
 
 #[test]

@@ -45,7 +45,15 @@ impl Declared {
     }
 }
 
-/// The answers of one run. `ids`, `values`, `techniques`, `lines` and `given_up` are by position and equally long.
+/// How a value that was printed more than once was repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repeat {
+    Same,
+    /// At least once with another value: the tool contradicts itself.
+    Differs,
+}
+
+/// The answers of one run; what is a list is by position, all of them equally long but `anomalies`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// As asked for; where no archive told, those printed, in the contest's order (sorted bytewise).
@@ -57,6 +65,8 @@ pub struct Answers {
     pub lines: Vec<Option<u64>>,
     /// `FORMULA id CANNOT_COMPUTE` was printed, or a negative number.
     pub given_up: Vec<bool>,
+    /// Whether a value was printed more than once.
+    pub repeated: Vec<Option<Repeat>>,
     /// The last declaration. A tool that gave no value and gave some up one by one counts as `CannotCompute`.
     pub declared: Option<Declared>,
     /// The first `MOST_ANOMALIES` of them, by line.
@@ -88,6 +98,7 @@ struct Position {
     id: String,
     given: Option<Given>,
     given_up: bool,
+    repeated: Option<Repeat>,
 }
 
 /// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
@@ -248,6 +259,11 @@ impl<'a> Reader<'a> {
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
             self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
         }
+        let asked = &mut self.positions[position];
+        if let Some(before) = &asked.given {
+            let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
+            asked.repeated = asked.repeated.max(Some(repeat));
+        }
         if let Some(before) = &self.positions[position].given
             && before.text != text
         {
@@ -395,6 +411,7 @@ impl<'a> Reader<'a> {
             techniques: Vec::new(),
             lines: Vec::new(),
             given_up: Vec::new(),
+            repeated: Vec::new(),
             declared: self.declared,
             anomalies: self.anomalies,
             anomalies_dropped: self.dropped,
@@ -402,6 +419,7 @@ impl<'a> Reader<'a> {
         for position in self.positions {
             answers.ids.push(position.id);
             answers.given_up.push(position.given_up);
+            answers.repeated.push(position.repeated);
             answers.lines.push(position.given.as_ref().map(|given| given.line));
             let (text, techniques) = position.given.map_or_else(Default::default, |g| (g.text, g.techniques));
             answers.values.push(text.parse().ok());

@@ -16,6 +16,8 @@ pub struct Invocation<'a> {
     pub confinement_s: u64,
     /// BK_MEMORY_CONFINEMENT, MiB.
     pub memory_mib: u64,
+    /// On an original disk, which mounts its inputs and makes its user's surroundings itself.
+    pub original: bool,
 }
 
 impl Invocation<'_> {
@@ -24,15 +26,13 @@ impl Invocation<'_> {
     pub fn job(&self, nonce: String, clock_ns: u64, seed: String) -> Job {
         let execution = format!("{BENCHKIT}/execution");
         let results = format!("{BENCHKIT}/results");
+        let inputs =
+            Mount { device: "/dev/vdb".to_owned(), at: format!("{BENCHKIT}/INPUTS"), fs: "ext4".to_owned() };
         Job {
             nonce,
             clock_ns,
             seed,
-            mounts: vec![Mount {
-                device: "/dev/vdb".to_owned(),
-                at: format!("{BENCHKIT}/INPUTS"),
-                fs: "ext4".to_owned(),
-            }],
+            mounts: if self.original { vec![] } else { vec![inputs] },
             user: "mcc".to_owned(),
             fresh: vec![execution.clone(), results.clone()],
             unpack: Some(Unpack {
@@ -48,13 +48,15 @@ impl Invocation<'_> {
 
     fn environment(&self, results: String) -> BTreeMap<String, String> {
         let bin = format!("{BENCHKIT}/bin/");
-        [
-            ("HOME", HOME.to_owned()),
-            ("USER", "mcc".to_owned()),
-            ("LOGNAME", "mcc".to_owned()),
-            ("SHELL", "/bin/bash".to_owned()),
-            ("LANG", "C.UTF-8".to_owned()),
-            ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games".to_owned()),
+        let surroundings = [
+            ("HOME", HOME),
+            ("USER", "mcc"),
+            ("LOGNAME", "mcc"),
+            ("SHELL", "/bin/bash"),
+            ("LANG", "C.UTF-8"),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"),
+        ];
+        let contest = [
             ("BK_TOOL", self.tool.to_owned()),
             ("BK_INPUT", self.instance.to_owned()),
             ("BK_EXAMINATION", self.examination.to_owned()),
@@ -64,8 +66,9 @@ impl Invocation<'_> {
             // 2017's name and the later one of the same folder.
             ("BIN_DIR", bin.clone()),
             ("BK_BIN_PATH", bin),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        ];
+        let surroundings = surroundings.into_iter().filter(|_| !self.original);
+        let surroundings = surroundings.map(|(name, value)| (name, value.to_owned()));
+        surroundings.chain(contest).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

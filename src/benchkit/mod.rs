@@ -11,7 +11,7 @@ mod value;
 mod words;
 
 pub use anomaly::{Anomaly, AnomalyKind};
-pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading};
+pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading, Repeat};
 pub use invocation::Invocation;
 pub use questions::{Questions, STATE_SPACE};
 pub use value::{NotAValue, Value};

@@ -4,6 +4,7 @@
 //! separated by single spaces. `wrong` names the positions the contest judged wrong; judging anew doesn't need it.
 
 use crate::edition::AnswerKind;
+use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
@@ -18,7 +19,7 @@ pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answe
 pub enum TableError {
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}:{line}: {source}; give comma-separated text in UTF-8, plain or gzip")]
+    #[error("{path}:{line}: {source}; give comma-separated text in UTF-8, plain, gzip or bzip2")]
     Csv { path: PathBuf, line: u64, source: csv::Error },
     #[error("{path}:1: header `{found}`: expected {expected}")]
     Header { path: PathBuf, found: String, expected: String },
@@ -26,15 +27,19 @@ pub enum TableError {
     Row { path: PathBuf, line: u64, message: String },
 }
 
-/// Opens a file for reading, unpacking gzip, which is known by its first bytes.
+/// Opens a file for reading, unpacking gzip and bzip2, which are known by their first bytes.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let read = |source| TableError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(read)?;
     let mut magic = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut magic).map_err(read)?;
+    file.by_ref().take(3).read_to_end(&mut magic).map_err(read)?;
     file.rewind().map_err(read)?;
     let file = BufReader::with_capacity(1 << 16, file);
-    Ok(if magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+    Ok(match magic.as_slice() {
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
+        b"BZh" => Box::new(MultiBzDecoder::new(file)),
+        _ => Box::new(file),
+    })
 }
 
 /// Bytes of one row, header included. Sixteen values of the longest sort fit in; a bomb must not fill memory.

@@ -63,7 +63,7 @@ impl Campaign {
             }
             let digest = digest::file(&path);
             let (sha256, _) = digest.map_err(|source| CampaignError::Read { path: path.clone(), source })?;
-            let (family, status) = self.classify(&archive.instance, archive.markers().new_model);
+            let (family, status) = self.classify(edition, &archive.instance, archive.markers().new_model);
             let name = archive.instance.as_str().to_owned();
             facts.push(InstanceFacts { name, family, status, sha256, questions });
         }

@@ -1,7 +1,7 @@
 //! Reading and checking campaign.toml.
 
 use super::models::{self, ModelRow};
-use super::{Campaign, Hosts, Kind, Overrides, Tool};
+use super::{Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, Start, Tool};
 use globset::Glob;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -25,11 +25,13 @@ pub enum CampaignError {
 #[serde(deny_unknown_fields)]
 struct RawCampaign {
     edition: Spanned<String>,
-    phase: Option<Spanned<String>>,
+    #[serde(default)]
+    phase: Phase,
     inputs: Spanned<PathBuf>,
     examinations: Option<Spanned<Vec<String>>>,
     instances: Option<Spanned<Vec<String>>>,
-    start: Option<Spanned<String>>,
+    #[serde(default)]
+    start: Option<Spanned<Start>>,
     #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
@@ -48,8 +50,21 @@ struct RawTool {
     tool: Option<Spanned<String>>,
     image: Spanned<PathBuf>,
     kind: Kind,
-    channel: Option<Spanned<String>>,
+    #[serde(default)]
+    channel: Option<Spanned<ChannelWord>>,
+    ssh_user: Option<Spanned<String>>,
+    ssh_key: Option<Spanned<PathBuf>>,
+    disk: Option<Spanned<DiskBus>>,
+    nic: Option<Spanned<NicModel>>,
+    inputs_disk: Option<Spanned<PathBuf>>,
     not_competing: Option<Spanned<Vec<String>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ChannelWord {
+    Agent,
+    Ssh,
 }
 
 /// A file and its text, to say where something is wrong.
@@ -65,24 +80,6 @@ impl Source<'_> {
 
     fn wrong<T>(&self, at: &Spanned<T>, message: String) -> CampaignError {
         CampaignError::Wrong { file: self.file.to_owned(), line: self.line(at.span().start), message }
-    }
-
-    /// A key of which only one word is there yet.
-    fn only(
-        &self,
-        key: &str,
-        value: &Option<Spanned<String>>,
-        there: &str,
-        later: &[&str],
-    ) -> Result<(), CampaignError> {
-        let Some(value) = value else { return Ok(()) };
-        match value.get_ref().as_str() {
-            word if word == there => Ok(()),
-            word if later.contains(&word) => {
-                Err(self.wrong(value, format!("{key} = \"{word}\" is not there yet; only \"{there}\" is")))
-            }
-            word => Err(self.wrong(value, format!("{key} = \"{word}\" is unknown; allowed is \"{there}\""))),
-        }
     }
 
     /// Entries and instances become folder names of the record.
@@ -130,8 +127,6 @@ impl Campaign {
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
 
-        source.only("phase", &raw.phase, "contest", &["qualification"])?;
-        source.only("start", &raw.start, "boot", &["restore"])?;
         if let Some(globs) = &raw.instances {
             source.globs("instances", globs)?;
         }
@@ -145,6 +140,16 @@ impl Campaign {
         }
         let lines = lines(&source, &raw);
         let tools = tools(&source, &raw.tool, folder)?;
+        if let Some(start) = raw.start.as_ref().filter(|start| *start.get_ref() == Start::Restore)
+            && let Some(original) = tools.iter().find(|tool| tool.channel != Channel::Agent)
+        {
+            let message = format!(
+                "start = \"restore\": clock and random pool of the original disk of {} could not be refreshed; give \
+                 such tools a campaign of their own with start = \"boot\"",
+                original.entry
+            );
+            return Err(source.wrong(start, message));
+        }
         Ok(Self {
             edition: edition(folder, raw.edition.get_ref()),
             inputs,
@@ -152,6 +157,8 @@ impl Campaign {
             instances: raw.instances.as_ref().map(|globs| globs.get_ref().clone()),
             tools,
             models: models_of(&source, &raw, folder)?,
+            phase: raw.phase,
+            start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
             lines,
@@ -216,7 +223,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         if let Some(name) = &tool.tool {
             source.name("tool", name)?;
         }
-        source.only("channel", &tool.channel, "agent", &["ssh"])?;
+        let channel = channel(source, tool, folder)?;
         if let Some(globs) = &tool.not_competing {
             source.globs("not_competing", globs)?;
         }
@@ -229,6 +236,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             tool: tool.tool.as_ref().map(|name| name.get_ref().clone()),
             image: folder.join(tool.image.get_ref()),
             kind: tool.kind,
+            channel,
             not_competing: tool
                 .not_competing
                 .as_ref()
@@ -244,6 +252,48 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             message: "no [[tool]]; a campaign needs at least one".to_owned(),
         }),
     }
+}
+
+fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {
+    let RawTool { ssh_user, ssh_key, disk, nic, inputs_disk, .. } = tool;
+    let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelWord::Ssh) else {
+        let at = [
+            ssh_user.as_ref().map(|key| ("ssh_user", key.span())),
+            ssh_key.as_ref().map(|key| ("ssh_key", key.span())),
+            disk.as_ref().map(|key| ("disk", key.span())),
+            nic.as_ref().map(|key| ("nic", key.span())),
+            inputs_disk.as_ref().map(|key| ("inputs_disk", key.span())),
+        ];
+        return match at.into_iter().flatten().next() {
+            None => Ok(Channel::Agent),
+            Some((key, span)) => {
+                let message = format!("{key} is for original disks: add channel = \"ssh\"");
+                Err(source.wrong(&Spanned::new(span, ()), message))
+            }
+        };
+    };
+    let Some(key) = ssh_key else {
+        let message = "channel = \"ssh\" needs ssh_key = \"...\", the private key that opens the disk";
+        return Err(source.wrong(ssh, message.to_owned()));
+    };
+    // ssh is started in the attempt's folder.
+    let path = std::path::absolute(folder.join(key.get_ref())).unwrap_or_else(|_| folder.join(key.get_ref()));
+    if !path.is_file() {
+        return Err(source.wrong(key, format!("ssh_key: there is no file {}", path.display())));
+    }
+    let user = ssh_user.as_ref().map_or("mcc", |user| user.get_ref().as_str());
+    if let Some(user) = ssh_user
+        && !user.get_ref().starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+    {
+        return Err(source.wrong(user, format!("ssh_user = \"{}\" is no user's name", user.get_ref())));
+    }
+    Ok(Channel::Ssh(Original {
+        user: user.to_owned(),
+        key: path,
+        disk: disk.as_ref().map(|disk| *disk.get_ref()).unwrap_or_default(),
+        nic: nic.as_ref().map(|nic| *nic.get_ref()).unwrap_or_default(),
+        inputs_disk: inputs_disk.as_ref().map(|disk| folder.join(disk.get_ref())),
+    }))
 }
 
 fn models_of(

@@ -36,6 +36,8 @@ pub struct Campaign {
     pub instances: Option<Vec<String>>,
     /// In the order of the file.
     pub tools: Vec<Tool>,
+    pub phase: Phase,
+    pub start: Start,
     pub limits: Overrides,
     pub hosts: Hosts,
     /// Families and statuses as written down by the organizer, by instance.
@@ -52,8 +54,66 @@ pub struct Tool {
     pub tool: Option<String>,
     pub image: PathBuf,
     pub kind: Kind,
+    pub channel: Channel,
     /// Globs on examination names: no machine is booted, DNC is recorded (T-4).
     pub not_competing: Vec<String>,
+}
+
+/// How an entry's machine is talked to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// An image made by `image build`, with our agent.
+    Agent,
+    /// An original disk.
+    Ssh(Original),
+}
+
+/// What an original disk needs; the keys of `[[tool]]` beside `channel = "ssh"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Original {
+    pub user: String,
+    /// The private key that opens it.
+    pub key: PathBuf,
+    pub disk: DiskBus,
+    pub nic: NicModel,
+    /// An inputs disk of the image's own edition; None: the campaign's.
+    pub inputs_disk: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskBus {
+    #[default]
+    Virtio,
+    Ide,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicModel {
+    #[default]
+    Virtio,
+    E1000,
+}
+
+/// What a campaign is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    #[default]
+    Contest,
+    /// A minute per run, to see whether a disk works before it is submitted.
+    Qualification,
+}
+
+/// What every run's machine begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    #[default]
+    Boot,
+    /// The state of a machine just booted.
+    Restore,
 }
 
 /// `[limits]`: what is changed of the edition's limits.
@@ -91,12 +151,16 @@ pub struct Hosts {
     /// Seconds from QEMU's start to the guest's readiness.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
+    /// Seconds the controller may be kept from looking at a machine before that attempt is given up.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub stall_s: NonZeroU64,
 }
 
 impl Default for Hosts {
     fn default() -> Self {
         const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
-        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S }
+        const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
+        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S, stall_s: STALL_S }
     }
 }
 
@@ -108,10 +172,19 @@ pub struct Override {
     pub campaign: String,
 }
 
+/// The confinement of a qualification run; its wall limit keeps the edition's proportion.
+const QUALIFICATION_S: u64 = 60;
+
 impl Campaign {
     /// The edition with the campaign's limits; what runs and what is judged.
     pub fn effective(&self, edition: &Edition) -> Edition {
         let mut edition = edition.clone();
+        if self.phase == Phase::Qualification {
+            let of_an_hour = edition.limits.wall_s * QUALIFICATION_S / edition.limits.confinement_s.max(1);
+            edition.limits.wall_s = of_an_hour.max(QUALIFICATION_S);
+            edition.limits.cpu_s = edition.limits.cpu_s.min(QUALIFICATION_S);
+            edition.limits.confinement_s = QUALIFICATION_S;
+        }
         let (limits, changes) = (&mut edition.limits, &self.limits);
         limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);
         limits.cpu_reading = changes.cpu_reading.unwrap_or(limits.cpu_reading);
@@ -157,17 +230,37 @@ impl Campaign {
             .tools
             .iter()
             .map(|tool| (format!("not_competing of {}", tool.entry), tool.not_competing.join(" ")));
-        not_competing.chain([("examinations".to_owned(), examinations)]).collect()
+        let mut settings: BTreeMap<String, String> =
+            not_competing.chain([("examinations".to_owned(), examinations)]).collect();
+        // Only what differs from the default: records begun before these keys existed stay resumable.
+        if self.phase != Phase::default() {
+            settings.insert("phase".to_owned(), "qualification".to_owned());
+        }
+        if self.start != Start::default() {
+            settings.insert("start".to_owned(), "restore".to_owned());
+        }
+        for tool in &self.tools {
+            if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {
+                let channel = format!("ssh as {user}, disk {disk:?}, nic {nic:?}").to_lowercase();
+                settings.insert(format!("channel of {}", tool.entry), channel);
+            }
+        }
+        settings
     }
 
-    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, and
-    /// surprise where the archive carries the marker `NewModel`.
-    pub fn classify(&self, instance: &InstanceName, new_model: bool) -> (String, String) {
+    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, stripped
+    /// where the name says so, and surprise where the archive carries the marker `NewModel`.
+    pub fn classify(&self, edition: &Edition, instance: &InstanceName, new_model: bool) -> (String, String) {
         match self.models.get(instance.as_str()) {
             Some(row) => (row.family.clone(), row.status.clone()),
             None => {
-                let status = if new_model { "surprise" } else { "known" };
-                (instance.family().to_owned(), status.to_owned())
+                let (family, stripped) = edition.unstripped(instance.family());
+                let status = match (stripped, new_model) {
+                    (true, _) => "stripped",
+                    (false, true) => "surprise",
+                    (false, false) => "known",
+                };
+                (family.to_owned(), status.to_owned())
             }
         }
     }

@@ -1,36 +1,61 @@
 use super::{Exit, Failure, Format, print};
-use crate::judge::explain::explain;
+use crate::judge::explain::{explain, explain_tool};
 use crate::judge::judgement::Judgement;
+use crate::judge::sister;
+use anyhow::anyhow;
+use serde::Serialize;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// Why a value is trusted and who got what.
 ///
-/// Shows who said what with which confidence, the rule that decided (E-3.1) and the points of each.
+/// Shows who said what with which confidence, the rule that decided (E-3.1) and the points of each; or with
+/// --tool why a tool has its points: what it gave, where it lost most, what it alone has.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder `judge --out` wrote.
     dir: PathBuf,
-    /// The instance, such as TokenRing-PT-005.
-    #[arg(long, value_name = "NAME")]
-    instance: String,
-    /// The examination, such as UpperBounds.
-    #[arg(long, value_name = "NAME")]
-    examination: String,
+    /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
+    #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
+    instance: Option<String>,
+    /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
+    #[arg(long, value_name = "NAME", requires = "instance")]
+    examination: Option<String>,
     /// The position, counted from 00 [default: all].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "instance")]
     position: Option<usize>,
+    /// The tool or variant as submitted, such as LoLA.
+    #[arg(long, value_name = "NAME", conflicts_with = "instance")]
+    tool: Option<String>,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    // Without a tool, both are there: the arguments require each other.
+    let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
+    if let Some(judgement) = sister::Judgement::read(&args.dir).map_err(Failure::usage)? {
+        if args.position.is_some() || args.tool.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "--position and --tool are for judgements of the MCC; a task has one verdict"
+            )));
+        }
+        let told = sister::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
+        return show(&told, args.format);
+    }
     let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;
-    let explanation =
-        explain(&judgement, &args.instance, &args.examination, args.position).map_err(Failure::usage)?;
-    match args.format {
-        Format::Text => print::text(&explanation.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&explanation)?))?,
+    if let Some(tool) = &args.tool {
+        return show(&explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
+    }
+    let explanation = explain(&judgement, &instance, &examination, args.position);
+    show(&explanation.map_err(Failure::usage)?, args.format)
+}
+
+fn show<T: Display + Serialize>(explained: &T, format: Format) -> Result<Exit, Failure> {
+    match format {
+        Format::Text => print::text(&explained.to_string())?,
+        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(explained)?))?,
     }
     Ok(Exit::Done)
 }

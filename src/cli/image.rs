@@ -1,11 +1,13 @@
 use super::{Exit, Failure, print};
 use crate::campaign;
 use crate::digest;
+use crate::edition::Edition;
 use crate::model::{Archive, Severity, validate};
-use crate::vm::Image;
 use crate::vm::build::{self, BuildDisk};
+use crate::vm::kit::{self, BuildKit};
+use crate::vm::{Image, Partition};
 use anyhow::{Context, anyhow};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Build reference, tool and inputs disks, or show what one is.
 #[derive(clap::Args)]
@@ -19,8 +21,15 @@ enum Command {
     /// The reference disk, or with --reference a tool's disk on it (needs root).
     Build {
         /// Folder that becomes the image; an image of ours that is there is replaced.
-        #[arg(long, value_name = "FOLDER")]
-        out: PathBuf,
+        #[arg(long, value_name = "FOLDER", required_unless_present = "kit")]
+        out: Option<PathBuf>,
+        /// Instead, the kit for tool authors (E-5.6) in this folder: the reference disk as a .vmdk that boots by
+        /// itself, with sshd, and what belongs to it.
+        #[arg(long, value_name = "FOLDER", requires = "reference", conflicts_with = "out")]
+        kit: Option<PathBuf>,
+        /// The kit's models: a folder of instance archives.
+        #[arg(long, value_name = "FOLDER", requires = "kit")]
+        inputs: Option<PathBuf>,
         /// Build on this reference image.
         #[arg(long, value_name = "IMAGE")]
         reference: Option<PathBuf>,
@@ -47,13 +56,24 @@ enum Command {
         /// Folder that becomes the image; an image of ours that is there is replaced.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
+        /// The edition it is made for, such as mcc-2018: a campaign of another one refuses the disk.
+        #[arg(long, value_name = "EDITION")]
+        edition: Option<String>,
         /// Pack although there are errors.
         #[arg(long)]
         accept: bool,
     },
+    /// Takes an original contest disk over (.vmdk, .qcow2 or raw): checks it, copies it, digests it.
+    Import {
+        /// The disk, one file.
+        disk: PathBuf,
+        /// Folder that becomes the image; an image of ours that is there is replaced.
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+    },
     /// What an image is, and the digests of its files.
     Inspect {
-        /// Folder of the image.
+        /// Folder of an image, or an original disk.
         image: PathBuf,
     },
 }
@@ -61,7 +81,20 @@ enum Command {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let progress = |step: &str| eprintln!("image: {step}");
     match args.command {
-        Command::Build { out, reference, tool, packages, refresh, size, agent } => {
+        Command::Build { kit: Some(out), reference, tool, packages, size, inputs, .. } => {
+            let archives = inputs.map_or(Ok(vec![]), |folder| checked_archives(&folder, false))?;
+            let what = BuildKit {
+                out: &out,
+                reference: reference.as_deref().unwrap_or(Path::new("")),
+                tool: tool.as_deref(),
+                packages: &packages,
+                archives: &archives,
+                size: &size,
+            };
+            show(&kit::kit(&what, &progress).with_context(|| format!("building {}", out.display()))?)?;
+        }
+        Command::Build { out, reference, tool, packages, refresh, size, agent, .. } => {
+            let out = out.unwrap_or_default();
             let agent = match agent {
                 Some(agent) => agent,
                 None => std::env::current_exe()?.with_file_name("mcc-guest-agent"),
@@ -86,22 +119,42 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, accept } => {
-            let found = campaign::archives_in(&archives).with_context(|| archives.display().to_string());
-            let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
-            if named.is_empty() {
-                let empty = anyhow!("no instance archive (NAME.tgz) in {}", archives.display());
-                return Err(Failure::usage(empty));
-            }
-            check_inputs(&named, accept)?;
+        Command::Inputs { archives, out, edition, accept } => {
+            let edition =
+                edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
+            let named = checked_archives(&archives, accept)?;
             show(
-                &build::inputs(&named, &out, &progress)
-                    .with_context(|| format!("building {}", out.display()))?,
+                &build::inputs(
+                    &named,
+                    edition.as_ref().map(|edition| edition.name.as_str()),
+                    &out,
+                    &progress,
+                )
+                .with_context(|| format!("building {}", out.display()))?,
             )?;
         }
-        Command::Inspect { image } => show(&Image::open(&image).map_err(Failure::usage)?)?,
+        Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
+        Command::Inspect { image } => {
+            let opened = if image.is_dir() {
+                Image::open(&image).map_err(Failure::usage)
+            } else {
+                Image::of_file(&image).map_err(Failure::usage)
+            };
+            show(&opened?)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// The archives of a folder by name, after rule M-4.
+fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let found = campaign::archives_in(folder).with_context(|| folder.display().to_string());
+    let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
+    if named.is_empty() {
+        return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));
+    }
+    check_inputs(&named, accept)?;
+    Ok(named)
 }
 
 fn show(image: &Image) -> Result<(), Failure> {
@@ -109,6 +162,20 @@ fn show(image: &Image) -> Result<(), Failure> {
     for (role, path) in image.files() {
         let (digest, bytes) = digest::file(&path).with_context(|| path.display().to_string())?;
         out += &format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}\n", path.display());
+    }
+    if let Some(edition) = &image.facts.edition {
+        out += &format!("  of edition {}\n", print::shown(edition));
+    }
+    if let Some(original) = &image.facts.original {
+        let bootable = if original.bootable { "boots by BIOS" } else { "NOT bootable by BIOS" };
+        out += &format!(
+            "  {}, {} bytes as the guest sees it, {bootable}\n",
+            original.format, original.virtual_bytes
+        );
+        for Partition { kind, active, first, sectors } in &original.partitions {
+            let active = if *active { ", active" } else { "" };
+            out += &format!("  partition of type {kind} from sector {first}, {sectors} sectors{active}\n");
+        }
     }
     for packed in &image.facts.instances {
         out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);

@@ -1,6 +1,7 @@
 //! One file per command, thin: parse, call the room, print.
 
 mod doctor;
+mod edition;
 mod explain;
 mod image;
 mod judge;
@@ -27,6 +28,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 something you asked about failed
 #[derive(Subcommand)]
 enum Command {
     Doctor(doctor::Args),
+    Edition(edition::Args),
     Plan(plan::Args),
     Run(run::Args),
     Judge(judge::Args),
@@ -87,6 +89,7 @@ pub fn main() -> Exit {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
     let outcome = match Cli::parse().command {
         Command::Doctor(args) => doctor::run(args),
+        Command::Edition(args) => edition::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Judge(args) => judge::run(args),

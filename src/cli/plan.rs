@@ -2,6 +2,7 @@ use super::{Exit, Failure, Format, print};
 use crate::campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use crate::edition::Edition;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub struct Args {
 #[derive(Serialize)]
 struct Shown {
     edition: String,
+    /// Settings of the edition that the contest never published, and what stands there.
+    unknown: BTreeMap<String, String>,
     /// The limits that the campaign changes.
     overrides: Vec<Override>,
     jobs: u32,
@@ -67,6 +70,7 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
         worst_case_s: plan.worst_case_s(),
         runs: plan.runs.into_iter().map(|run| ShownRun { id: run.id(), run }).collect(),
         edition: edition.name,
+        unknown: edition.unknown,
     })
 }
 
@@ -87,6 +91,9 @@ fn as_text(plan: &Shown) -> Result<String, fmt::Error> {
     }
     let machines = plan.runs.iter().filter(|run| run.run.competes).count();
     writeln!(out, "edition {}", plan.edition)?;
+    for (key, why) in &plan.unknown {
+        writeln!(out, "unknown {key}: {why}")?;
+    }
     for change in &plan.overrides {
         writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;
     }

@@ -1,5 +1,6 @@
 use super::{Exit, Failure, print};
 use crate::judge::judgement::Judgement;
+use crate::judge::sister;
 use crate::report::{self, ReportError};
 use crate::store::Record;
 use std::path::PathBuf;
@@ -23,6 +24,14 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let fail = |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
+    if let Some(judgement) = sister::Judgement::read(&args.judgement).map_err(Failure::usage)? {
+        if args.record.is_some() {
+            return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
+        }
+        let pages = report::write_sister_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
+        print::text(&format!("{}: {pages} category pages\n", args.out.join("index.html").display()))?;
+        return Ok(Exit::Done);
+    }
     let judgement = Judgement::read(&args.judgement).map_err(Failure::usage)?;
     let record = match &args.record {
         Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),

@@ -1,11 +1,11 @@
 use super::{Exit, Failure, progress};
-use crate::campaign::{Campaign, InstanceFacts, Plan, Run, RunFilter};
+use crate::campaign::{self, Campaign, InstanceFacts, Plan, Run, RunFilter, Start};
 use crate::edition::Edition;
-use crate::executor::{EntryDisks, Executor, ExecutorError};
-use crate::host::{Accelerator, Leases, Policy, Qemu, Survey};
+use crate::executor::{EntryDisks, Executor, ExecutorError, Watched};
+use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
-use crate::vm::Image;
 use crate::vm::build::{self, ARCHIVES};
+use crate::vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original, States};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -34,6 +34,19 @@ pub struct Args {
     /// Try runs once more that are recorded as `infrastructure`.
     #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
     retry: Option<String>,
+    /// Make recorded runs of one tool in one examination anew: what they recorded is kept and shown, their new
+    /// last attempt is judged.
+    #[arg(long, requires_all = ["tool", "examination", "reason"])]
+    rerun: bool,
+    /// With --rerun: the entry, or the tool with all its variants.
+    #[arg(long, value_name = "T", requires = "rerun")]
+    tool: Option<String>,
+    /// With --rerun: the examination.
+    #[arg(long, value_name = "X", requires = "rerun")]
+    examination: Option<String>,
+    /// With --rerun: why, as it is shown beside the superseded attempts.
+    #[arg(long, value_name = "R", requires = "rerun")]
+    reason: Option<String>,
     /// Run although this host cannot honour the contest's machine (no KVM, too few cores, too little memory);
     /// every such run is marked.
     #[arg(long)]
@@ -55,14 +68,21 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let qemu = Qemu::find().map_err(Failure::host)?;
     let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
     let survey = Survey::take().map_err(Failure::host)?;
-    let leases = Leases::new(&survey.cores, &survey.memory);
+    let name = args.campaign.file_name().unwrap_or_default().to_string_lossy();
+    let book = Book::of_this_host(&name).map_err(Failure::host)?;
+    let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
 
-    let inputs_disk = inputs_disk(&campaign, &facts, &args)?;
-    let (disks, inputs_digest) = digests(&images, &inputs_disk)?;
+    let inputs_disk = inputs_disk(&campaign, &edition, &facts, &args)?;
+    let Digested { disks, inputs: inputs_digest, watched } = digests(&campaign, &images, &inputs_disk)?;
     let mut all_disks: Vec<Disk> = vec![inputs_digest.clone()];
     for (entry, disks) in &disks {
-        all_disks
-            .extend(disks.digests.iter().map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }));
+        all_disks.extend(
+            disks
+                .digests
+                .iter()
+                .chain(disks.inputs.iter().map(|(_, digest)| digest))
+                .map(|d| Disk { role: format!("{} {entry}", d.role), ..d.clone() }),
+        );
     }
     let facts = CampaignFacts::new(&campaign, &edition, facts, all_disks)?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
@@ -71,6 +91,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
+    }
+
+    if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
+        let reopened = rerun(&record, tool, examination, reason)?;
+        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are made anew: {reason}");
     }
 
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
@@ -82,15 +107,20 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         record: &record,
         edition: &edition,
         disks,
-        inputs: inputs_disk.disk(),
+        inputs: DiskFile::new(inputs_disk.disk(), "raw"),
         inputs_digest,
+        states: (campaign.start == Start::Restore).then(|| States::new(args.out.join("states"))),
         host: survey.facts(accelerator, &qemu),
         accelerator,
         policy,
         boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
+        stall: Duration::from_secs(campaign.hosts.stall_s.get()),
+        watched,
         jobs: jobs.unwrap_or(capacity),
         drain: &drain,
     };
+    // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
+    keep_to(leases.housekeeping()).map_err(Failure::host)?;
     let bar = progress::Campaign::new(&record.summary()?);
     let done = executor.run(leases, &wanted, &|event| bar.show(event));
     let summary = record.summary()?;
@@ -103,7 +133,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
         Ok(()) => Ok(Exit::Done),
-        Err(error @ ExecutorError::Lease(_)) => Err(Failure::host(error)),
+        Err(error @ (ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. })) => Err(Failure::host(error)),
+        Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -113,25 +144,83 @@ fn store_failure(error: StoreError) -> Failure {
 }
 
 fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> {
-    let open = |tool: &crate::campaign::Tool| {
-        let image = Image::open(&tool.image).and_then(|image| image.boot().map(|_| image));
-        let image = image.map_err(|e| Failure::usage(campaign.wrong_image(&tool.entry, e.to_string())))?;
-        Ok((tool.entry.clone(), image))
+    let open = |tool: &campaign::Tool| {
+        let image = match tool.channel {
+            campaign::Channel::Agent => {
+                Image::open(&tool.image).and_then(|image| image.boot().map(|_| image))
+            }
+            campaign::Channel::Ssh(_) => {
+                let image = Image::open_original(&tool.image).map_err(|error| error.to_string());
+                return named(campaign, tool, image);
+            }
+        };
+        named(campaign, tool, image.map_err(|error| error.to_string()))
     };
     campaign.tools.iter().map(open).collect()
 }
 
+/// How many recorded runs were opened again; the reason is theirs, so an empty one, or no run, is refused.
+fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, Failure> {
+    if reason.trim().is_empty() {
+        return Err(Failure::usage(anyhow!("--reason is empty; it is shown beside what it supersedes")));
+    }
+    let entries = &record.facts().entries;
+    let of_tool = |entry: &str| {
+        entries
+            .iter()
+            .any(|facts| facts.entry == entry && [&facts.entry, &facts.tool].contains(&&tool.to_owned()))
+    };
+    let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
+    match record.rerun(wanted, reason)?.len() {
+        0 => Err(Failure::usage(anyhow!(
+            "no run of {tool} in {examination} is recorded, so there is none to make anew; \
+             `mcc-harness plan` lists the runs of a campaign"
+        ))),
+        reopened => Ok(reopened),
+    }
+}
+
+fn named(
+    campaign: &Campaign,
+    tool: &campaign::Tool,
+    image: Result<Image, String>,
+) -> Result<(String, Image), Failure> {
+    let image = image.map_err(|message| Failure::usage(campaign.wrong_image(&tool.entry, message)))?;
+    Ok((tool.entry.clone(), image))
+}
+
 /// The campaign's own inputs disk, or one made of its archives beside the record.
-fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Result<Image, Failure> {
+fn inputs_disk(
+    campaign: &Campaign,
+    edition: &Edition,
+    facts: &[InstanceFacts],
+    args: &Args,
+) -> Result<Image, Failure> {
+    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
+    let packed = |image: &Image| -> Vec<(String, String)> {
+        image.facts.instances.iter().map(|p| (p.instance.clone(), p.sha256.clone())).collect()
+    };
     if campaign.inputs.join(ARCHIVES).is_dir() {
-        return Image::open(&campaign.inputs).map_err(Failure::usage);
+        let image = Image::open(&campaign.inputs).map_err(Failure::usage)?;
+        let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
+        let strange = asked.iter().find(|(name, sha256)| on_disk.get(*name) != Some(sha256));
+        return match (&image.facts.edition, strange) {
+            (Some(other), _) if *other != edition.name => Err(Failure::usage(anyhow!(
+                "the inputs disk {} is of edition {other}, the campaign of {}; give the inputs of that edition",
+                image.folder.display(),
+                edition.name
+            ))),
+            (_, Some((name, _))) => Err(Failure::usage(anyhow!(
+                "the inputs disk {} does not hold {name} as it lies in its {ARCHIVES} folder; make the disk anew \
+                 (`mcc-harness image inputs`)",
+                image.folder.display()
+            ))),
+            _ => Ok(image),
+        };
     }
     let beside = args.out.join("inputs");
-    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
     if let Ok(image) = Image::open(&beside) {
-        let packed: Vec<_> =
-            image.facts.instances.iter().map(|packed| (&packed.instance, &packed.sha256)).collect();
-        if packed == asked {
+        if packed(&image).iter().map(|(name, sha256)| (name, sha256)).eq(asked.iter().copied()) {
             return Ok(image);
         }
         let changed = anyhow!(
@@ -143,31 +232,74 @@ fn inputs_disk(campaign: &Campaign, facts: &[InstanceFacts], args: &Args) -> Res
     }
     let archives: Vec<_> = campaign.archives().map_err(Failure::usage)?.into_iter().collect();
     super::image::check_inputs(&archives, args.accept)?;
-    Ok(build::inputs(&archives, &beside, &|step| eprintln!("run: {step}"))
+    Ok(build::inputs(&archives, Some(&edition.name), &beside, &|step| eprintln!("run: {step}"))
         .context("making the inputs disk")?)
+}
+
+struct Digested {
+    disks: BTreeMap<String, EntryDisks>,
+    inputs: Disk,
+    watched: Watched,
 }
 
 /// Digests every disk a machine will see; a file that several images share by name is read once.
 fn digests(
+    campaign: &Campaign,
     images: &BTreeMap<String, Image>,
     inputs: &Image,
-) -> Result<(BTreeMap<String, EntryDisks>, Disk), Failure> {
+) -> Result<Digested, Failure> {
+    let mut watched = Watched::default();
     let mut known: BTreeMap<PathBuf, Disk> = BTreeMap::new();
     let mut digest = |role: &str, path: &Path| -> Result<Disk, Failure> {
         if !known.contains_key(path) {
+            watched.add(path).with_context(|| path.display().to_string())?;
             let disk = Disk::of_file(role, path).with_context(|| path.display().to_string())?;
             known.insert(path.to_owned(), disk);
         }
         Ok(known[path].clone())
     };
     let mut disks = BTreeMap::new();
-    for (entry, image) in images {
-        let (kernel, initrd) = image.boot()?;
-        let files = image.files();
-        let digests = files.iter().map(|(role, path)| digest(role, path)).collect::<Result<_, _>>()?;
-        disks.insert(entry.clone(), EntryDisks { kernel, initrd, disk: image.disk(), digests });
+    for tool in &campaign.tools {
+        let image = &images[&tool.entry];
+        let (guest, format, own) = match &tool.channel {
+            campaign::Channel::Agent => {
+                let (kernel, initrd) = image.boot()?;
+                (Guest::Agent { kernel, initrd }, "qcow2", None)
+            }
+            campaign::Channel::Ssh(original) => {
+                let format = image.facts.original.as_ref().map_or("raw", |facts| &facts.format);
+                (Guest::Ssh(of_original(original)), format, original.inputs_disk.as_deref())
+            }
+        };
+        let inputs = match own {
+            None => None,
+            Some(path) => {
+                let facts = crate::vm::inspect(path).map_err(Failure::usage)?;
+                Some((DiskFile::new(path.to_owned(), &facts.format), digest("inputs", path)?))
+            }
+        };
+        let digests =
+            image.files().iter().map(|(role, path)| digest(role, path)).collect::<Result<Vec<_>, _>>()?;
+        let disk = DiskFile::new(image.disk(), format);
+        disks.insert(tool.entry.clone(), EntryDisks { guest, disk, inputs, digests });
     }
-    Ok((disks, digest("inputs", &inputs.disk())?))
+    let inputs = digest("inputs", &inputs.disk())?;
+    Ok(Digested { disks, inputs, watched })
+}
+
+/// The campaign's words for an original disk as those of the machine.
+fn of_original(original: &campaign::Original) -> Original {
+    Original {
+        login: Login { user: original.user.clone(), key: original.key.clone() },
+        bus: match original.disk {
+            campaign::DiskBus::Virtio => Bus::Virtio,
+            campaign::DiskBus::Ide => Bus::Ide,
+        },
+        nic: match original.nic {
+            campaign::NicModel::Virtio => Nic::Virtio,
+            campaign::NicModel::E1000 => Nic::E1000,
+        },
+    }
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.

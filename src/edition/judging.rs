@@ -22,6 +22,9 @@ pub struct Judging {
     pub confidence: ConfidenceReading,
     /// How many tools must agree for a value to count towards confidence (E-2.2).
     pub min_agreeing: usize,
+    /// The share of all voters' confidence that a value's voters must exceed, where more than two differ (E-3.1).
+    #[serde(with = "fraction", default = "half")]
+    pub majority: BigRational,
     /// The confidence from which a value that one tool alone gave is trusted (E-3.1).
     #[serde(with = "fraction")]
     pub single_threshold: BigRational,
@@ -34,6 +37,28 @@ pub struct Judging {
     pub strict: bool,
     /// Given on every podium (E-4.5).
     pub awards: Vec<AwardKind>,
+    /// Points of the complete runs (E-4.3) that needed least of an (instance, examination), before weights.
+    #[serde(default)]
+    pub bonuses: Bonuses,
+    /// Entries of a podium that are at most this many points behind the first of a rank share it.
+    #[serde(with = "fraction", default)]
+    pub tie_margin: BigRational,
+}
+
+/// Points for being first in one examination on one instance, as 2017 gave them; 0 = none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bonuses {
+    /// For the least CPU time.
+    #[serde(with = "fraction")]
+    pub time: BigRational,
+    /// For the least memory.
+    #[serde(with = "fraction")]
+    pub memory: BigRational,
+}
+
+fn half() -> BigRational {
+    BigRational::new(1.into(), 2.into())
 }
 
 /// How instances weigh (E-4.4). A third formula is a variant here and its arm in `judge/mcc/weights.rs`.
@@ -62,6 +87,8 @@ pub enum ConfidenceReading {
 pub enum Votes {
     /// Every competing entry, each variant included.
     PerVariant,
+    /// Every tool once, however many variants of it compete.
+    PerTool,
 }
 
 /// What becomes of a run the harness failed to give a fair machine.
@@ -81,6 +108,10 @@ pub enum AwardKind {
     RoadRunner,
     /// Least memory.
     Camel,
+    /// Most right values (2026: Blue Whale).
+    MostRight,
+    /// Most right values that no other tool gave (2026: James Cook).
+    MostUnique,
 }
 
 /// A category and the examinations whose points it sums (E-4.5, E-4.6).

@@ -1,21 +1,68 @@
 //! Reading and checking an edition file.
 
-use super::{Edition, InfrastructureRule};
-use globset::Glob;
-use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use super::Edition;
+use super::layers::Layers;
+use super::suggest::{nearest, with_suggestion};
 use std::path::{Path, PathBuf};
-use toml::de::{DeTable, DeValue};
 
 /// The editions this build knows by name.
-const KNOWN: &[(&str, &str)] = &[("mcc-2018", include_str!("../../editions/mcc-2018.toml"))];
+const KNOWN: &[(&str, &str)] = &[
+    ("mcc-2017", include_str!("../../editions/mcc-2017.toml")),
+    ("mcc-2018", include_str!("../../editions/mcc-2018.toml")),
+    ("mcc-2019", include_str!("../../editions/mcc-2019.toml")),
+    ("mcc-2020", include_str!("../../editions/mcc-2020.toml")),
+    ("mcc-2021", include_str!("../../editions/mcc-2021.toml")),
+    ("mcc-2022", include_str!("../../editions/mcc-2022.toml")),
+    ("mcc-2023", include_str!("../../editions/mcc-2023.toml")),
+    ("mcc-2024", include_str!("../../editions/mcc-2024.toml")),
+    ("mcc-2025", include_str!("../../editions/mcc-2025.toml")),
+    ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
+];
+
+/// The names of the MCC's editions this build knows.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|(name, _)| *name)
+}
+
+/// An argument with a `/` or ending in `.toml` is a path, any other a name.
+pub(super) fn is_path(name_or_path: &str) -> bool {
+    name_or_path.contains('/') || name_or_path.ends_with(".toml")
+}
+
+/// The text of an edition known by name, and the file that errors name.
+pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
+    let all = || KNOWN.iter().chain(super::rules::SISTERS);
+    let names = || all().map(|(name, _)| *name);
+    match all().find(|(known, _)| *known == name) {
+        Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),
+        None => Err(EditionError::Unknown {
+            name: name.to_owned(),
+            meant: nearest(name, names()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
+            known: names().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// The text of the edition of that name, or of the file at that path, and what errors call it.
+pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
+    if is_path(name_or_path) {
+        let path = Path::new(name_or_path);
+        let text =
+            crate::text::read(path).map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        return Ok((text, name_or_path.to_owned()));
+    }
+    builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))
+}
+
+/// What an edition refuses: the key whose content cannot be, and why.
+pub(super) type Fault = (Vec<String>, String);
 
 #[derive(Debug, thiserror::Error)]
 pub enum EditionError {
     #[error(
-        "no edition `{name}`: known are {known}; for an edition of your own give the path of its file (.toml)"
+        "no edition `{name}`{meant}: known are {known}; for an edition of your own give the path of its file (.toml)"
     )]
-    Unknown { name: String, known: String },
+    Unknown { name: String, meant: String, known: String },
     #[error("cannot read edition file {path}")]
     Read { path: PathBuf, source: std::io::Error },
     /// Not TOML, an unknown key, a wrong type, a word that is not allowed: says what is.
@@ -27,171 +74,34 @@ pub enum EditionError {
 }
 
 impl Edition {
-    /// The edition of that name, or of the file at that path. An argument with a `/` or ending in `.toml` is
-    /// a path.
+    /// The edition of that name, or of the file at that path, with what it takes from its base.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
-        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let path = Path::new(name_or_path);
-            let text = crate::text::read(path)
-                .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
-            return Self::parse(&text, name_or_path);
-        }
-        let known = KNOWN.iter().find(|(name, _)| *name == name_or_path);
-        let (name, text) = known.ok_or_else(|| EditionError::Unknown {
-            name: name_or_path.to_owned(),
-            known: KNOWN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        })?;
-        Self::parse(text, &format!("editions/{name}.toml"))
+        let (text, file) = text_of(name_or_path)?;
+        Self::parse(&text, &file)
     }
 
-    /// Reads and checks an edition; `file` is only named in errors.
+    /// Reads and checks an edition; `file` is named in errors, and a base given as a path is relative to it.
     pub fn parse(text: &str, file: &str) -> Result<Self, EditionError> {
-        let edition: Self = toml::from_str(text).map_err(|error| EditionError::Syntax {
-            file: file.to_owned(),
-            line: line_of(text, error.span().map_or(0, |span| span.start)),
-            message: one_line(text, &error),
-        })?;
-        match edition.check() {
-            None => Ok(edition),
-            Some((key, message)) => Err(EditionError::Content {
-                file: file.to_owned(),
-                line: line_of(text, place_of(text, &key)),
-                key: key.join("."),
-                message,
-            }),
-        }
-    }
-
-    /// The first key whose content cannot be, and why.
-    fn check(&self) -> Option<(Vec<String>, String)> {
-        let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        for (number, examination) in self.examinations.iter().enumerate() {
-            let at = |name| key(&["examination", &number.to_string(), name]);
-            let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric());
-            if !plain(&examination.name) {
-                let message = "becomes a file's and a folder's name: letters and digits only".to_owned();
-                return Some((at("name"), message));
-            }
-            if self.examination(&examination.name).is_some_and(|(first, _)| first != number) {
-                return Some((at("name"), format!("examination `{}` is named twice", examination.name)));
-            }
-            if !(1..=100).contains(&examination.values) {
-                return Some((at("values"), format!("{} values; allowed are 1 to 100", examination.values)));
-            }
-            if examination.answers == super::AnswerKind::StateSpace && examination.values != 4 {
-                return Some((at("values"), "a state-space examination has 4 values".to_owned()));
-            }
-        }
-        for (number, podium) in self.podiums.iter().enumerate() {
-            if self.podiums[..number].iter().any(|other| other.category == podium.category) {
-                let message = format!("category `{}` is named twice", podium.category);
-                return Some((key(&["podium", &number.to_string(), "category"]), message));
-            }
-            for (place, name) in podium.examinations.iter().enumerate() {
-                if self.examination(name).is_none() {
-                    let known: Vec<&str> =
-                        self.examinations.iter().map(|known| known.name.as_str()).collect();
-                    return Some((
-                        key(&["podium", &number.to_string(), "examinations", &place.to_string()]),
-                        format!("no examination `{name}`; allowed are {}", known.join(", ")),
-                    ));
-                }
-            }
-        }
-        for (number, rule) in self.statuses.iter().enumerate() {
-            if let Err(error) = Glob::new(&rule.pattern) {
-                return Some((key(&["status", &number.to_string(), "pattern"]), error.to_string()));
-            }
-        }
-        self.check_variants().or_else(|| self.check_judging())
-    }
-
-    fn check_variants(&self) -> Option<(Vec<String>, String)> {
-        let mut of = std::collections::BTreeMap::new();
-        for (tool, entries) in &self.variants {
-            for entry in entries {
-                if let Some(other) = of.insert(entry, tool) {
-                    let message = format!("entry `{entry}` is a variant of `{other}` already");
-                    return Some((vec!["variants".to_owned(), tool.clone()], message));
-                }
-            }
-        }
-        None
-    }
-
-    fn check_judging(&self) -> Option<(Vec<String>, String)> {
-        let judging = &self.judging;
-        let at = |name: &str| vec!["judging".to_owned(), name.to_owned()];
-        let one = BigRational::one();
-        if !judging.points_per_examination.is_positive() {
-            return Some((at("points_per_examination"), "must be more than 0".to_owned()));
-        }
-        for (status, multiplier) in &judging.multipliers {
-            if multiplier.is_negative() {
-                let key = ["judging", "multipliers", status].map(str::to_owned).to_vec();
-                return Some((key, "must be 0 or more".to_owned()));
-            }
-        }
-        if judging.penalty.is_negative() {
-            return Some((at("penalty"), "is counted as a loss already: must be 0 or more".to_owned()));
-        }
-        if judging.single_threshold < BigRational::zero() || judging.single_threshold > one {
-            return Some((at("single_threshold"), "a confidence lies from 0 to 1".to_owned()));
-        }
-        if judging.min_agreeing < 2 {
-            return Some((at("min_agreeing"), "one tool alone agrees with nobody: at least 2".to_owned()));
-        }
-        let reason = judging.infrastructure_reason.as_deref().unwrap_or_default();
-        match judging.infrastructure {
-            InfrastructureRule::Exclude if reason.trim().is_empty() => Some((
-                at("infrastructure"),
-                "runs are excluded with a written reason only: add infrastructure_reason = \"...\""
-                    .to_owned(),
-            )),
-            _ => None,
-        }
+        Layers::read(text, file)?.checked(Self::check)
     }
 }
 
 /// `toml`'s message without its drawing: what is wrong, what is allowed, and the line it stands in.
-fn one_line(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(0, |span| line_of(text, span.start));
+pub(super) fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
     let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
     let source: String = source.chars().take(100).collect();
-    let message = error.message().replace('\n', ", ");
+    let message = with_suggestion(&error.message().replace('\n', ", "));
     if source.is_empty() { message } else { format!("`{source}`: {message}") }
-}
-
-/// From 1.
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
-/// The byte where a key's value begins; 0 where it cannot be found.
-fn place_of(text: &str, key: &[String]) -> usize {
-    let Ok(table) = DeTable::parse(text) else { return 0 };
-    let table = table.into_inner();
-    let mut found = key.first().and_then(|part| table.get(part.as_str()));
-    let mut place = 0;
-    let mut rest = key.iter().skip(1);
-    while let Some(value) = found {
-        place = value.span().start;
-        let Some(part) = rest.next() else { break };
-        found = match value.get_ref() {
-            DeValue::Table(table) => table.get(part.as_str()),
-            DeValue::Array(array) => part.parse().ok().and_then(|index: usize| array.get(index)),
-            _ => None,
-        };
-    }
-    place
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::edition::{Normalization, Status};
+    use num_rational::BigRational;
+    use num_traits::One;
 
-    const MCC_2018: &str = KNOWN[0].1;
+    const MCC_2018: &str = include_str!("../../editions/mcc-2018.toml");
 
     fn error(from: &str, to: &str) -> String {
         assert!(MCC_2018.contains(from), "{from}");
@@ -278,6 +188,11 @@ mod tests {
             ("\"97/100\"", "\"97/10\"", "from 0 to 1"),
             ("infrastructure = \"provisional\"", "infrastructure = \"exclude\"", "infrastructure_reason"),
             ("penalty = 2", "penalty = -2", "0 or more"),
+            ("tie_margin = 0", "tie_margin = \"-1/2\"", "0 or more"),
+            ("majority = \"1/2\"", "majority = \"1/3\"", "from 1/2 to below 1"),
+            ("majority = \"1/2\"", "majority = 1", "from 1/2 to below 1"),
+            ("\"camel\"]", "\"road-runner\"]", "named twice"),
+            ("\"judging.confidence\" = ", "\"judging.trust\" = ", "no key of this edition"),
             ("surprise = 4", "surprise = -4", "0 or more"),
             ("name = \"UpperBounds\"", "name = \"../x\"", "letters and digits only"),
             ("category = \"LTL\"", "category = \"CTL\"", "category `CTL` is named twice"),
@@ -295,5 +210,117 @@ mod tests {
             assert!(message.contains(part) && message.contains("mine.toml:"), "{message}");
             assert!(message.contains(&format!(":{}:", line(from))), "{message}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_word_gets_the_one_that_was_meant() {
+        for (from, to, meant) in [
+            ("single_threshold", "single_treshold", "did you mean `single_threshold`?"),
+            ("\"family-linear\"", "\"family-liner\"", "did you mean `family-linear`?"),
+            ("\"per-variant\"", "\"per-varient\"", "did you mean `per-variant`?"),
+            ("\"road-runner\"", "\"roadrunner\"", "did you mean `road-runner`?"),
+            ("[[examination]]", "[[examinations]]", "did you mean `examination`?"),
+        ] {
+            let message = error(from, to);
+            assert!(message.contains(meant), "{message}");
+            assert!(message.starts_with(&format!("mine.toml:{}: ", line(from))), "{message}");
+        }
+        let message = Edition::load("mcc2018").unwrap_err().to_string();
+        assert!(message.contains("did you mean `mcc-2018`?"), "{message}");
+    }
+
+    fn based(text: &str) -> Result<Edition, String> {
+        Edition::parse(text, "mine.toml").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_edition_based_on_another_differs_in_what_it_says_and_in_nothing_else() {
+        let text = "base = \"mcc-2018\"\nname = \"custom\"\n[judging]\npenalty = 8\n[judging.multipliers]\nsurprise = 1\n";
+        let custom = based(text).unwrap();
+        let mut expected = Edition::load("mcc-2018").unwrap();
+        expected.name = "custom".to_owned();
+        expected.judging.penalty = BigRational::from_integer(8.into());
+        expected.judging.multipliers.insert("surprise".to_owned(), BigRational::one());
+        assert_eq!(custom, expected);
+        // Lists and the variants are taken whole.
+        let text = "base = \"mcc-2018\"\nname = \"custom\"\n[variants]\na = [\"a.x\", \"a.y\"]\n";
+        assert_eq!(based(text).unwrap().variants.keys().collect::<Vec<_>>(), ["a"]);
+        let text = "base = \"mcc-2018\"\npodium = []\n";
+        assert_eq!(based(text).unwrap().podiums, []);
+    }
+
+    #[test]
+    fn what_a_file_sets_itself_is_no_longer_unknown() {
+        let unknown = |edition: &Edition| edition.unknown.keys().cloned().collect::<Vec<_>>();
+        let base = Edition::load("mcc-2018").unwrap();
+        assert!(unknown(&base).contains(&"judging.normalization".to_owned()));
+        let own = based("base = \"mcc-2018\"\n[judging]\nnormalization = \"none\"\n").unwrap();
+        assert_eq!(unknown(&own), ["judging.confidence"]);
+        // Known from 2023 on to the year before the next rules that nobody published.
+        let surprise = "judging.multipliers.surprise".to_owned();
+        for (name, open) in [("mcc-2022", true), ("mcc-2023", false), ("mcc-2024", true)] {
+            assert_eq!(unknown(&Edition::load(name).unwrap()).contains(&surprise), open, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_an_edition_based_on_another_names_the_file_it_is_in() {
+        let message = based("base = \"mcc-2018\"\n\n[judging]\npenalty = -1\n").unwrap_err();
+        assert!(message.starts_with("mine.toml:4: key `judging.penalty`: "), "{message}");
+        let message = based("base = \"mcc-2018\"\n[judging]\n\nvotes = \"all\"\n").unwrap_err();
+        assert!(message.starts_with("mine.toml:4: `votes = \"all\"`: "), "{message}");
+        assert!(message.contains("per-variant") && message.contains("per-tool"), "{message}");
+        // The podium of the base asks for an examination that this file has not.
+        let text = "base = \"mcc-2018\"\n[[examination]]\nname = \"A\"\nanswers = \"boolean\"\nvalues = 1\n";
+        let message = based(text).unwrap_err();
+        let place =
+            format!("editions/mcc-2018.toml:{}: key `podium.0", line("examinations = [\"StateSpace\"]"));
+        assert!(message.starts_with(&place), "{message}");
+    }
+
+    #[test]
+    fn a_base_that_cannot_be_is_refused_where_it_is_named() {
+        for (text, part) in [
+            ("\nbase = \"mcc-2o18\"", "no edition `mcc-2o18` (did you mean `mcc-2018`?)"),
+            ("\nbase = \"./nowhere.toml\"", "cannot read ./nowhere.toml"),
+            ("\nbase = 2018", "name or the path"),
+        ] {
+            let message = based(text).unwrap_err();
+            assert!(message.starts_with("mine.toml:2: key `base`: ") && message.contains(part), "{message}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own.toml");
+        std::fs::write(&own, "base = \"./own.toml\"").unwrap();
+        let message = Edition::load(own.to_str().unwrap()).unwrap_err().to_string();
+        assert!(
+            message.contains("own.toml:1: key `base`: ") && message.contains("its own base"),
+            "{message}"
+        );
+        // A path is relative to the file that names it.
+        std::fs::write(&own, "base = \"mcc-2018\"\nname = \"own\"").unwrap();
+        std::fs::write(folder.path().join("next.toml"), "base = \"./own.toml\"\ntitle = \"Next\"").unwrap();
+        let next = Edition::load(folder.path().join("next.toml").to_str().unwrap()).unwrap();
+        assert_eq!((next.name.as_str(), next.title.as_str()), ("own", "Next"));
+    }
+
+    #[test]
+    fn later_editions_have_thirteen_examinations_and_six_podiums() {
+        for year in 2020..=2026 {
+            let edition = Edition::load(&format!("mcc-{year}")).unwrap();
+            let values: usize = edition.examinations.iter().map(|e| e.values).sum();
+            assert_eq!((edition.examinations.len(), edition.podiums.len(), values), (13, 6, 4 + 5 + 7 * 16));
+            let surprise = if year < 2023 { 4 } else { 10 };
+            let multiplier = &edition.judging.multipliers["surprise"];
+            assert_eq!(*multiplier, BigRational::from_integer(surprise.into()), "{year}");
+            let named: usize = edition.podiums.iter().map(|podium| podium.examinations.len()).sum();
+            assert_eq!(named, 13, "every examination counts on one podium");
+        }
+        let edition = Edition::load("mcc-2017").unwrap();
+        assert_eq!(edition.examinations, Edition::load("mcc-2018").unwrap().examinations);
+        assert!(edition.judging.multipliers.contains_key("stripped"));
+        assert_eq!(edition.judging.bonuses.time, BigRational::from_integer(2.into()));
+        let edition = Edition::load("mcc-2019").unwrap();
+        assert_eq!(edition.examination("GlobalProperties").unwrap().1.values, 1);
+        assert!(edition.examination("ReachabilityDeadlock").is_none());
     }
 }

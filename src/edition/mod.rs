@@ -1,14 +1,23 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod check;
+pub mod crv;
+mod flags;
 pub mod fraction;
 mod judging;
+mod layers;
 mod load;
+mod rules;
+mod suggest;
+pub mod svcomp;
 
+pub use flags::CpuFlags;
 pub use judging::{
-    AwardKind, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status, StatusRule,
-    Votes,
+    AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
+    StatusRule, Votes,
 };
-pub use load::EditionError;
+pub use load::{EditionError, known};
+pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -17,9 +26,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edition {
+    /// Which contest's rules these are; a file that does not say is one of the MCC.
+    #[serde(default, skip_serializing)]
+    pub contest: McContest,
     /// `mcc-2018`
     pub name: String,
     pub title: String,
+    /// Begins the names of stripped models, `S_` in 2017.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripped_prefix: Option<String>,
+    /// What the settings were taken from.
+    #[serde(default)]
+    pub sources: Vec<String>,
     #[serde(rename = "examination")]
     pub examinations: Vec<Examination>,
     pub limits: Limits,
@@ -33,12 +51,37 @@ pub struct Edition {
     /// A tool and its entries (rule E-4.6); an entry named nowhere is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
+    /// By key (`judging.normalization`): what was not published, and what stands there instead.
+    #[serde(default)]
+    pub unknown: BTreeMap<String, String>,
+}
+
+/// The only contest an `Edition` can be of; `Rules` reads those of the sister contests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum McContest {
+    #[default]
+    Mcc,
 }
 
 impl Edition {
     /// The examination of that name and its number in the edition's order.
     pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
         self.examinations.iter().enumerate().find(|(_, examination)| examination.name == name)
+    }
+
+    /// What people must know who read results by these rules, a sentence for every unknown setting.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.unknown
+            .iter()
+            .map(|(key, why)| format!("edition {}: the contest's own `{key}` is unknown: {why}", self.name))
+    }
+
+    /// The name of an instance as it was before it was stripped, and whether it was.
+    pub fn unstripped<'a>(&self, instance: &'a str) -> (&'a str, bool) {
+        let prefix = self.stripped_prefix.as_deref();
+        let stripped = prefix.and_then(|prefix| instance.strip_prefix(prefix));
+        (stripped.unwrap_or(instance), stripped.is_some())
     }
 
     /// The tool this entry is (a variant of); the entry itself where the edition names no other.
@@ -110,6 +153,8 @@ pub enum CpuReading {
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     pub cpu_model: String,
+    #[serde(default)]
+    pub cpu_flags: CpuFlags,
     #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]

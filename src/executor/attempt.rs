@@ -2,9 +2,13 @@
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
 use super::limits::{Budget, Verdict};
-use crate::store::{Outcome, RunFacts, Sample};
+use super::meter::Meter;
+use crate::edition::CpuFlags;
+use crate::host::{MARK_CPU_FLAGS, Policy};
+use crate::store::{Outcome, Room, RunFacts};
 use crate::vm::guest::{Exit, GuestEvent, Job, Request};
-use crate::vm::{Event, Machine, MachineSpec, VmError};
+use crate::vm::kmsg;
+use crate::vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,11 +45,16 @@ pub struct Patience {
     pub prepare: Duration,
     /// For the rest of the output after the tool's end.
     pub collect: Duration,
+    /// Between two looks at the machine, beyond what was asked: a controller that was stopped for longer.
+    pub stall: Duration,
 }
 
 /// What an attempt is made of.
 pub struct Attempted<'a> {
     pub machine: &'a MachineSpec,
+    /// Those the guest must see (E-5.2), and what is done where it does not.
+    pub cpu_flags: &'a CpuFlags,
+    pub policy: Policy,
     pub job: Job,
     pub budget: Budget,
     /// Bytes kept of stdout, and as many of stderr.
@@ -60,26 +69,40 @@ pub struct Attempted<'a> {
 pub struct Ended {
     pub outcome: Outcome,
     pub facts: Option<RunFacts>,
-    /// `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`.
+    pub room: Room,
+    /// `degraded:cpu-flags`, `restored`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`,
+    /// `connection-lost`.
     pub marks: Vec<String>,
+    /// The host has no room left for the machine's disks or its output.
+    pub full_disk: bool,
+}
+
+impl Ended {
+    /// Trouble before there was a machine.
+    pub fn without_machine(outcome: Outcome) -> Self {
+        Self { outcome, facts: None, room: Room::default(), marks: vec![], full_disk: false }
+    }
 }
 
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
 /// hit (P2); the machine is gone when this returns.
 pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
-    let mut run = Running { state: State::Preparing, enter, facts: None, marks: vec![] };
+    let mut run =
+        Running { state: State::Preparing, enter, facts: None, room: Room::default(), marks: vec![] };
     (run.enter)(State::Preparing);
-    let outcome = run.examine(attempted).unwrap_or_else(|error| Outcome::Infrastructure {
-        state: run.state.to_string(),
-        reason: error.to_string(),
+    let mut full_disk = false;
+    let outcome = run.examine(attempted).unwrap_or_else(|error| {
+        full_disk = error.is_full_disk();
+        Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
     });
-    Ended { outcome, facts: run.facts, marks: run.marks }
+    Ended { outcome, facts: run.facts, room: run.room, marks: run.marks, full_disk }
 }
 
 struct Running<'a> {
     state: State,
     enter: &'a mut dyn FnMut(State),
     facts: Option<RunFacts>,
+    room: Room,
     marks: Vec<String>,
 }
 
@@ -96,13 +119,24 @@ impl Running<'_> {
     }
 
     fn examine(&mut self, attempted: Attempted) -> Result<Outcome, VmError> {
-        let Attempted { machine: spec, job, budget, output_cap, patience, folder } = attempted;
+        let Attempted { machine: spec, cpu_flags, policy, job, budget, output_cap, patience, folder } =
+            attempted;
+        self.room.cpus.clone_from(&spec.pin_to);
         self.enter(State::Booting);
         let booted = Instant::now();
         let mut machine = Machine::start(spec, folder, output_cap, patience.boot)?;
+        self.room.confined = machine.confinement().in_force();
+        self.room.unconfined = machine.confinement().missing();
+        if matches!(spec.start, Start::Restore(_)) {
+            machine.send(&Request::Ready)?;
+            self.mark("restored");
+        }
         let ready = wait_for(&mut machine, booted + patience.boot, "ready")?;
-        let GuestEvent::Ready { .. } = ready else { return Err(unexpected(&ready)) };
+        let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();
+        self.room.guest_kernel = kernel;
+        self.room.cpu_flags = seen;
+        self.check_flags(cpu_flags, policy)?;
 
         self.enter(State::Ready);
         machine.send(&Request::Prepare(Box::new(job)))?;
@@ -114,9 +148,9 @@ impl Running<'_> {
 
         self.enter(State::Examining);
         let mut meter = Meter::start(&machine);
-        let (outcome, memory_kib) = self.watch(&mut machine, &mut meter, budget)?;
+        let outcome = self.watch(&mut machine, &mut meter, budget, patience.stall)?;
         let (wall, cpu) = meter.read(&machine);
-        let host_memory_kib = machine.peak_rss_kib();
+        let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
 
         self.enter(State::Collecting);
         if matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
@@ -129,13 +163,18 @@ impl Running<'_> {
         if stdout_bytes > output_cap || stderr_bytes > output_cap {
             self.mark("output-truncated");
         }
+        let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
             boot_ms: boot.as_millis() as u64,
             wall_ms: wall.as_millis() as u64,
             cpu_ms: cpu.as_millis() as u64,
             vcpus,
-            memory_kib: memory_kib.or_else(|| meter.samples.iter().map(|s| s.memory_kib).max()),
+            memory_kib,
+            memory_source,
+            balloon_memory_kib: meter.balloon(),
             host_memory_kib,
+            io_wait_ms: meter.io_wait_ms,
+            kernel_log: meter.kernel_log,
             stdout_bytes,
             stderr_bytes,
             samples: meter.samples,
@@ -143,32 +182,71 @@ impl Running<'_> {
         Ok(outcome)
     }
 
-    /// From the tool's start to its end or its limit; with the guest's figure of its peak memory, if it ended.
+    /// A tool compiled for the contest's processor may crash on another (E-5.2): not its fault. A guest that does
+    /// not say what it sees is not checked.
+    fn check_flags(&mut self, required: &CpuFlags, policy: Policy) -> Result<(), VmError> {
+        if !self.room.cpu_flags.is_empty() {
+            self.room.cpu_flags_missing = required.missing(&self.room.cpu_flags);
+        }
+        match (self.room.cpu_flags_missing.is_empty(), policy) {
+            (true, _) => Ok(()),
+            (false, Policy::Contest) => Err(VmError::CpuFlags(self.room.cpu_flags_missing.join(" "))),
+            (false, Policy::AllowDegraded) => {
+                self.mark(MARK_CPU_FLAGS);
+                Ok(())
+            }
+        }
+    }
+
+    /// From the tool's start to its end or its limit.
     fn watch(
         &mut self,
         machine: &mut Machine,
         meter: &mut Meter,
         budget: Budget,
-    ) -> Result<(Outcome, Option<u64>), VmError> {
+        stall: Duration,
+    ) -> Result<Outcome, VmError> {
         loop {
             let (wall, cpu) = meter.read(machine);
             let look_again = match budget.look(wall, cpu) {
-                Verdict::Over(outcome) => return Ok((outcome, None)),
+                Verdict::Over(outcome) => return Ok(outcome),
                 Verdict::Within(time) => Instant::now() + time,
             };
-            match machine.wait(look_again)? {
-                Event::Deadline => {}
-                Event::OutputLimit(_) => return Ok((Outcome::OutputLimit, None)),
-                Event::Qemu(event) => machine_trouble(&event)?,
-                Event::Guest(GuestEvent::Sample { memory_kib, .. }) => meter.sample(machine, memory_kib),
-                Event::Guest(GuestEvent::Ended { exit, memory_kib, oom_kills, left_behind }) => {
+            let next_sample = meter.sample(machine)?;
+            let event = machine.wait(look_again.min(next_sample))?;
+            // What it did meanwhile, nobody saw: not within its limits, nor over them.
+            if machine.stalled() > stall {
+                return Err(VmError::Suspended(machine.stalled()));
+            }
+            match event {
+                Event::Deadline | Event::Qemu(_) => {}
+                Event::OutputLimit(_) => return Ok(Outcome::OutputLimit),
+                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, .. }) => {
+                    meter.told(memory_kib, io_wait_ms);
+                }
+                Event::Guest(GuestEvent::Ended {
+                    exit,
+                    memory_kib,
+                    oom_kills,
+                    left_behind,
+                    io_wait_ms,
+                    mut kernel_log,
+                }) => {
+                    kernel_log.truncate(kmsg::MOST_LINES);
+                    // A guest may have no cgroups, or its log may have lost what its cgroups know.
+                    let oom_kills = oom_kills.max(kmsg::memory_kills(&kernel_log));
+                    meter.ended(memory_kib, io_wait_ms, kernel_log);
                     if oom_kills > 0 {
                         self.mark("oom-kills");
                     }
                     if left_behind > 0 {
                         self.mark("left-behind");
                     }
-                    return Ok((outcome_of(exit, oom_kills), Some(memory_kib)));
+                    return Ok(outcome_of(exit, oom_kills));
+                }
+                Event::Guest(GuestEvent::Lost) => {
+                    self.mark("connection-lost");
+                    return Ok(Outcome::ToolCrash { signal: SIGKILL });
                 }
                 Event::Guest(other) => return Err(unexpected(&other)),
             }
@@ -184,8 +262,7 @@ impl Running<'_> {
                     break machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
                 Event::Deadline => break false,
-                Event::Qemu(event) => machine_trouble(&event)?,
-                Event::Guest(_) | Event::OutputLimit(_) => {}
+                Event::Guest(_) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             }
         };
         if !drained {
@@ -195,37 +272,13 @@ impl Running<'_> {
     }
 }
 
-/// Times since the tool's start, by the host's monotonic clock and the kernel's account of the vCPU threads.
-struct Meter {
-    started: Instant,
-    cpu_before: Duration,
-    samples: Vec<Sample>,
-}
-
-impl Meter {
-    fn start(machine: &Machine) -> Self {
-        Self { started: Instant::now(), cpu_before: machine.cpu_time(), samples: vec![] }
-    }
-
-    fn read(&self, machine: &Machine) -> (Duration, Duration) {
-        (self.started.elapsed(), machine.cpu_time().saturating_sub(self.cpu_before))
-    }
-
-    fn sample(&mut self, machine: &Machine, memory_kib: u64) {
-        let (wall, cpu) = self.read(machine);
-        let (at_ms, cpu_ms) = (wall.as_millis() as u64, cpu.as_millis() as u64);
-        self.samples.push(Sample { at_ms, cpu_ms, memory_kib });
-    }
-}
-
 /// The next event of the guest that is no sample.
 fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<GuestEvent, VmError> {
     loop {
         match machine.wait(deadline)? {
-            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) => {}
+            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             Event::Guest(event) => return Ok(event),
-            Event::Qemu(event) => machine_trouble(&event)?,
-            Event::Deadline => return Err(VmError::Agent(format!("was not {what} by its deadline"))),
+            Event::Deadline => return Err(machine.late(what)),
         }
     }
 }
@@ -237,19 +290,12 @@ fn unexpected(event: &GuestEvent) -> VmError {
     }
 }
 
-/// A machine that QEMU stopped (its disk's host is full, its accelerator failed) will not go on.
-fn machine_trouble(event: &str) -> Result<(), VmError> {
-    match event {
-        "STOP" | "BLOCK_IO_ERROR" => Err(VmError::Stopped(event.to_owned())),
-        _ => Ok(()),
-    }
-}
-
 /// Bash reports a program that died of a signal as 128 + its number; head scripts pass that on.
 const BASH_SIGNAL: i32 = 128;
 
+const SIGKILL: i32 = 9;
+
 fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
-    const SIGKILL: i32 = 9;
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
         // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.

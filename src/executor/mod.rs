@@ -3,21 +3,26 @@
 
 mod attempt;
 mod limits;
+mod meter;
+mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
 pub use limits::{Budget, Verdict};
+pub use watched::Watched;
 
 use crate::benchkit::Invocation;
 use crate::campaign::Run;
 use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Standing, StoreError};
-use crate::vm::{MachineSpec, Wiring, argv};
+use crate::store::{
+    Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
+};
+use crate::vm::{DiskFile, Guest, MachineSpec, Start, States, Wiring, argv};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -29,9 +34,10 @@ const TROUBLE_IN_A_ROW: u32 = 10;
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
 pub struct EntryDisks {
-    pub kernel: PathBuf,
-    pub initrd: PathBuf,
-    pub disk: PathBuf,
+    pub guest: Guest,
+    pub disk: DiskFile,
+    /// An inputs disk of its own, and its digest; None: the campaign's.
+    pub inputs: Option<(DiskFile, Disk)>,
     pub digests: Vec<Disk>,
 }
 
@@ -42,12 +48,18 @@ pub struct Executor<'a> {
     pub edition: &'a Edition,
     /// By entry.
     pub disks: BTreeMap<String, EntryDisks>,
-    pub inputs: PathBuf,
+    pub inputs: DiskFile,
     pub inputs_digest: Disk,
+    /// Where runs go on from saved states instead of booting.
+    pub states: Option<States>,
     pub host: HostFacts,
     pub accelerator: Accelerator,
     pub policy: Policy,
     pub boot_deadline: Duration,
+    /// An attempt whose controller was kept from looking at its machine for longer is infrastructure.
+    pub stall: Duration,
+    /// Every file a machine sees.
+    pub watched: Watched,
     /// Runs at once.
     pub jobs: usize,
     /// Set from outside: no new run is begun, running ones end as they would.
@@ -81,6 +93,23 @@ pub enum ExecutorError {
          host needs help; nothing is lost, `run` again to go on"
     )]
     Trouble { run: String, reason: String },
+    #[error(
+        "{}, which the machines see, is not what it was when its digest was taken: {what}; put it back as it was \
+         and `run` again, or begin a new record (another --out); the attempt under way is not recorded",
+        path.display()
+    )]
+    DiskChanged { path: PathBuf, what: String },
+    #[error(
+        "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
+         counted: make room, then `run` again to go on"
+    )]
+    Full { run: String, reason: String },
+    #[error(
+        "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
+         accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
+         {mark})", mark = crate::host::MARK_CPU_FLAGS
+    )]
+    CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
     Random(#[source] io::Error),
 }
@@ -155,6 +184,12 @@ impl Shift<'_> {
         }
     }
 
+    /// Until something was given back here; what other controllers give back is seen within a second.
+    fn wait<'f>(&self, floor: MutexGuard<'f, Floor>) -> MutexGuard<'f, Floor> {
+        let waited = self.changed.wait_timeout(floor, Duration::from_secs(1));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
     fn next(&self) -> Option<(OpenRun, Option<Lease>)> {
         let mut floor = self.floor();
@@ -176,7 +211,7 @@ impl Shift<'_> {
             };
             match lease {
                 Some(lease) => return floor.open.pop_front().map(|open| (open, lease)),
-                None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                None => floor = self.wait(floor),
             }
         }
     }
@@ -193,6 +228,12 @@ impl Shift<'_> {
             (self.show)(Progress::Committed { run, attempt: &attempt, standing });
             let mut floor = self.floor();
             match &attempt.outcome {
+                Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
+                    // Every other guest of this host will see the same.
+                    return Err(ExecutorError::CpuFlags {
+                        missing: attempt.room.cpu_flags_missing.join(" "),
+                    });
+                }
                 Outcome::Infrastructure { state, reason } => {
                     floor.trouble += 1;
                     if floor.trouble >= TROUBLE_IN_A_ROW {
@@ -208,7 +249,7 @@ impl Shift<'_> {
             lease = loop {
                 match self.lease(&mut floor, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None => floor = self.changed.wait(floor).unwrap_or_else(PoisonError::into_inner),
+                    None => floor = self.wait(floor),
                 }
             };
         }
@@ -227,21 +268,33 @@ impl Shift<'_> {
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
+            room: Room::default(),
             facts: None,
             outputs: vec![],
         };
         if let Some(lease) = lease {
-            let spec = executor.machine(run, &lease, &self.housekeeping);
+            let mut spec = executor.machine(run, &lease, &self.housekeeping);
             let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
-            let ended = executor.examine(run, &spec, &dir, enter);
+            attempt.disks = executor.disks_of(run);
+            let ended = executor.watched.unchanged().and_then(|()| {
+                match executor.restored(&mut spec, &attempt.disks) {
+                    Ok(()) => executor.examine(run, &spec, &dir, enter),
+                    Err(trouble) => Ok(Ended::without_machine(trouble)),
+                }
+            });
             let leased = self.floor().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
+            // Changed under the machine: nobody knows what the tool saw.
+            executor.watched.unchanged()?;
+            let full = ended.full_disk || !has_room(dir.path());
+            if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
+                return Err(ExecutorError::Full { run: run.id(), reason: reason.clone() });
+            }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
+            attempt.room = ended.room;
             attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
-            attempt.disks = executor.disks[&run.entry].digests.clone();
-            attempt.disks.push(executor.inputs_digest.clone());
             attempt.machine = argv(&spec, &Wiring::placeholder());
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;
@@ -257,13 +310,32 @@ impl Executor<'_> {
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
             vcpus: run.vcpus,
-            kernel: disks.kernel.clone(),
-            initrd: disks.initrd.clone(),
+            guest: disks.guest.clone(),
             disk: disks.disk.clone(),
-            read_only_disks: vec![self.inputs.clone()],
+            read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
+            start: Start::Boot,
             pin_to: lease.cpus.clone(),
             rest_on: housekeeping.to_vec(),
         }
+    }
+
+    /// Digests of every disk the run's machine sees.
+    fn disks_of(&self, run: &Run) -> Vec<Disk> {
+        let entry = &self.disks[&run.entry];
+        let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
+        entry.digests.iter().chain([inputs]).cloned().collect()
+    }
+
+    /// Lets the machine begin from a saved state where the campaign says so.
+    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Outcome> {
+        let Some(states) = &self.states else { return Ok(()) };
+        let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
+        let made_of = format!("{digests}{}", self.host.qemu);
+        let saved = states.of(machine, &made_of, self.boot_deadline).map_err(|error| {
+            Outcome::Infrastructure { state: State::Preparing.to_string(), reason: error.to_string() }
+        })?;
+        machine.start = Start::Restore(saved);
+        Ok(())
     }
 
     fn examine(
@@ -280,12 +352,15 @@ impl Executor<'_> {
             examination: &run.examination,
             confinement_s: limits.confinement_s,
             memory_mib: self.edition.machine.memory_mib,
+            original: matches!(machine.guest, Guest::Ssh(_)),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);
         Ok(attempt(
             Attempted {
                 machine,
+                cpu_flags: &self.edition.machine.cpu_flags,
+                policy: self.policy,
                 job,
                 budget: Budget::new(limits, run.vcpus),
                 output_cap: limits.output_bytes,
@@ -293,12 +368,21 @@ impl Executor<'_> {
                     boot: self.boot_deadline,
                     prepare: self.boot_deadline,
                     collect: self.boot_deadline,
+                    stall: self.stall,
                 },
                 folder: &dir.outputs(),
             },
             enter,
         ))
     }
+}
+
+/// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.
+const ROOM: u64 = 1 << 20;
+
+fn has_room(folder: &Path) -> bool {
+    let room = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
+    room.is_ok_and(|bytes| bytes >= ROOM)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

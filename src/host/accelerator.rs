@@ -1,9 +1,11 @@
 //! An accelerator counts as usable only when it booted something: `/dev/kvm` opens, and creates machines, on
 //! hosts where no Linux ever comes up.
 
+use super::cpuid;
 use super::program::run_until;
 use super::{HostError, MARK_TCG, Policy, Qemu};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,6 +25,8 @@ pub struct Probe {
     pub usable: bool,
     /// What was seen, for people.
     pub evidence: String,
+    /// The flags of its processor (`cpuid` names those that are looked for); None where it did not tell.
+    pub cpu_flags: Option<BTreeSet<&'static str>>,
 }
 
 /// How often the boot sector turns before it says that it is there. Hardware needs about 10 ms for them, TCG
@@ -70,7 +74,7 @@ impl Accelerator {
 
     /// Boots a 512-byte sector under QEMU. Takes at most the deadline of 5 seconds.
     pub fn probe(self, qemu: &Qemu) -> Probe {
-        let unusable = |evidence: String| Probe { usable: false, evidence };
+        let unusable = |evidence: String| Probe { usable: false, evidence, cpu_flags: None };
         let folder = match tempfile::tempdir() {
             Ok(folder) => folder,
             Err(error) => return unusable(format!("no temporary folder for the probe: {error}")),
@@ -84,6 +88,7 @@ impl Accelerator {
             .args(["-nodefaults", "-no-user-config", "-display", "none", "-m", "64", "-cpu", "SandyBridge"])
             .args(["-machine", &format!("pc,accel={}", self.word())])
             .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4"])
+            .args(["-debugcon", "file:cpuid"])
             .args(["-drive", "file=disk.img,if=none,id=disk,format=raw,readonly=on"])
             .args(["-device", "virtio-blk-pci,drive=disk,bootindex=0"])
             // A comma in the temporary folder's path would be read as an option.
@@ -93,6 +98,9 @@ impl Accelerator {
             Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {
                 usable: true,
                 evidence: format!("a boot sector ran in {:.2} s", ended.took.as_secs_f64()),
+                cpu_flags: std::fs::read(folder.path().join("cpuid"))
+                    .ok()
+                    .and_then(|said| cpuid::flags(&said)),
             },
             Ok(ended) => unusable(format!("a boot sector did not run: QEMU {}", ended.describe())),
         }
@@ -106,11 +114,21 @@ fn write_disk(path: &Path) -> io::Result<()> {
     disk.set_len(1 << 20)
 }
 
-/// `cli; mov ecx, turns; 1: dec ecx; jnz 1b; mov dx, 0xf4; mov al, 0x10; out dx, al; 2: hlt; jmp 2b`
+/// Turns, tells of its processor on port 0xe9, ends QEMU. In 16-bit code:
+/// `cli; cld; xor ax, ax; mov ss, ax; mov sp, 0x7c00; mov ecx, turns; 1: dec ecx; jnz 1b`, for each leaf
+/// `mov eax, leaf; xor ecx, ecx; cpuid; push edx, ecx, ebx, eax; mov si, sp; mov cx, 16; mov dx, 0xe9;
+/// rep ss outsb; add sp, 16`, then `mov dx, 0xf4; mov al, 0x10; out dx, al; 2: hlt; jmp 2b`.
 fn boot_sector(turns: u32) -> [u8; 512] {
-    let mut code = vec![0xfa, 0x66, 0xb9];
+    let mut code = vec![0xfa, 0xfc, 0x31, 0xc0, 0x8e, 0xd0, 0xbc, 0x00, 0x7c, 0x66, 0xb9];
     code.extend(turns.to_le_bytes());
-    code.extend([0x66, 0x49, 0x75, 0xfc, 0xba, 0xf4, 0x00, 0xb0, 0x10, 0xee, 0xf4, 0xeb, 0xfd]);
+    code.extend([0x66, 0x49, 0x75, 0xfc]);
+    for leaf in cpuid::LEAVES {
+        code.extend([0x66, 0xb8]);
+        code.extend(leaf.to_le_bytes());
+        code.extend([0x66, 0x31, 0xc9, 0x0f, 0xa2, 0x66, 0x52, 0x66, 0x51, 0x66, 0x53, 0x66, 0x50]);
+        code.extend([0x89, 0xe6, 0xb9, 0x10, 0x00, 0xba, 0xe9, 0x00, 0x36, 0xf3, 0x6e, 0x83, 0xc4, 0x10]);
+    }
+    code.extend([0xba, 0xf4, 0x00, 0xb0, 0x10, 0xee, 0xf4, 0xeb, 0xfd]);
     let mut sector = [0; 512];
     sector[..code.len()].copy_from_slice(&code);
     sector[510..].copy_from_slice(&[0x55, 0xaa]);
@@ -146,6 +164,18 @@ mod tests {
         assert!(error.contains("--allow-degraded"), "{error}");
         let chosen = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
         assert_eq!(chosen.marks(), ["degraded:tcg"]);
+    }
+
+    #[test]
+    fn the_boot_sector_tells_the_flags_of_the_emulated_processor() {
+        // As `-cpu SandyBridge` of the real QEMU emulates it on any host.
+        let Ok(qemu) = Qemu::find() else { panic!("scripts/setup installs QEMU") };
+        let probe = Accelerator::Tcg.probe(&qemu);
+        let flags = probe.cpu_flags.unwrap_or_else(|| panic!("{}", probe.evidence));
+        for flag in ["lm", "sse4_2", "cx16", "popcnt", "aes", "nx", "hypervisor", "nopl"] {
+            assert!(flags.contains(flag), "{flag} in {flags:?}");
+        }
+        assert!(!flags.contains("tsc_deadline_timer"), "TCG has none: {flags:?}");
     }
 
     #[test]

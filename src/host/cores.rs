@@ -1,13 +1,19 @@
-//! Sockets, physical cores and the logical CPUs of them, from `/sys/devices/system/cpu`.
+//! Sockets, NUMA nodes, caches, physical cores and the logical CPUs of them, from `/sys/devices/system`.
 
 use super::HostError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A physical core.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Core {
     pub socket: u32,
+    /// NUMA node.
+    pub node: u32,
+    /// The lowest CPU that shares its last cache; 0 where the host does not say.
+    pub cache: u32,
+    /// One of the slower cores of a hybrid processor.
+    pub efficiency: bool,
     /// Its online logical CPUs (hardware threads), ascending; never empty.
     pub cpus: Vec<u32>,
 }
@@ -24,36 +30,91 @@ impl Cores {
     /// Reads the topology below `root` (`/` on a real host).
     pub fn read(root: &Path, allowed: BTreeSet<u32>) -> Result<Self, HostError> {
         let folder = root.join("sys/devices/system/cpu");
-        let (path, text) = read(folder.join("online"))?;
-        let online = parse_list(&text).ok_or(HostError::Content { path, text })?;
-        let mut cores: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let online = list(folder.join("online"))?;
+        let nodes = nodes(root)?;
+        let efficiency = efficiency(root)?;
+        let mut cores: BTreeMap<Vec<u32>, Core> = BTreeMap::new();
         for &cpu in &online {
-            let topology = folder.join(format!("cpu{cpu}/topology"));
+            let about = folder.join(format!("cpu{cpu}"));
+            let mut core = Core {
+                node: nodes.get(&cpu).copied().unwrap_or(0),
+                cache: last_cache(&about)?,
+                efficiency: efficiency.contains(&cpu),
+                cpus: vec![cpu],
+                ..Core::default()
+            };
             // Some virtual hosts tell nothing of their topology: then each CPU is taken as a core of its own.
-            if !topology.exists() {
-                cores.insert(vec![cpu], 0);
-                continue;
+            let topology = about.join("topology");
+            if topology.exists() {
+                let (path, text) = read(topology.join("physical_package_id"))?;
+                // Unknown packages are numbered -1.
+                let socket: i64 = text.parse().map_err(|_| HostError::Content { path, text })?;
+                core.socket = u32::try_from(socket).unwrap_or(0);
+                let siblings = list(topology.join("thread_siblings_list"))?;
+                let cpus = siblings.intersection(&online).copied().chain([cpu]).collect::<BTreeSet<_>>();
+                core.cpus = cpus.into_iter().collect();
             }
-            let (path, text) = read(topology.join("physical_package_id"))?;
-            // Unknown packages are numbered -1.
-            let socket: i64 = text.parse().map_err(|_| HostError::Content { path, text })?;
-            let (path, text) = read(topology.join("thread_siblings_list"))?;
-            let siblings = parse_list(&text).ok_or(HostError::Content { path, text })?;
-            let cpus = siblings.intersection(&online).copied().chain([cpu]).collect::<BTreeSet<_>>();
-            cores.insert(cpus.into_iter().collect(), u32::try_from(socket).unwrap_or(0));
+            cores.entry(core.cpus.clone()).or_insert(core);
         }
-        let cores = cores.into_iter().map(|(cpus, socket)| Core { socket, cpus }).collect();
-        Ok(Self { cores, allowed })
+        Ok(Self { cores: cores.into_values().collect(), allowed })
     }
 
-    /// The cores all of whose CPUs this process may use: only of these is nobody else on a sibling.
+    /// The cores all of whose CPUs this process may use: only of these is nobody else on a sibling. Of a hybrid
+    /// processor only the fast ones, so that every run has the same.
     pub fn whole(&self) -> impl Iterator<Item = &Core> {
-        self.cores.iter().filter(|core| core.cpus.iter().all(|cpu| self.allowed.contains(cpu)))
+        let ours = |core: &&Core| core.cpus.iter().all(|cpu| self.allowed.contains(cpu));
+        self.cores.iter().filter(|core| !core.efficiency).filter(ours)
     }
 
     pub fn sockets(&self) -> usize {
         self.cores.iter().map(|core| core.socket).collect::<BTreeSet<_>>().len()
     }
+}
+
+/// CPU -> NUMA node. Empty where the kernel knows no nodes.
+fn nodes(root: &Path) -> Result<BTreeMap<u32, u32>, HostError> {
+    let folder = root.join("sys/devices/system/node");
+    let mut nodes = BTreeMap::new();
+    for node in numbered(&folder, "node") {
+        let path = folder.join(format!("node{node}/cpulist"));
+        // A node of memory alone has an empty list.
+        if read(path.clone())?.1.is_empty() {
+            continue;
+        }
+        nodes.extend(list(path)?.into_iter().map(|cpu| (cpu, node)));
+    }
+    Ok(nodes)
+}
+
+/// The lowest CPU that shares the last level of cache.
+fn last_cache(cpu: &Path) -> Result<u32, HostError> {
+    let folder = cpu.join("cache");
+    let mut last = (0, 0);
+    for index in numbered(&folder, "index") {
+        let cache = folder.join(format!("index{index}"));
+        let (path, text) = read(cache.join("level"))?;
+        let level: u32 = text.parse().map_err(|_| HostError::Content { path, text })?;
+        if level > last.0 {
+            let sharing = list(cache.join("shared_cpu_list"))?;
+            last = (level, sharing.first().copied().unwrap_or(0));
+        }
+    }
+    Ok(last.1)
+}
+
+/// The CPUs of slower cores: Intel's hybrid processors have a performance counter unit for each kind.
+fn efficiency(root: &Path) -> Result<BTreeSet<u32>, HostError> {
+    let of = |kind: &str| root.join("sys/devices").join(kind).join("cpus");
+    match of("cpu_core").exists() && of("cpu_atom").exists() {
+        true => list(of("cpu_atom")),
+        false => Ok(BTreeSet::new()),
+    }
+}
+
+/// The numbers N for which `folder` has an entry `<prefix>N`, ascending; none where there is no such folder.
+fn numbered(folder: &Path, prefix: &str) -> BTreeSet<u32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
 }
 
 /// The logical CPUs this process may run on.
@@ -71,6 +132,20 @@ fn read(path: PathBuf) -> Result<(PathBuf, String), HostError> {
     }
 }
 
+/// Keeps this process, all threads it begins from now on and everything it starts to these CPUs (E-5.5: the
+/// controller stays off leased cores).
+pub fn keep_to(cpus: &[u32]) -> Result<(), HostError> {
+    let system = |source| HostError::System { what: "other CPUs for this process", source };
+    let mut set = nix::sched::CpuSet::new();
+    cpus.iter().try_for_each(|cpu| set.set(*cpu as usize)).map_err(system)?;
+    nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set).map_err(system)
+}
+
+fn list(path: PathBuf) -> Result<BTreeSet<u32>, HostError> {
+    let (path, text) = read(path)?;
+    parse_list(&text).ok_or(HostError::Content { path, text })
+}
+
 /// The kernel's list format: `0-3,8,10-11`.
 fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
@@ -82,69 +157,102 @@ fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::fs;
 
-    /// Writes a host of `sockets` with the given siblings per core, as the kernel shows it.
-    fn host(sockets: &[&[&str]], online: &str) -> tempfile::TempDir {
+    /// A host as the kernel shows it: a line for each core, `SOCKET NODE CACHE CPUS [e]`, CACHE being the CPUs
+    /// that share its last cache, CPUS its hardware threads, `e` that it is a slower one.
+    pub(in crate::host) fn host(cores: &str, online: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("sys/devices/system/cpu");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("online"), format!("{online}\n")).unwrap();
-        for (socket, cores) in sockets.iter().enumerate() {
-            for siblings in *cores {
-                for cpu in parse_list(siblings).unwrap() {
-                    let topology = folder.join(format!("cpu{cpu}/topology"));
-                    fs::create_dir_all(&topology).unwrap();
-                    fs::write(topology.join("physical_package_id"), format!("{socket}\n")).unwrap();
-                    fs::write(topology.join("thread_siblings_list"), format!("{siblings}\n")).unwrap();
+        let write = |path: String, text: &str| {
+            let path = root.path().join("sys/devices").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        };
+        write("system/cpu/online".into(), online);
+        let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut kinds: BTreeMap<bool, Vec<&str>> = BTreeMap::new();
+        for line in cores.lines().filter(|line| !line.trim().is_empty()) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (socket, node, cache, cpus) = (fields[0], fields[1], fields[2], fields[3]);
+            nodes.entry(node).or_default().push(cpus);
+            kinds.entry(fields.get(4) == Some(&"e")).or_default().push(cpus);
+            for cpu in parse_list(cpus).unwrap() {
+                let about = format!("system/cpu/cpu{cpu}");
+                write(format!("{about}/topology/physical_package_id"), socket);
+                write(format!("{about}/topology/thread_siblings_list"), cpus);
+                for (index, level, sharing) in [(0, "1", cpus), (1, "3", cache)] {
+                    write(format!("{about}/cache/index{index}/level"), level);
+                    write(format!("{about}/cache/index{index}/shared_cpu_list"), sharing);
                 }
             }
+        }
+        for (node, cpus) in nodes {
+            write(format!("system/node/node{node}/cpulist"), &cpus.join(","));
+        }
+        if kinds.len() == 2 {
+            write("cpu_core/cpus".into(), &kinds[&false].join(","));
+            write("cpu_atom/cpus".into(), &kinds[&true].join(","));
         }
         root
     }
 
-    fn read(root: &tempfile::TempDir, allowed: impl IntoIterator<Item = u32>) -> Cores {
+    pub(in crate::host) fn read(root: &tempfile::TempDir, allowed: impl IntoIterator<Item = u32>) -> Cores {
         Cores::read(root.path(), allowed.into_iter().collect()).unwrap()
+    }
+
+    const TWO_SOCKETS: &str = "0 0 0-1,4-5 0,4\n0 0 0-1,4-5 1,5\n1 1 2-3,6-7 2,6\n1 1 2-3,6-7 3,7";
+
+    fn whole(cores: &Cores) -> Vec<Vec<u32>> {
+        cores.whole().map(|core| core.cpus.clone()).collect()
     }
 
     #[test]
     fn two_sockets_with_hardware_threads_are_told_apart() {
-        let root = host(&[&["0,4", "1,5"], &["2,6", "3,7"]], "0-7");
-        let cores = read(&root, 0..8);
+        let cores = read(&host(TWO_SOCKETS, "0-7"), 0..8);
         assert_eq!(cores.sockets(), 2);
-        assert_eq!(cores.cores[2], Core { socket: 1, cpus: vec![2, 6] });
+        let third = Core { socket: 1, node: 1, cache: 2, efficiency: false, cpus: vec![2, 6] };
+        assert_eq!(cores.cores[2], third);
         assert_eq!(cores.whole().count(), 4);
     }
 
     #[test]
-    fn a_core_with_a_sibling_of_somebody_else_is_not_whole() {
-        let root = host(&[&["0,4", "1,5"], &["2,6", "3,7"]], "0-7");
-        let cores = read(&root, [0, 4, 1, 2, 6]);
-        let whole: Vec<_> = cores.whole().map(|core| core.cpus.clone()).collect();
-        assert_eq!(whole, [[0, 4], [2, 6]]);
+    fn four_sockets_without_hardware_threads_have_a_core_per_cpu() {
+        let line = |cpu: u32| format!("{} {} {}-{} {cpu}\n", cpu / 4, cpu / 2, cpu / 2 * 2, cpu / 2 * 2 + 1);
+        let cores = read(&host(&(0..16).map(line).collect::<String>(), "0-15"), 0..16);
+        assert_eq!((cores.sockets(), cores.whole().count()), (4, 16));
+        assert_eq!((cores.cores[7].socket, cores.cores[7].node, cores.cores[7].cache), (1, 3, 6));
     }
 
     #[test]
-    fn an_offline_sibling_is_no_cpu_of_its_core() {
-        let root = host(&[&["0-1", "2-3"]], "0-2");
-        assert_eq!(
-            read(&root, 0..3).cores,
-            [Core { socket: 0, cpus: vec![0, 1] }, Core { socket: 0, cpus: vec![2] }]
-        );
+    fn the_slow_cores_of_a_hybrid_processor_are_given_to_no_run() {
+        let hybrid = "0 0 0-7 0-1\n0 0 0-7 2-3\n0 0 0-7 4 e\n0 0 0-7 5 e\n0 0 0-7 6 e\n0 0 0-7 7 e";
+        let cores = read(&host(hybrid, "0-7"), 0..8);
+        assert_eq!(cores.cores.len(), 6);
+        assert_eq!(whole(&cores), [[0, 1], [2, 3]]);
+    }
+
+    #[test]
+    fn a_core_with_a_sibling_of_somebody_else_is_not_whole() {
+        // As in a job of a cluster, whose process may use only some CPUs.
+        assert_eq!(whole(&read(&host(TWO_SOCKETS, "0-7"), [0, 4, 1, 2, 6])), [[0, 4], [2, 6]]);
+    }
+
+    #[test]
+    fn an_offline_core_is_none_and_an_offline_sibling_no_cpu_of_its_core() {
+        let root = host("0 0 0-3 0-1\n0 0 0-3 2-3\n0 0 0-3 4-5", "0-2");
+        assert_eq!(whole(&read(&root, 0..3)), [vec![0, 1], vec![2]]);
     }
 
     #[test]
     fn a_host_that_tells_no_topology_has_one_core_per_cpu() {
-        let root = host(&[], "0-1");
-        assert_eq!(read(&root, 0..2).cores.len(), 2);
+        assert_eq!(read(&host("", "0-1"), 0..2).cores.len(), 2);
     }
 
     #[test]
     fn an_unreadable_list_is_an_error_with_its_place() {
-        let root = host(&[], "0-x");
-        let error = Cores::read(root.path(), BTreeSet::new()).unwrap_err().to_string();
+        let error = Cores::read(host("", "0-x").path(), BTreeSet::new()).unwrap_err().to_string();
         assert!(error.contains("sys/devices/system/cpu/online: `0-x`"), "{error}");
     }
 

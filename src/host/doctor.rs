@@ -1,10 +1,11 @@
 //! Can this machine run a campaign, and what would be degraded.
 
 use super::{
-    Accelerator, HostError, Leases, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, MARK_TCG, Policy, Probe,
-    Qemu, Survey, find_program,
+    Accelerator, Book, HostError, Leases, MARK_CPU_FLAGS, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES,
+    MARK_TCG, Page, Policy, Probe, Qemu, Survey, find_program,
 };
 use crate::edition::Machine;
+use crate::vm::Confinement;
 use crate::vm::build::PROGRAMS;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,11 @@ impl Report {
                 let kvm = Accelerator::Kvm.probe(&qemu);
                 let tcg = Accelerator::Tcg.probe(&qemu);
                 checks.extend(accelerators(&kvm, &tcg));
+                let (accelerator, probe) = match kvm.usable {
+                    true => (Accelerator::Kvm, &kvm),
+                    false => (Accelerator::Tcg, &tcg),
+                };
+                checks.push(cpu_flags(&needs.machine, accelerator, probe));
             }
             Err(HostError::NotInstalled { program, package }) => {
                 let way_out = format!("apt-get install --no-install-recommends {package}");
@@ -82,6 +88,9 @@ impl Report {
             }
         }
         checks.extend(room(&survey, &needs.machine));
+        checks.push(leases(&Book::pages_of_this_host()));
+        let confinement = Confinement::of_this_host(needs.machine.memory_mib, &needs.folder);
+        checks.push(isolation(confinement.in_force(), confinement.missing()));
         checks.push(disk(&needs.folder)?);
         checks.extend(PROGRAMS.map(|program| builder(program, find_program(program.0))));
         Ok(Self::new(checks))
@@ -150,6 +159,60 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
     };
     tcg_check.decides = !kvm.usable;
     [kvm_check, tcg_check]
+}
+
+/// E-5.2, as the probe's boot sector sees it.
+fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Check {
+    let name = accelerator.word();
+    let way_out = format!(
+        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {MARK_CPU_FLAGS}"
+    );
+    let Some(seen) = &probe.cpu_flags else {
+        let found = format!("not seen: no guest told of its processor under {name}");
+        return check("cpu-flags", State::Degraded, found, &way_out);
+    };
+    let seen: Vec<&str> = seen.iter().copied().collect();
+    let (missing, enabled) = (machine.cpu_flags.missing(&seen), machine.cpu_flags.enabled(&seen));
+    let required = machine.cpu_flags.required.len();
+    let mut found = format!("{} of {required} required flags under {name}", required - missing.len());
+    if !missing.is_empty() {
+        found += &format!("; missing: {}", missing.join(" "));
+    }
+    if !enabled.is_empty() {
+        found += &format!("; also: {}", enabled.join(" "));
+    }
+    match missing.is_empty() {
+        true => check("cpu-flags", State::Ok, found, ""),
+        false => check("cpu-flags", State::Degraded, found, &way_out),
+    }
+}
+
+/// What other controllers hold now: not a fault of this host, but runs may wait for it.
+fn leases(pages: &[Page]) -> Check {
+    let of = |page: &Page| {
+        let cpus: Vec<String> =
+            page.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
+        let memory_mib: u64 = page.held.iter().map(|held| held.memory_mib).sum();
+        let (pid, campaign, since) = (page.pid, &page.campaign, &page.since);
+        format!(
+            "{campaign} (process {pid}, since {since}) holds CPUs {} and {memory_mib} MiB",
+            cpus.join(",")
+        )
+    };
+    let found = match pages {
+        [] => "no controller holds cores or memory".to_owned(),
+        pages => pages.iter().map(of).collect::<Vec<_>>().join("; "),
+    };
+    Check { decides: false, ..check("leases", State::Ok, found, "") }
+}
+
+/// What would surround a machine started now. What is missing makes a run no worse, but its host less safe.
+fn isolation(words: Vec<String>, missing: Vec<String>) -> Check {
+    let way_out =
+        "run as root (it starts QEMU as an unprivileged user) in a memory cgroup that may be divided";
+    let found = words.into_iter().chain(missing.iter().cloned()).collect::<Vec<_>>().join("; ");
+    let (state, way_out) = if missing.is_empty() { (State::Ok, "") } else { (State::Degraded, way_out) };
+    Check { decides: false, ..check("isolation", state, found, way_out) }
 }
 
 fn room(survey: &Survey, machine: &Machine) -> [Check; 2] {
@@ -231,12 +294,14 @@ fn builder((name, package): (&'static str, &str), path: Option<PathBuf>) -> Chec
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Core, Cores, Memory};
+    use super::super::{Core, Cores, Holding, Memory};
     use super::*;
+    use crate::edition::CpuFlags;
 
     fn machine() -> Machine {
         Machine {
             cpu_model: "SandyBridge".into(),
+            cpu_flags: CpuFlags { required: vec!["sse".into(), "avx".into()], possible: vec!["vme".into()] },
             memory_mib: 16384,
             sequential_cores: 1,
             concurrent_cores: 4,
@@ -249,7 +314,7 @@ mod tests {
             kernel: "6.1".into(),
             cpu: "some cpu".into(),
             cores: Cores {
-                cores: (0..cores).map(|cpu| Core { socket: 0, cpus: vec![cpu] }).collect(),
+                cores: (0..cores).map(|cpu| Core { cpus: vec![cpu], ..Core::default() }).collect(),
                 allowed: (0..cores).collect(),
             },
             memory: Memory { total_mib: 65536, available_mib, limited_by: None },
@@ -257,7 +322,7 @@ mod tests {
     }
 
     fn probe(usable: bool) -> Probe {
-        Probe { usable, evidence: "seen".into() }
+        Probe { usable, evidence: "seen".into(), cpu_flags: Some(["avx", "sse"].into()) }
     }
 
     fn verdict(kvm: bool, tcg: bool, cores: u32, available_mib: u64) -> Verdict {
@@ -280,6 +345,39 @@ mod tests {
         for check in room(&survey(1, 100), &machine()) {
             assert!(check.way_out.contains("--allow-degraded"), "{check:?}");
         }
+    }
+
+    #[test]
+    fn a_missing_cpu_flag_is_named_and_needs_the_flag() {
+        let told = |flags: Option<&[&'static str]>| {
+            let cpu_flags = flags.map(|flags| flags.iter().copied().collect());
+            cpu_flags_check(&Probe { cpu_flags, ..probe(true) })
+        };
+        let whole = told(Some(&["sse", "avx", "vme"]));
+        assert_eq!((whole.state, &*whole.found), (State::Ok, "2 of 2 required flags under kvm; also: vme"));
+        let lacking = told(Some(&["sse"]));
+        assert_eq!(lacking.state, State::Degraded);
+        assert!(lacking.found.contains("missing: avx") && lacking.way_out.contains("--allow-degraded"));
+        assert_eq!(told(None).state, State::Degraded, "what nobody saw is not there");
+    }
+
+    fn cpu_flags_check(probe: &Probe) -> Check {
+        cpu_flags(&machine(), Accelerator::Kvm, probe)
+    }
+
+    #[test]
+    fn who_holds_what_is_named() {
+        let held = vec![Holding { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
+        let page = Page { pid: 7, since: "2018-05-11T10:00:00Z".into(), campaign: "may.toml".into(), held };
+        let found = leases(&[page]).found;
+        assert_eq!(found, "may.toml (process 7, since 2018-05-11T10:00:00Z) holds CPUs 2,3 and 16384 MiB");
+    }
+
+    #[test]
+    fn what_is_missing_of_the_isolation_is_named() {
+        let check = isolation(vec!["sandbox on".into()], vec!["no cgroup: none here".into()]);
+        assert_eq!((check.state, &*check.found), (State::Degraded, "sandbox on; no cgroup: none here"));
+        assert!(!check.decides && !check.way_out.is_empty());
     }
 
     #[test]

@@ -1,7 +1,10 @@
-//! Who may use which cores and how much memory, within one controller. Pure: it counts, it pins nothing.
+//! Who may use which cores and how much memory: it counts, it pins nothing. What other controllers of the host
+//! hold stands in the book.
 
+use super::book::{Book, Holding, Turn};
 use super::{Core, Cores, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, Memory, Policy};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// The cores and the memory of a host, and the runs that hold them.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub struct Leases {
     memory_mib: u64,
     held: BTreeMap<u64, Held>,
     next: u64,
+    /// None: no other controller is reckoned with.
+    book: Option<Book>,
 }
 
 #[derive(Debug)]
@@ -20,6 +25,15 @@ struct Held {
     cpus: Vec<u32>,
     memory_mib: u64,
     marks: BTreeSet<&'static str>,
+    /// How often memory had been overcommitted on this host when it was leased.
+    overcommits: u64,
+}
+
+impl Held {
+    fn holding(&self) -> Holding {
+        let shared = self.marks.contains(MARK_SHARED_CORES);
+        Holding { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
+    }
 }
 
 /// The cores and memory of one run. Given back with `Leases::release`.
@@ -45,6 +59,11 @@ pub enum LeaseError {
          overcommits memory (every such run is marked {MARK_OVERCOMMITTED_MEMORY})"
     )]
     TooLittleMemory { needed_mib: u64, have_mib: u64 },
+    #[error(
+        "cannot keep the leases of this host in {}: {problem}; give every controller of this host the same folder \
+         that all may write to, in {}", path.display(), super::BOOK_VARIABLE
+    )]
+    Book { path: PathBuf, problem: String },
 }
 
 impl Leases {
@@ -57,7 +76,21 @@ impl Leases {
         if housekeeping.is_empty() && !leasable.is_empty() {
             housekeeping = leasable.remove(0).cpus;
         }
-        Self { leasable, housekeeping, memory_mib: memory.available_mib, held: BTreeMap::new(), next: 0 }
+        Self {
+            leasable,
+            housekeeping,
+            memory_mib: memory.available_mib,
+            held: BTreeMap::new(),
+            next: 0,
+            book: None,
+        }
+    }
+
+    /// From now on nothing is leased that another controller holds by its page in the book.
+    #[must_use]
+    pub fn beside_others(mut self, book: Book) -> Self {
+        self.book = Some(book);
+        self
     }
 
     /// CPUs for the controller and for QEMU's threads that are no vCPUs.
@@ -67,14 +100,15 @@ impl Leases {
 
     /// How many such machines run at once without degrading.
     pub fn capacity(&self, vcpus: u32, memory_mib: u64) -> u64 {
-        let by_cores: u64 = by_socket(self.leasable.iter())
+        let by_cores: u64 = grouped(self.leasable.iter(), by_socket)
             .values()
             .map(|cores| (cores.len() as u64) / u64::from(vcpus.max(1)))
             .sum();
         self.memory_mib.checked_div(memory_mib).map_or(by_cores, |by_memory| by_cores.min(by_memory))
     }
 
-    /// Cores and memory for a machine. `Ok(None)`: not now, but when others are released.
+    /// Cores and memory for a machine. `Ok(None)`: not now, but when others are released (those of other
+    /// controllers are not heard of: ask again).
     ///
     /// With `AllowDegraded` it never waits: what is not free now is shared or overcommitted (the number of
     /// runs at once is then the caller's to limit), but a run that has cores for itself keeps them.
@@ -84,18 +118,20 @@ impl Leases {
         memory_mib: u64,
         policy: Policy,
     ) -> Result<Option<Lease>, LeaseError> {
-        let own_cores = self.own_cores(vcpus);
-        let used_mib: u64 = self.held.values().map(|held| held.memory_mib).sum();
-        let memory_fits = used_mib + memory_mib <= self.memory_mib;
+        let mut turn = self.book.as_ref().map(Book::turn).transpose()?;
+        let mut taken: Vec<Holding> = turn.as_ref().map_or(vec![], |turn| turn.others.clone());
+        taken.extend(self.held.values().map(Held::holding));
+        let used_mib: u64 = taken.iter().map(|held| held.memory_mib).sum();
+        let memory_fits = used_mib.saturating_add(memory_mib) <= self.memory_mib;
         let mut marks = BTreeSet::new();
-        let cpus = match (own_cores, policy) {
+        let cpus = match (self.own_cores(vcpus, &taken), policy) {
             (Some(cpus), _) => cpus,
             (None, Policy::AllowDegraded) => {
                 marks.insert(MARK_SHARED_CORES);
-                self.shared_cpus(vcpus)
+                self.shared_cpus(vcpus, &taken)
             }
             (None, Policy::Contest) => {
-                let most = by_socket(self.leasable.iter()).values().map(Vec::len).max().unwrap_or(0);
+                let most = grouped(self.leasable.iter(), by_socket).values().map(Vec::len).max().unwrap_or(0);
                 return match most < vcpus as usize {
                     true => Err(LeaseError::TooFewCores { vcpus, have: most }),
                     false => Ok(None),
@@ -116,44 +152,70 @@ impl Leases {
             for held in self.held.values_mut() {
                 held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
             }
+            turn.as_mut().map_or(Ok(()), Turn::overcommit)?;
         }
+        let overcommits = turn.as_ref().map_or(0, |turn| turn.overcommits);
         let number = self.next;
         self.next += 1;
-        self.held.insert(number, Held { cpus: cpus.clone(), memory_mib, marks });
+        self.held.insert(number, Held { cpus: cpus.clone(), memory_mib, marks, overcommits });
+        if let Some(turn) = turn {
+            self.write(&turn)?;
+        }
         Ok(Some(Lease { number, cpus, memory_mib }))
     }
 
     /// Gives a lease back; returns the marks the run has earned in all the time it held it.
     pub fn release(&mut self, lease: Lease) -> Vec<String> {
-        let held = self.held.remove(&lease.number);
-        held.into_iter().flat_map(|held| held.marks).map(str::to_owned).collect()
+        let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
+        match self.book.as_ref().map(Book::turn) {
+            Some(Ok(turn)) => {
+                if turn.overcommits > held.overcommits {
+                    held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
+                }
+                // A page that cannot be written holds too much, until the next one can or we end.
+                if let Err(error) = self.write(&turn) {
+                    tracing::warn!(%error, "a lease is not given back");
+                }
+            }
+            Some(Err(error)) => tracing::warn!(%error, "a lease is not given back"),
+            None => {}
+        }
+        held.marks.into_iter().map(str::to_owned).collect()
     }
 
-    /// Free cores of the socket that has the fewest of those that have enough: big machines find room longer.
-    fn own_cores(&self, vcpus: u32) -> Option<Vec<u32>> {
-        let used: BTreeSet<u32> = self.held.values().flat_map(|held| held.cpus.iter().copied()).collect();
-        let free =
-            by_socket(self.leasable.iter().filter(|core| core.cpus.iter().all(|cpu| !used.contains(cpu))));
-        let enough = free.into_iter().filter(|(_, cores)| cores.len() >= vcpus as usize);
-        let (_, cores) = enough.min_by_key(|(socket, cores)| (cores.len(), *socket))?;
-        // The first CPU of each core; its siblings stay empty.
-        Some(cores.iter().take(vcpus as usize).map(|core| core.cpus[0]).collect())
+    fn write(&mut self, turn: &Turn) -> Result<(), LeaseError> {
+        let held = self.held.values().map(Held::holding).collect();
+        self.book.as_mut().map_or(Ok(()), |book| book.write(turn, held))
+    }
+
+    /// Free cores of one socket: of one cache where it has enough of them, else of one NUMA node, else of any.
+    /// Among several such groups the one with the fewest: big machines find room longer.
+    fn own_cores(&self, vcpus: u32, taken: &[Holding]) -> Option<Vec<u32>> {
+        let used: BTreeSet<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
+        let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !used.contains(cpu));
+        let free = || self.leasable.iter().filter(is_free);
+        let left_in_socket = |core: &Core| free().filter(|other| other.socket == core.socket).count();
+        let levels = [by_cache, by_node, by_socket];
+        levels.into_iter().find_map(|level| {
+            let groups = grouped(free(), level).into_values();
+            let cores = groups
+                .filter(|cores| cores.len() >= vcpus as usize)
+                .min_by_key(|cores| (cores.len(), left_in_socket(cores[0])))?;
+            // The first CPU of each core; its siblings stay empty.
+            Some(cores.iter().take(vcpus as usize).map(|core| core.cpus[0]).collect())
+        })
     }
 
     /// CPUs to share: the least used first, never of a core that another run has for itself.
-    fn shared_cpus(&self, vcpus: u32) -> Vec<u32> {
-        let exclusive: BTreeSet<u32> = self
-            .held
-            .values()
-            .filter(|held| !held.marks.contains(MARK_SHARED_CORES))
-            .flat_map(|held| held.cpus.iter().copied())
-            .collect();
+    fn shared_cpus(&self, vcpus: u32, taken: &[Holding]) -> Vec<u32> {
+        let exclusive: BTreeSet<u32> =
+            taken.iter().filter(|held| !held.shared).flat_map(|held| held.cpus.iter().copied()).collect();
         let open = self.leasable.iter().filter(|core| !core.cpus.iter().any(|cpu| exclusive.contains(cpu)));
         let open = open.flat_map(|core| core.cpus.iter().copied());
         // CPU -> users; the controller's own come last among equals.
         let mut load: BTreeMap<(bool, u32), usize> = open.map(|cpu| ((false, cpu), 0)).collect();
         load.extend(self.housekeeping.iter().map(|&cpu| ((true, cpu), 0)));
-        let used: Vec<u32> = self.held.values().flat_map(|held| held.cpus.iter().copied()).collect();
+        let used: Vec<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
         for ((_, cpu), users) in &mut load {
             *users = used.iter().filter(|used| *used == cpu).count();
         }
@@ -169,16 +231,35 @@ impl Leases {
     }
 }
 
-fn by_socket<'c>(cores: impl Iterator<Item = &'c Core>) -> BTreeMap<u32, Vec<&'c Core>> {
-    let mut sockets: BTreeMap<u32, Vec<&Core>> = BTreeMap::new();
+/// Where a core lies: socket, NUMA node, cache.
+type Place = (u32, u32, u32);
+
+fn by_cache(core: &Core) -> Place {
+    (core.socket, core.node, core.cache)
+}
+
+fn by_node(core: &Core) -> Place {
+    (core.socket, core.node, 0)
+}
+
+fn by_socket(core: &Core) -> Place {
+    (core.socket, 0, 0)
+}
+
+fn grouped<'c>(
+    cores: impl Iterator<Item = &'c Core>,
+    level: fn(&Core) -> Place,
+) -> BTreeMap<Place, Vec<&'c Core>> {
+    let mut groups: BTreeMap<Place, Vec<&Core>> = BTreeMap::new();
     for core in cores {
-        sockets.entry(core.socket).or_default().push(core);
+        groups.entry(level(core)).or_default().push(core);
     }
-    sockets
+    groups
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cores::tests as cores;
     use super::*;
     use proptest::prelude::*;
 
@@ -188,7 +269,7 @@ mod tests {
         for (socket, count) in sockets.iter().enumerate() {
             for _ in 0..*count {
                 let cpu = cores.len() as u32;
-                cores.push(Core { socket: socket as u32, cpus: vec![cpu, cpu + 100] });
+                cores.push(Core { socket: socket as u32, cpus: vec![cpu, cpu + 100], ..Core::default() });
             }
         }
         let allowed = cores.iter().flat_map(|core| core.cpus.clone()).collect();
@@ -261,11 +342,59 @@ mod tests {
 
     #[test]
     fn a_core_that_is_not_wholly_ours_serves_the_controller() {
-        let cores = (0..3).map(|cpu| Core { socket: 0, cpus: vec![cpu, cpu + 3] }).collect();
+        let cores = (0..3).map(|cpu| Core { cpus: vec![cpu, cpu + 3], ..Core::default() }).collect();
         let memory = Memory { total_mib: GIB, available_mib: GIB, limited_by: None };
         let leases = Leases::new(&Cores { cores, allowed: [0, 3, 1, 4, 2].into() }, &memory);
         assert_eq!(leases.housekeeping(), [2]);
         assert_eq!(leases.capacity(2, GIB), 1);
+    }
+
+    #[test]
+    fn a_machine_stays_within_a_cache_or_a_node_where_one_has_room() {
+        // One socket, two nodes of two caches of two cores; the first core is the controller's.
+        let line = |cpu: u32| format!("0 {} {1}-{2} {cpu}\n", cpu / 4, cpu / 2 * 2, cpu / 2 * 2 + 1);
+        let root = cores::host(&(0..8).map(line).collect::<String>(), "0-7");
+        let memory = Memory { total_mib: 256 * GIB, available_mib: 256 * GIB, limited_by: None };
+        let mut leases = Leases::new(&cores::read(&root, 0..8), &memory);
+        let mut lease = |vcpus| leases.lease(vcpus, GIB, Policy::Contest).unwrap().map(|lease| lease.cpus);
+        assert_eq!(lease(2), Some(vec![2, 3]), "a whole cache, not one core of each");
+        assert_eq!(lease(3), Some(vec![4, 5, 6]), "no cache has three, a node has");
+        assert_eq!(lease(2), Some(vec![1, 7]), "what is left of the socket");
+        assert_eq!(lease(1), None);
+    }
+
+    #[test]
+    fn controllers_of_one_host_hold_no_core_and_no_memory_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let controller =
+            |name: &str| host(&[3], 40 * GIB).beside_others(Book::open(folder.path(), name).unwrap());
+        let (mut first, mut second) = (controller("first"), controller("second"));
+        let contest = Policy::Contest;
+        let of_first = first.lease(1, 16 * GIB, contest).unwrap().unwrap();
+        let of_second = second.lease(1, 16 * GIB, contest).unwrap().unwrap();
+        assert_eq!((&of_first.cpus[..], &of_second.cpus[..]), (&[1][..], &[2][..]));
+        assert_eq!(second.lease(1, GIB, contest), Ok(None), "no core is left: wait");
+        let shared = second.lease(1, GIB, Policy::AllowDegraded).unwrap().unwrap();
+        assert_eq!(shared.cpus, [0], "beside the controllers, not on a core of the other's run");
+        assert_eq!(second.release(shared), ["degraded:shared-cores"]);
+        assert_eq!(first.release(of_first), [""; 0]);
+        assert_eq!(second.lease(1, 32 * GIB, contest), Ok(None), "no memory is left: wait");
+        // An owner that is gone holds nothing.
+        drop(second);
+        assert_eq!(first.lease(2, 32 * GIB, contest).unwrap().unwrap().cpus, [1, 2]);
+    }
+
+    #[test]
+    fn memory_overcommitted_by_one_controller_marks_the_machines_of_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let controller = || host(&[4], 24 * GIB).beside_others(Book::open(folder.path(), "c").unwrap());
+        let (mut first, mut second) = (controller(), controller());
+        let before = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
+        let greedy = second.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
+        assert_eq!(second.release(greedy), ["degraded:overcommitted-memory"]);
+        assert_eq!(first.release(before), ["degraded:overcommitted-memory"], "though the other one is over");
+        let after = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
+        assert_eq!(first.release(after), [""; 0]);
     }
 
     proptest! {

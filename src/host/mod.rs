@@ -1,7 +1,9 @@
 //! What this host offers: cores, memory, an accelerator that really boots.
 
 mod accelerator;
+mod book;
 mod cores;
+mod cpuid;
 mod doctor;
 mod leases;
 mod memory;
@@ -9,7 +11,8 @@ mod program;
 mod survey;
 
 pub use accelerator::{Accelerator, Probe};
-pub use cores::{Core, Cores};
+pub use book::{BOOK_VARIABLE, Book, Holding, Page};
+pub use cores::{Core, Cores, keep_to};
 pub use doctor::{Check, Needs, Report, State, Verdict};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
@@ -18,8 +21,15 @@ pub use survey::Survey;
 
 use std::path::PathBuf;
 
+/// Whether it failed because the host has no room left for a file.
+pub fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
 pub const MARK_TCG: &str = "degraded:tcg";
+pub const MARK_CPU_FLAGS: &str = "degraded:cpu-flags";
 pub const MARK_SHARED_CORES: &str = "degraded:shared-cores";
 pub const MARK_OVERCOMMITTED_MEMORY: &str = "degraded:overcommitted-memory";
 

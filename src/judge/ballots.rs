@@ -1,7 +1,8 @@
 //! What is judged: who gave which value for which position, and how the run ended.
 
 use super::judgement::{Cost, Ending, InputDigest};
-use crate::benchkit::Value;
+use super::overrides::Override;
+use crate::benchkit::{Repeat, Value};
 use crate::edition::{Edition, Status};
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,6 +19,8 @@ pub struct Ballot {
     pub techniques: Vec<Vec<String>>,
     /// What was odd about the output: contradictions, unknown ids, words that are no answer.
     pub remarks: Vec<String>,
+    /// By position: whether the value was given more than once; may be shorter than the examination.
+    pub repeated: Vec<Option<Repeat>>,
     /// Where it ran; empty where that is not known.
     pub host: String,
 }
@@ -25,8 +28,16 @@ pub struct Ballot {
 impl Ballot {
     /// A ballot of a published table: values, and nothing said about the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
-        let (marks, techniques, remarks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { values, ending: Ending::Unsaid, cost: None, marks, techniques, remarks, host: String::new() }
+        Self {
+            values,
+            ending: Ending::Unsaid,
+            cost: None,
+            marks: Vec::new(),
+            techniques: Vec::new(),
+            remarks: Vec::new(),
+            repeated: Vec::new(),
+            host: String::new(),
+        }
     }
 }
 
@@ -49,7 +60,7 @@ pub enum BallotError {
 }
 
 /// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ballots {
     pub(super) edition: String,
     pub(super) examinations: Vec<(String, usize)>,
@@ -62,13 +73,14 @@ pub struct Ballots {
     pub(super) ids: HashMap<(u16, u32), Vec<String>>,
     pub(super) known_entries: BTreeMap<String, EntryFacts>,
     pub(super) known_instances: HashMap<String, InstanceFacts>,
+    pub(super) overrides: Vec<Override>,
     /// Digests of what was read, for the judgement.
     pub inputs: Vec<InputDigest>,
     /// What people must know about this judgement.
     pub notes: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Row {
     pub examination: u16,
     pub entry: u32,
@@ -81,18 +93,25 @@ pub(super) struct Row {
     pub facts: Option<Box<RunFacts>>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<String>,
     pub techniques: Vec<Vec<String>>,
     pub remarks: Vec<String>,
+    pub repeated: Vec<Option<Repeat>>,
     pub host: String,
 }
 
 /// Of a ballot that says nothing about its run.
-pub(super) static NO_FACTS: RunFacts =
-    RunFacts { cost: None, marks: vec![], techniques: vec![], remarks: vec![], host: String::new() };
+pub(super) static NO_FACTS: RunFacts = RunFacts {
+    cost: None,
+    marks: vec![],
+    techniques: vec![],
+    remarks: vec![],
+    repeated: vec![],
+    host: String::new(),
+};
 
 /// What a tools file says of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +141,7 @@ impl Ballots {
             ids: HashMap::new(),
             known_entries: BTreeMap::new(),
             known_instances: HashMap::new(),
+            overrides: Vec::new(),
             inputs: Vec::new(),
             notes: Vec::new(),
         }
@@ -157,8 +177,8 @@ impl Ballots {
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
-        let Ballot { cost, marks, techniques, remarks, host, .. } = ballot;
-        let facts = RunFacts { cost, marks, techniques, remarks, host };
+        let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
+        let facts = RunFacts { cost, marks, techniques, remarks, repeated, host };
         if facts != NO_FACTS {
             self.rows.last_mut().expect("just added").facts = Some(Box::new(facts));
         }
@@ -238,7 +258,8 @@ impl Ballots {
             row.instance = instances[row.instance as usize];
         }
         let ids = std::mem::take(&mut self.ids);
-        self.ids = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids)).collect();
+        let renumbered = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids));
+        self.ids = renumbered.filter(|((_, instance), _)| *instance != UNUSED).collect();
         self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
         self.values.round();
         let twice = self.rows.windows(2).find(|pair| {
@@ -258,8 +279,11 @@ impl Ballots {
     }
 }
 
+/// The new number of a name that is no longer used.
+const UNUSED: u32 = u32::MAX;
+
 /// Names and their numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub names: Vec<String>,
     numbers: hashbrown::HashMap<String, u32>,
@@ -284,12 +308,12 @@ impl Names {
         self.last
     }
 
-    /// Keeps the used names, in order; returns the new number of each old one (of a used one).
+    /// Keeps the used names, in order; returns the new number of each old one, `UNUSED` where it has none.
     fn sort(&mut self, used: &[bool]) -> Vec<u32> {
         let mut old: Vec<u32> =
             (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
         old.sort_unstable_by(|a, b| self.names[*a as usize].cmp(&self.names[*b as usize]));
-        let mut new = vec![u32::MAX; self.names.len()];
+        let mut new = vec![UNUSED; self.names.len()];
         for (number, was) in old.iter().enumerate() {
             new[*was as usize] = number as u32;
         }
@@ -307,7 +331,7 @@ pub(super) const TRUE: u32 = 2;
 pub(super) const LOST: u32 = 3;
 
 /// Distinct values, numbered: votes are counted over numbers, however long the values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Values {
     /// Number 0 is no value.
     list: Vec<Option<Value>>,

@@ -24,6 +24,20 @@ pub enum JudgementError {
     Broken(String),
 }
 
+impl JudgementError {
+    /// Why `path` is no judgement that can be read.
+    pub(super) fn of_json(error: serde_json::Error, path: &Path) -> Self {
+        let path = path.to_owned();
+        match error.io_error_kind() {
+            Some(_) => Self::Read { path, source: error.into() },
+            None => {
+                let (line, column) = (error.line(), error.column());
+                Self::Syntax { path, line, column, reason: error.to_string() }
+            }
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
     /// Version of mcc-harness that judged.
@@ -55,6 +69,12 @@ pub struct Judgement {
     pub scores: Vec<Score>,
     pub podiums: Vec<Podium>,
     pub awards: Vec<Award>,
+    /// By examination that has a block: what the best virtual tool would get.
+    #[serde(default)]
+    pub best_virtual: Vec<VirtualScore>,
+    /// What an organizer should look at.
+    #[serde(default)]
+    pub flags: Vec<Flag>,
 }
 
 impl Judgement {
@@ -62,18 +82,8 @@ impl Judgement {
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
         let file = File::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
-        let judgement: Self =
-            serde_json::from_reader(BufReader::with_capacity(1 << 16, file)).map_err(|error| match error
-                .io_error_kind()
-            {
-                Some(_) => JudgementError::Read { path: path.clone(), source: error.into() },
-                None => JudgementError::Syntax {
-                    line: error.line(),
-                    column: error.column(),
-                    reason: error.to_string(),
-                    path,
-                },
-            })?;
+        let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
+        let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;
         Ok(judgement)
     }
@@ -107,7 +117,11 @@ impl Judgement {
         let scores = self.scores.iter().all(|s| known(s) && given(s).is_some());
         let podiums = self.podiums.iter().flat_map(|p| &p.places).all(|p| p.entry < entries);
         let awards = self.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
-        if !(scores && podiums && awards) {
+        let virtuals = self.best_virtual.iter().all(|s| s.examination < examinations);
+        let flags = self.flags.iter().all(|f| {
+            f.entry < entries && f.examination < examinations && f.instance.is_none_or(|i| i < instances)
+        });
+        if !(scores && podiums && awards && virtuals && flags) {
             return broken("a figure belongs to no entry".to_owned());
         }
         match self.confidence.iter().map(|c| c.entry).eq(0..entries) {
@@ -117,7 +131,7 @@ impl Judgement {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InputDigest {
     pub file: String,
     pub sha256: String,
@@ -179,6 +193,42 @@ pub struct Trusted {
     /// The basis words of RULES: unanimous, single, majority, confidence, unknown:none, unknown:single,
     /// unknown:tie, unknown:split, override.
     pub basis: String,
+    /// Why the value deserves doubt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weak: Option<Weak>,
+    /// The organizers' reason for an override, else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+impl Trusted {
+    /// The basis with what must be said beside it: that it is weak, or why it was overridden.
+    pub fn basis_shown(&self) -> String {
+        match (self.weak, self.reason.as_str()) {
+            (None, "") => self.basis.clone(),
+            (Some(weak), _) => format!("{} ({})", self.basis, weak.word()),
+            (None, reason) => format!("{}: {reason}", self.basis),
+        }
+    }
+}
+
+/// A trusted value on weak evidence: the majority opinion of too few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weak {
+    /// One entry alone gave it.
+    SingleBacker,
+    /// Several entries gave it, all of them variants of one tool.
+    SingleFamily,
+}
+
+impl Weak {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SingleBacker => "single-backer",
+            Self::SingleFamily => "single-family",
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -287,4 +337,54 @@ pub struct AwardPlace {
     pub runs_compared: u64,
     pub value: u64,
     pub unit: String,
+}
+
+/// What a tool would get that gives every right value some competing entry gave, and no wrong one.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct VirtualScore {
+    pub examination: usize,
+    /// Values it has, of all values of the examination's blocks.
+    pub right: u64,
+    pub values: u64,
+    /// Before weights.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// With normalization and multipliers.
+    #[serde(with = "fraction")]
+    pub normalized: BigRational,
+}
+
+/// What an organizer should look at before medals are given.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Flag {
+    pub kind: FlagKind,
+    pub entry: usize,
+    pub examination: usize,
+    /// The model; empty where all of the examination is meant.
+    pub family: String,
+    /// None where more than one is meant.
+    pub instance: Option<usize>,
+    pub position: Option<usize>,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlagKind {
+    /// No run in an examination on a whole model, or in all of it: a likely error of the organizers.
+    Absent,
+    /// A value given twice, differently.
+    Contradiction,
+    /// A value given twice, alike.
+    Repeat,
+}
+
+impl FlagKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Contradiction => "contradiction",
+            Self::Repeat => "repeat",
+        }
+    }
 }

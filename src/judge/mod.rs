@@ -1,12 +1,18 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod compare;
+pub mod crv;
 pub mod explain;
 mod in_order;
 pub mod judgement;
 pub mod mcc;
+pub mod overrides;
 pub mod record;
+pub mod show;
+pub mod sister;
 pub mod source;
+pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};

@@ -146,13 +146,15 @@ fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
     let remarks = answers.as_ref().map(remarks).unwrap_or_default();
-    let (values, techniques) = answers.map(|a| (a.values, a.techniques)).unwrap_or_default();
+    let (values, techniques, repeated) =
+        answers.map(|a| (a.values, a.techniques, a.repeated)).unwrap_or_default();
     let stated = techniques.iter().any(|techniques| !techniques.is_empty());
     Ballot {
         ending,
         values,
         techniques: if stated { techniques } else { vec![] },
         remarks,
+        repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
         cost,
         marks: attempt.marks.clone(),
         host: attempt.host.name.clone(),

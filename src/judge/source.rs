@@ -71,7 +71,7 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
 }
 
 /// The number of a cell's value; a negative number is "not given" like `?`.
-fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u32, String> {
+pub(super) fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u32, String> {
     let wrong = |expected: &str| {
         let shown: String = cell.chars().take(60).collect();
         format!("column answers: `{shown}` is no answer; expected {expected}")

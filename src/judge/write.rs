@@ -4,6 +4,7 @@
 
 use super::in_order::all_cores;
 use super::judgement::*;
+use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use crate::benchkit::Value;
 use serde::Serialize;
@@ -33,6 +34,10 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
     let mut json = Draft::new(dir, "judgement.json")?;
     let mut trusted = Draft::new(dir, "trusted.csv")?;
     trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
+    let mut weak = Draft::new(dir, "weak.csv")?;
+    weak.text("instance,examination,position,value,kind,backers\n")?;
+    let mut overrides = Draft::new(dir, "overrides.csv")?;
+    overrides.text("instance,examination,position,value,reason\n")?;
     json.text("{")?;
     opening_fields(&mut json, opening)?;
     json.text("\"blocks\":[")?;
@@ -42,11 +47,13 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
         threads,
         |blocks| Stretch::of(opening, blocks),
         |stretch| {
-            let Stretch { json: blocks, trusted: rows, marks: seen } = stretch.map_err(|e| json.failed(e))?;
+            let stretch = stretch.map_err(|error| json.failed(error))?;
             json.text(std::mem::replace(&mut between, ",\n"))?;
-            json.bytes(&blocks)?;
-            trusted.text(&rows)?;
-            for (entry, mark) in seen {
+            json.bytes(&stretch.json)?;
+            trusted.text(&stretch.trusted)?;
+            weak.text(&stretch.weak)?;
+            overrides.text(&stretch.overrides)?;
+            for (entry, mark) in stretch.marks {
                 marks[entry].insert(mark);
             }
             Ok::<_, WriteError>(())
@@ -55,7 +62,9 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
     json.text("\n],\n")?;
     json.field("scores", &verdict.scores, ",\n")?;
     json.field("podiums", &verdict.podiums, ",\n")?;
-    json.field("awards", &verdict.awards, "}\n")?;
+    json.field("awards", &verdict.awards, ",\n")?;
+    json.field("best_virtual", &verdict.best_virtual, ",\n")?;
+    json.field("flags", &opening.flags, "}\n")?;
 
     let tables = [
         ("confidence.csv", confidence(opening)),
@@ -63,24 +72,47 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
         ("podiums.csv", podiums(opening, &verdict)),
         ("awards.csv", awards(opening, &verdict)),
         ("tools.csv", tools(opening, &marks)),
+        ("virtual.csv", best_virtual(opening, &verdict)),
+        ("flags.csv", flags(opening)),
     ];
-    let mut drafts = vec![json, trusted];
+    tables_and(vec![json, trusted, weak, overrides], dir, &tables)?;
+    // Those of an earlier judgement in this folder would speak of another one.
+    for name in ["sensitivity.csv", "margins.csv"] {
+        match std::fs::remove_file(dir.join(name)) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(WriteError::Io { path: dir.join(name), source });
+            }
+            _ => {}
+        }
+    }
+    Ok(verdict)
+}
+
+/// Writes sensitivity.csv and margins.csv.
+pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
+    let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
+    tables_and(Vec::new(), dir, &tables)
+}
+
+/// Renames the drafts and the tables to their places when all of them are whole.
+fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> Result<(), WriteError> {
     for (name, content) in tables {
         let mut draft = Draft::new(dir, name)?;
-        draft.text(&content)?;
+        draft.text(content)?;
         drafts.push(draft);
     }
     for draft in &mut drafts {
         draft.flush()?;
     }
-    drafts.into_iter().try_for_each(Draft::rename)?;
-    Ok(verdict)
+    drafts.into_iter().try_for_each(Draft::rename)
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
 struct Stretch {
     json: Vec<u8>,
     trusted: String,
+    weak: String,
+    overrides: String,
     marks: Vec<(usize, String)>,
 }
 
@@ -89,13 +121,16 @@ impl Stretch {
         // More than blocks of a contest's usual size take.
         let (json, trusted) =
             (Vec::with_capacity(blocks.len() * 8192), String::with_capacity(blocks.len() * 4096));
-        let mut stretch = Self { json, trusted, marks: Vec::new() };
+        let (weak, overrides) = (String::new(), String::new());
+        let mut stretch = Self { json, trusted, weak, overrides, marks: Vec::new() };
         for block in blocks {
             if !stretch.json.is_empty() {
                 stretch.json.extend(b",\n");
             }
             serde_json::to_writer(&mut stretch.json, &block)?;
             trusted_rows(opening, &block, &mut stretch.trusted);
+            stretch.weak += &weak_rows(opening, &block);
+            stretch.overrides += &override_rows(opening, &block);
             for cell in block.cells {
                 let marks = cell.marks.into_iter().filter(|mark| host_mark(mark));
                 stretch.marks.extend(marks.map(|mark| (cell.entry, mark)));
@@ -121,13 +156,13 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
 }
 
 /// A file under way.
-struct Draft {
+pub(super) struct Draft {
     path: PathBuf,
     out: BufWriter<NamedTempFile>,
 }
 
 impl Draft {
-    fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
+    pub(super) fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
         let path = dir.join(name);
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
@@ -146,7 +181,7 @@ impl Draft {
         WriteError::Io { path: self.path.clone(), source }
     }
 
-    fn text(&mut self, text: &str) -> Result<(), WriteError> {
+    pub(super) fn text(&mut self, text: &str) -> Result<(), WriteError> {
         self.bytes(text.as_bytes())
     }
 
@@ -154,21 +189,21 @@ impl Draft {
         self.out.write_all(bytes).map_err(|source| self.failed(source))
     }
 
-    fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
+    pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
         serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
     }
 
-    fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
+    pub(super) fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
         self.text(&format!("\"{name}\":"))?;
         self.value(value)?;
         self.text(end)
     }
 
-    fn flush(&mut self) -> Result<(), WriteError> {
+    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
         self.out.flush().map_err(|source| self.failed(source))
     }
 
-    fn rename(self) -> Result<(), WriteError> {
+    pub(super) fn rename(self) -> Result<(), WriteError> {
         let Self { path, out } = self;
         let failed = |source| WriteError::Io { path: path.clone(), source };
         let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -178,7 +213,7 @@ impl Draft {
 }
 
 /// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-fn field(text: &str) -> Cow<'_, str> {
+pub(super) fn field(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
@@ -287,8 +322,86 @@ fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
     table
 }
 
+/// Trusted values on weak evidence, with the competing entries that gave them.
+fn weak_rows(opening: &Opening, block: &Block) -> String {
+    let mut rows = String::new();
+    let instance = field(&opening.instances[block.instance].instance);
+    let examination = field(&opening.examinations[block.examination]);
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
+        let backers = block.cells.iter().filter(|cell| {
+            cell.verdicts.as_bytes()[position] == b'+'
+                && opening.entries[cell.entry].status == Status::Competing
+        });
+        let backers: Vec<&str> = backers.map(|cell| opening.entries[cell.entry].entry.as_str()).collect();
+        let (kind, backers) = (weak.word(), backers.join(" "));
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
+    }
+    rows
+}
+
+fn override_rows(opening: &Opening, block: &Block) -> String {
+    let mut rows = String::new();
+    for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
+        let instance = field(&opening.instances[block.instance].instance);
+        let examination = field(&opening.examinations[block.examination]);
+        let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{}", field(&trusted.reason));
+    }
+    rows
+}
+
+fn best_virtual(opening: &Opening, verdict: &Verdict) -> String {
+    let mut table = "examination,right,values,points,normalized\n".to_owned();
+    for VirtualScore { examination, right, values, points, normalized } in &verdict.best_virtual {
+        let examination = field(&opening.examinations[*examination]);
+        let _ = writeln!(table, "{examination},{right},{values},{points},{normalized}");
+    }
+    table
+}
+
+fn flags(opening: &Opening) -> String {
+    let mut table = "kind,tool,examination,family,instance,position,detail\n".to_owned();
+    for Flag { kind, entry, examination, family, instance, position, detail } in &opening.flags {
+        let instance = instance.map_or("", |instance| &opening.instances[instance].instance);
+        let position = position.map_or(String::new(), |position| format!("{position:02}"));
+        let [tool, examination, family, instance, detail] =
+            [&opening.entries[*entry].entry, &opening.examinations[*examination], family, instance, detail]
+                .map(field);
+        let kind = kind.word();
+        let _ = writeln!(table, "{kind},{tool},{examination},{family},{instance},{position},{detail}");
+    }
+    table
+}
+
+fn left_out(sensitivity: &Sensitivity) -> String {
+    let mut table =
+        "category,left_out,tool,rank,rank_struck,rank_then,changes,points,points_then\n".to_owned();
+    for row in &sensitivity.left_out {
+        let changes = if row.changes() { "yes" } else { "no" };
+        let LeftOut { rank, rank_struck, rank_then, points, points_then, .. } = row;
+        let [category, without, tool] = [&row.category, &row.left_out, &row.tool].map(|name| field(name));
+        let _ = writeln!(
+            table,
+            "{category},{without},{tool},{rank},{rank_struck},{rank_then},{changes},{points},{points_then}"
+        );
+    }
+    table
+}
+
+fn margins(sensitivity: &Sensitivity) -> String {
+    let mut table = "category,rank,tool,rival,points_ahead,values,hangs\n".to_owned();
+    for Margin { category, rank, entry, rival, points_ahead, values, hangs } in &sensitivity.margins {
+        let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
+        let values = values.map_or(String::new(), |values| values.to_string());
+        let hangs = if *hangs { "yes" } else { "no" };
+        let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{hangs}");
+    }
+    table
+}
+
 /// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
-fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+pub(super) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
 }

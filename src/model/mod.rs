@@ -10,7 +10,7 @@ mod pnml;
 mod property;
 mod validate;
 mod verdict;
-mod xml;
+pub(crate) mod xml;
 
 pub use archive::{Archive, ArchiveError, MODEL, Markers};
 pub use error::{ModelError, Problem};

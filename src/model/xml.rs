@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Read};
 const LONGEST_ITEM: u64 = 64 << 20;
 const DEEPEST: usize = 100_000;
 
-pub(super) enum Item<'a> {
+pub(crate) enum Item<'a> {
     /// Its attributes are known to be well-formed.
     Start(BytesStart<'a>),
     End,
@@ -23,20 +23,34 @@ pub(super) enum Item<'a> {
     Eof,
 }
 
-pub(super) struct Xml<R> {
+pub(crate) struct Xml<R> {
     reader: quick_xml::Reader<Counting<R>>,
     item: Vec<u8>,
     file: String,
     line: u64,
     depth: usize,
     root_seen: bool,
+    document_type: bool,
 }
 
 impl<R: BufRead> Xml<R> {
     pub fn new(source: R, file: &str) -> Self {
         let mut reader = quick_xml::Reader::from_reader(Counting { source, newlines: 0, item_bytes: 0 });
         reader.config_mut().expand_empty_elements = true;
-        Self { reader, item: Vec::new(), file: file.to_owned(), line: 1, depth: 0, root_seen: false }
+        Self {
+            reader,
+            item: Vec::new(),
+            file: file.to_owned(),
+            line: 1,
+            depth: 0,
+            root_seen: false,
+            document_type: false,
+        }
+    }
+
+    /// Passes over a document type declaration; what it declares stays unknown, entities above all.
+    pub fn with_document_type(self) -> Self {
+        Self { document_type: true, ..self }
     }
 
     /// The line in which the current item begins.
@@ -115,7 +129,7 @@ impl<R: BufRead> Xml<R> {
                 },
                 Err(e) => malformed(&e.to_string()),
             },
-            Event::DocType(_) => fail(Problem::DocumentType),
+            Event::DocType(_) if !self.document_type => fail(Problem::DocumentType),
             Event::Eof if self.depth > 0 => malformed("the file ends inside an element"),
             Event::Eof if !self.root_seen => malformed("there is no element"),
             Event::Eof => Ok(Item::Eof),
@@ -125,7 +139,7 @@ impl<R: BufRead> Xml<R> {
 }
 
 /// The value of an attribute by its local name, entities resolved.
-pub(super) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = start.attributes().flatten().find(|a| a.key.local_name().as_ref() == name)?;
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
 }

@@ -196,7 +196,13 @@ pub fn write(
         confidence: confidence(contest),
         common_values: show::thousands(judgement.common_values),
         threshold: show::percent(&judgement.edition.judging.single_threshold),
-        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        notes: judgement
+            .notes
+            .iter()
+            .cloned()
+            .chain(judgement.edition.warnings())
+            .map(|note| visible(&note))
+            .collect(),
         entries: entries(contest, record),
         excluded: links(contest, &judgement.excluded),
         excluded_reason: judgement

@@ -14,13 +14,15 @@ mod index;
 mod output;
 mod run;
 mod show;
+mod sister;
 mod site;
 mod table;
 
 pub use show::visible;
+pub use sister::write_sister_site;
 
 use crate::judge::judgement::{Judgement, JudgementError};
-use crate::store::{Attempt, Record, StoreError};
+use crate::store::{Attempt, Record, SAMPLES, StoreError};
 use std::path::{Path, PathBuf};
 
 /// What went wrong while a site was made.
@@ -63,6 +65,8 @@ struct KeptAttempt {
     attempt: Attempt,
     /// (`stdout`, path), (`stderr`, path), ...
     outputs: Vec<(String, PathBuf)>,
+    /// Why an organizer had the run made anew after this attempt.
+    rerun: Option<String>,
 }
 
 /// What was written.
@@ -99,7 +103,7 @@ pub fn write_site(
     }
     let data = site.copy_data(judgement_dir)?;
     index::write(&contest, &facts, &data, &site)?;
-    site.finish(judgement)?;
+    site.finish(&judgement.version)?;
     Ok(Written { examination_pages, run_pages: contest.recorded.len() })
 }
 
@@ -112,11 +116,14 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
     if attempts.is_empty() {
         return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
     }
+    let reruns = record.reruns(run)?;
     let keep = |attempt: Attempt| {
         let dir = record.outputs_dir(run, attempt.number);
-        let outputs =
-            attempt.outputs.iter().map(|output| (output.role.clone(), dir.join(&output.role))).collect();
-        KeptAttempt { attempt, outputs }
+        // The samples are no text; `docs/record.md` says how they are read.
+        let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
+        let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
+        let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);
+        KeptAttempt { outputs, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt }
     };
     Ok(attempts.into_iter().map(keep).collect())
 }

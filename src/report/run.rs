@@ -7,7 +7,7 @@ use super::site::NewSite;
 use super::{KeptAttempt, ReportError};
 use crate::edition::CpuReading;
 use crate::judge::judgement::{Block, Cell};
-use crate::store::{Attempt, Outcome};
+use crate::store::{Attempt, MemorySource, Outcome};
 use askama::Template;
 use std::fs::File;
 
@@ -62,6 +62,8 @@ struct AttemptRow {
     started: String,
     host: String,
     marks: String,
+    /// Empty, or why it is superseded.
+    rerun: String,
     outputs: Vec<(String, String)>,
 }
 
@@ -111,7 +113,7 @@ pub fn write(
             }
             links.push((visible(name), link));
         }
-        rows.push(attempt_row(&kept.attempt, last, links));
+        rows.push(attempt_row(kept, last, links));
     }
     // What the tool said comes first, whatever the record's order.
     let place =
@@ -171,6 +173,14 @@ fn summary(tally: Tally) -> (String, &'static str) {
     ("– not computed".into(), "n")
 }
 
+fn source(source: MemorySource) -> &'static str {
+    match source {
+        MemorySource::GuestCgroup => "peak of the tool's cgroup in the guest",
+        MemorySource::GuestCgroupSamples => "largest sample of the tool's cgroup in the guest",
+        MemorySource::Balloon => "largest sample of the whole guest, by its balloon",
+    }
+}
+
 /// The figures of the run: what was used, and of what.
 fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'static str, String, String)> {
     let limits = &contest.judgement.edition.limits;
@@ -181,7 +191,7 @@ fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'st
     let memory = match facts {
         Some(facts) => facts
             .memory_kib
-            .map(|kib| (kib, "peak in the guest"))
+            .map(|kib| (kib, facts.memory_source.map_or("peak in the guest", source)))
             .or(facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"))),
         None => cost.and_then(|cost| cost.memory_kib).map(|kib| (kib, "")),
     };
@@ -224,7 +234,7 @@ fn answers(block: &Block, cell: Option<&Cell>) -> Vec<Answer> {
             verdict,
             class,
             trusted: text(trusted.value.as_ref().map_or(String::new(), show::value)),
-            basis: visible(&trusted.basis),
+            basis: visible(&trusted.basis_shown()),
             techniques: techniques(cell, position),
         }
     };
@@ -272,8 +282,10 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-fn attempt_row(attempt: &Attempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptRow {
+fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptRow {
+    let KeptAttempt { attempt, rerun, .. } = kept;
     AttemptRow {
+        rerun: rerun.as_ref().map_or(String::new(), |reason| visible(reason)),
         number: attempt.number,
         judged,
         outcome: outcome(&attempt.outcome),
@@ -298,11 +310,30 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     if let Some(measured) = &attempt.facts {
         facts.push(("vCPUs", measured.vcpus.to_string()));
         facts.push(("Boot to readiness", show::duration(measured.boot_ms)));
+        if let Some(kib) = measured.balloon_memory_kib {
+            facts.push(("Memory of the whole guest, by its balloon", show::kib(kib)));
+        }
         if let Some(kib) = measured.host_memory_kib {
             facts.push(("Memory of QEMU on the host", show::kib(kib)));
         }
+        if let Some(ms) = measured.io_wait_ms {
+            facts.push(("Waited for its disks", show::duration(ms)));
+        }
+        facts.extend(measured.kernel_log.iter().map(|line| ("Its kernel said", visible(line))));
         let (out, err) = (show::bytes(measured.stdout_bytes), show::bytes(measured.stderr_bytes));
         facts.push(("Printed", format!("{out} on stdout, {err} on stderr")));
+    }
+    let room = &attempt.room;
+    if !room.cpus.is_empty() {
+        let cpus = room.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        facts.push(("Pinned to the host's CPUs", cpus));
+    }
+    if !room.confined.is_empty() {
+        let words = room.confined.iter().chain(&room.unconfined).cloned().collect::<Vec<_>>();
+        facts.push(("Confined by", visible(&words.join("; "))));
+    }
+    if !room.cpu_flags_missing.is_empty() {
+        facts.push(("CPU flags it did not see", visible(&room.cpu_flags_missing.join(" "))));
     }
     let limits = &contest.judgement.edition.limits;
     facts

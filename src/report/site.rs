@@ -2,17 +2,17 @@
 
 use super::ReportError;
 use crate::digest;
-use crate::judge::judgement::{Judgement, JudgementError};
+use crate::judge::judgement::JudgementError;
 use askama::Template;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
-const TOP: [&str; 6] = ["index.html", "site.css", "examinations", "runs", "data", MADE_BY];
+const TOP: [&str; 7] = ["index.html", "site.css", "examinations", "categories", "runs", "data", MADE_BY];
 const MADE_BY: &str = "mcc-harness-site.json";
 /// The judgement's files that are published with the site.
-const DATA: [&str; 7] = [
+const DATA: [&str; 9] = [
     "judgement.json",
     "podiums.csv",
     "scores.csv",
@@ -20,6 +20,8 @@ const DATA: [&str; 7] = [
     "trusted.csv",
     "awards.csv",
     "tools.csv",
+    "verdicts.csv",
+    "quantiles.csv",
 ];
 const CSS: &str = include_str!("templates/site.css");
 
@@ -89,9 +91,9 @@ impl NewSite {
     }
 
     /// Puts the new site in its place; an older site there goes away.
-    pub fn finish(self, judgement: &Judgement) -> Result<(), ReportError> {
+    pub fn finish(self, version: &str) -> Result<(), ReportError> {
         self.file("site.css", CSS.as_bytes())?;
-        let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": judgement.version });
+        let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": version });
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
         let failed = |source| ReportError::Write { path: self.place.clone(), source };
         // Looked at again: something may have been put there meanwhile.

@@ -1,68 +1,26 @@
 //! `record.db`: what was planned, every attempt, and the facts to judge them by.
 
 use super::attempt_dir::{AttemptDir, sync_dir};
+use super::format::{FORMAT, begin, connect, connect_immutable, format_of, read_facts, upgrade};
 use super::lock::Lock;
-use super::{Attempt, CampaignFacts, StoreError};
+use super::{Attempt, CampaignFacts, StoreError, samples};
 use crate::campaign::Run;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use crate::vm::build::BUILDING;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
-
-/// `MCCH`, SQLite's application id: tells a record from any other database.
-const APPLICATION: i64 = 0x4d43_4348;
-/// SQLite's user version. A record of a newer format is refused, never misread.
-const FORMAT: i64 = 1;
-
-const SCHEMA: &str = "
-    CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-    CREATE TABLE instances (position INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
-    CREATE TABLE runs (
-        position INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        facts TEXT NOT NULL,
-        recorded INTEGER NOT NULL DEFAULT 0
-    ) STRICT;
-    CREATE INDEX open_runs ON runs (position) WHERE recorded = 0;
-    CREATE TABLE attempts (
-        run INTEGER NOT NULL REFERENCES runs (position),
-        number INTEGER NOT NULL,
-        outcome TEXT NOT NULL,
-        facts TEXT NOT NULL,
-        PRIMARY KEY (run, number)
-    ) STRICT;
-";
-
-/// How many rows are fetched at once while listing: the database is never locked for a whole listing.
-const PAGE: usize = 500;
 
 /// The record of a campaign. May be shared by threads.
 pub struct Record {
     dir: PathBuf,
     path: PathBuf,
     db: Mutex<Connection>,
+    format: i64,
     facts: CampaignFacts,
     /// None: opened for reading only.
     lock: Option<Lock>,
-}
-
-/// A planned run that has no record yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenRun {
-    pub run: Run,
-    /// Attempts made so far; all of them ended in infrastructure.
-    pub attempts: u32,
-}
-
-/// A recorded run: its last attempt is the one that counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunRecord {
-    pub run: Run,
-    pub attempts: u32,
-    pub last: Attempt,
 }
 
 /// Where a run stands after an attempt was committed.
@@ -73,17 +31,6 @@ pub enum Standing {
     Open {
         attempts_left: u32,
     },
-}
-
-/// Counts for `status`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Summary {
-    pub planned: u64,
-    pub recorded: u64,
-    /// Recorded runs by the outcome of their last attempt.
-    pub outcomes: BTreeMap<String, u64>,
-    /// Attempts that were retried, or will be.
-    pub retried: u64,
 }
 
 impl Record {
@@ -105,7 +52,7 @@ impl Record {
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
             // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
-            let expected = |name: &str| ["lock", "inputs"].contains(&name) || name.starts_with(".building-");
+            let expected = |name: &str| ["lock", "inputs"].contains(&name) || name.starts_with(BUILDING);
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
@@ -113,12 +60,12 @@ impl Record {
         fs::create_dir_all(dir).map_err(io("create", dir))?;
         let lock = Lock::take(dir)?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-        let fresh = !check_format(&db, &path)?;
-        let database = |source| StoreError::Database { path: path.clone(), source };
+        let format = format_of(&db, &path)?;
+        let database = |source| StoreError::of(&path, source);
         db.pragma_update(None, "journal_mode", "WAL").map_err(database)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(database)?;
         db.pragma_update(None, "foreign_keys", true).map_err(database)?;
-        let facts = if fresh {
+        let facts = if format.is_none() {
             begin(&mut db, facts).map_err(database)?;
             facts.clone()
         } else {
@@ -127,9 +74,19 @@ impl Record {
             if !changes.is_empty() {
                 return Err(StoreError::Changed { dir: dir.to_owned(), changes });
             }
+            if format < Some(FORMAT) {
+                upgrade(&mut db).map_err(database)?;
+            }
             CampaignFacts { retries: facts.retries, ..begun }
         };
 
+        // An inputs disk that a killed controller was making.
+        for item in fs::read_dir(dir).map_err(io("list", dir))? {
+            let left = item.map_err(io("list", dir))?;
+            if left.file_name().to_string_lossy().starts_with(BUILDING) {
+                fs::remove_dir_all(left.path()).map_err(io("remove", &left.path()))?;
+            }
+        }
         let running = dir.join("running");
         fs::create_dir_all(&running).map_err(io("create", &running))?;
         for left in fs::read_dir(&running).map_err(io("list", &running))? {
@@ -138,7 +95,7 @@ impl Record {
             fs::remove_dir_all(&left).map_err(io("remove", &left))?;
         }
         sync_dir(dir)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), facts, lock: Some(lock) })
+        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format: FORMAT, facts, lock: Some(lock) })
     }
 
     /// Opens a record for reading, also while a controller writes to it and from a read-only medium.
@@ -148,7 +105,7 @@ impl Record {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         }
         let readable = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
-            check_format(&db, &path)?;
+            format_of(&db, &path)?;
             Ok(db)
         });
         let unopenable = |error: &StoreError| match error {
@@ -167,11 +124,15 @@ impl Record {
             Err(error) if unopenable(&error) => connect_immutable(&path)?,
             other => other?,
         };
-        if !check_format(&db, &path)? {
+        let Some(format) = format_of(&db, &path)? else {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
-        }
+        };
         let facts = read_facts(&db, &path)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), facts, lock: None })
+        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None })
+    }
+
+    pub(super) fn format(&self) -> i64 {
+        self.format
     }
 
     pub fn dir(&self) -> &Path {
@@ -195,73 +156,6 @@ impl Record {
         })
     }
 
-    /// The runs without a record, in the order they were planned.
-    pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
-        let page = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
-                    FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
-        pages(0_i64, move |after| {
-            let rows: Vec<(i64, String, u32)> = self
-                .rows(page, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            rows.into_iter()
-                .map(|(position, run, attempts)| {
-                    Ok((position, OpenRun { run: self.parse("a run", &run)?, attempts }))
-                })
-                .collect()
-        })
-    }
-
-    /// The recorded runs with the attempt that counts, sorted by run id.
-    pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
-        let page = "SELECT id, runs.facts, number, attempts.facts FROM runs JOIN attempts
-                    ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
-                    WHERE recorded = 1 AND id > ?1 ORDER BY id LIMIT ?2";
-        pages(String::new(), move |after| {
-            let rows: Vec<(String, String, u32, String)> =
-                self.rows(page, params![after, PAGE as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-                })?;
-            rows.into_iter()
-                .map(|(id, run, attempts, last)| {
-                    let record = RunRecord {
-                        run: self.parse("a run", &run)?,
-                        attempts,
-                        last: self.parse("an attempt", &last)?,
-                    };
-                    Ok((id, record))
-                })
-                .collect()
-        })
-    }
-
-    /// Every committed attempt at a run, oldest first.
-    pub fn attempts(&self, run: &str) -> Result<Vec<Attempt>, StoreError> {
-        let (position, ..) = self.find(run)?;
-        let attempts: Vec<String> =
-            self.rows("SELECT facts FROM attempts WHERE run = ?1 ORDER BY number", [position], |row| {
-                row.get(0)
-            })?;
-        attempts.iter().map(|text| self.parse("an attempt", text)).collect()
-    }
-
-    pub fn summary(&self) -> Result<Summary, StoreError> {
-        let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM runs WHERE recorded = 1),
-                             (SELECT count(*) FROM attempts)";
-        let counts: Vec<(u64, u64, u64)> = self.rows(counts, [], |row| {
-            let count = |column| row.get::<_, i64>(column).map(|count| count.unsigned_abs());
-            Ok((count(0)?, count(1)?, count(2)?))
-        })?;
-        let outcomes = "SELECT outcome, count(*) FROM runs JOIN attempts
-                        ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
-                        WHERE recorded = 1 GROUP BY outcome";
-        let outcomes: Vec<(String, i64)> = self.rows(outcomes, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut summary = Summary::default();
-        for (planned, recorded, attempts) in counts {
-            summary = Summary { planned, recorded, retried: attempts - recorded, ..summary };
-        }
-        summary.outcomes = outcomes.into_iter().map(|(word, count)| (word, count.unsigned_abs())).collect();
-        Ok(summary)
-    }
-
     /// Where the raw outputs of a committed attempt lie; `Attempt::outputs` names and digests them.
     pub fn outputs_dir(&self, run: &str, number: u32) -> PathBuf {
         self.dir.join("outputs").join(run).join(number.to_string())
@@ -271,7 +165,7 @@ impl Record {
     /// attempt leaves nothing.
     pub fn begin_attempt(&self, run: &str) -> Result<AttemptDir, StoreError> {
         self.writable()?;
-        let (position, attempts) = self.find_open(run)?;
+        let (position, attempts, _) = self.find_open(run)?;
         let number = attempts + 1;
         AttemptDir::create(self.dir.join("running").join(format!("{position}-{number}")), run, number)
     }
@@ -280,7 +174,7 @@ impl Record {
     /// makes it true. Killed in between, the attempt was never made, and the outputs are replaced by the next.
     pub fn commit(&self, mut attempt: Attempt, dir: AttemptDir) -> Result<Standing, StoreError> {
         self.writable()?;
-        let (position, attempts) = self.find_open(&attempt.run)?;
+        let (position, attempts, superseded) = self.find_open(&attempt.run)?;
         if (attempt.run.as_str(), attempt.number) != (dir.run(), dir.number())
             || attempt.number != attempts + 1
         {
@@ -289,10 +183,14 @@ impl Record {
                 dir: format!("{} at {}", dir.number(), dir.run()),
             });
         }
+        if let Some(facts) = &mut attempt.facts {
+            samples::write(&std::mem::take(&mut facts.samples), &dir.outputs())?;
+        }
         attempt.outputs = dir.sync_outputs()?;
         self.move_outputs(&dir)?;
 
-        let recorded = !attempt.outcome.is_infrastructure() || attempt.number > self.facts.retries;
+        let recorded =
+            !attempt.outcome.is_infrastructure() || attempt.number - superseded > self.facts.retries;
         let facts = self.json("an attempt", &attempt)?;
         self.write(|transaction| {
             transaction.execute(
@@ -305,23 +203,8 @@ impl Record {
         })?;
         Ok(match recorded {
             true => Standing::Recorded,
-            false => Standing::Open { attempts_left: self.facts.retries + 1 - attempt.number },
+            false => Standing::Open { attempts_left: self.facts.retries + 1 - (attempt.number - superseded) },
         })
-    }
-
-    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
-    pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
-        self.writable()?;
-        let mut reopened = 0;
-        self.write(|transaction| {
-            reopened = transaction.execute(
-                "UPDATE runs SET recorded = 0 WHERE recorded = 1 AND 'infrastructure' =
-                     (SELECT outcome FROM attempts WHERE run = position ORDER BY number DESC LIMIT 1)",
-                [],
-            )?;
-            Ok(())
-        })?;
-        Ok(reopened)
     }
 
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
@@ -341,38 +224,50 @@ impl Record {
         new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
     }
 
-    fn writable(&self) -> Result<(), StoreError> {
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
         match self.lock {
             Some(_) => Ok(()),
             None => Err(StoreError::ReadOnly { dir: self.dir.clone() }),
         }
     }
 
-    /// Position, attempts made, whether recorded.
-    fn find(&self, run: &str) -> Result<(i64, u32, bool), StoreError> {
-        let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position), recorded
+    /// Position and attempts made.
+    pub(super) fn find(&self, run: &str) -> Result<(i64, u32), StoreError> {
+        self.one(
+            "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
+            run,
+        )
+    }
+
+    /// Position, attempts made, and how many of them are superseded.
+    fn find_open(&self, run: &str) -> Result<(i64, u32, u32), StoreError> {
+        let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position),
+                            (SELECT coalesce(max(after), 0) FROM reruns WHERE run = position), recorded
                      FROM runs WHERE id = ?1";
+        match self.one(query, run)? {
+            (_, _, _, true) => Err(StoreError::AlreadyRecorded { run: run.to_owned() }),
+            (position, attempts, superseded, false) => Ok((position, attempts, superseded)),
+        }
+    }
+
+    fn one<T>(&self, query: &str, run: &str) -> Result<T, StoreError>
+    where
+        T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
+    {
         self.connection()
-            .query_row(query, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .query_row(query, [run], |row| T::try_from(row))
             .optional()
             .map_err(|source| self.database(source))?
             .ok_or_else(|| StoreError::UnknownRun { run: run.to_owned() })
     }
 
-    fn find_open(&self, run: &str) -> Result<(i64, u32), StoreError> {
-        match self.find(run)? {
-            (_, _, true) => Err(StoreError::AlreadyRecorded { run: run.to_owned() }),
-            (position, attempts, false) => Ok((position, attempts)),
-        }
-    }
-
     /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
     /// it was dropped), so the connection can be used on.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn write(
+    pub(super) fn write(
         &self,
         change: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
@@ -386,7 +281,7 @@ impl Record {
             .map_err(|source| self.database(source))
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         query: &str,
         params: impl rusqlite::Params,
@@ -399,154 +294,18 @@ impl Record {
     }
 
     fn database(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::Database { path: self.path.clone(), source }
+        StoreError::of(&self.path, source)
     }
 
     fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
         serde_json::to_string(value).map_err(|source| self.content(what, source))
     }
 
-    fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+    pub(super) fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|source| self.content(what, source))
     }
 
     fn content(&self, what: &str, source: serde_json::Error) -> StoreError {
         StoreError::Content { path: self.path.clone(), what: what.to_owned(), source }
-    }
-}
-
-fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
-    let open = || {
-        let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        // Another connection to the same record holds it only for moments.
-        db.busy_timeout(Duration::from_secs(30))?;
-        Ok(db)
-    };
-    open().map_err(|source| StoreError::Database { path: path.to_owned(), source })
-}
-
-/// A database of which nobody can change a byte, its folder being read-only.
-fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
-    use std::os::unix::ffi::OsStrExt;
-    let absolute = std::path::absolute(path).map_err(|source| StoreError::Io {
-        action: "find",
-        path: path.to_owned(),
-        source,
-    })?;
-    let escaped = absolute.as_os_str().as_bytes().iter().map(|&byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => (byte as char).to_string(),
-        _ => format!("%{byte:02x}"),
-    });
-    let uri = format!("file://{}?immutable=1", escaped.collect::<String>());
-    connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
-}
-
-/// Whether a record was begun in this database; an error where it is something else, or too new.
-fn check_format(db: &Connection, path: &Path) -> Result<bool, StoreError> {
-    let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let found = || -> rusqlite::Result<(i64, i64, i64)> {
-        let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        Ok((number("application_id")?, number("user_version")?, tables))
-    };
-    match found() {
-        Ok((APPLICATION, FORMAT, _)) => Ok(true),
-        Ok((APPLICATION, found, _)) => Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
-        // A controller was killed before it began the record.
-        Ok((0, 0, 0)) => Ok(false),
-        Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
-        Err(source) => match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::NotADatabase) => Err(StoreError::NotARecord { path: path.to_owned() }),
-            _ => Err(StoreError::Database { path: path.to_owned(), source }),
-        },
-    }
-}
-
-/// All of it in one transaction, the mark of a record included: a record is begun whole or not at all.
-fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Result<()> {
-    let json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(SCHEMA)?;
-    for instance in &facts.instances {
-        let text = serde_json::to_string(instance).map_err(json)?;
-        transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [text])?;
-    }
-    // The instances have rows of their own: with their ids they are by far the largest part.
-    let rest = CampaignFacts { instances: Vec::new(), ..facts.clone() };
-    let text = serde_json::to_string(&rest).map_err(json)?;
-    transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [text])?;
-    let version = env!("CARGO_PKG_VERSION");
-    transaction.execute("INSERT INTO facts (key, value) VALUES ('mcc-harness', ?1)", [version])?;
-    transaction.pragma_update(None, "application_id", APPLICATION)?;
-    transaction.pragma_update(None, "user_version", FORMAT)?;
-    transaction.commit()
-}
-
-fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
-    let database = |source| StoreError::Database { path: path.to_owned(), source };
-    let content = |what: &str| {
-        let (path, what) = (path.to_owned(), what.to_owned());
-        move |source| StoreError::Content { path, what, source }
-    };
-    let text: String = db
-        .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
-        .map_err(database)?;
-    let mut facts: CampaignFacts = serde_json::from_str(&text).map_err(content("the campaign"))?;
-    let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
-    let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(database)?;
-    for text in rows {
-        let text = text.map_err(database)?;
-        facts.instances.push(serde_json::from_str(&text).map_err(content("an instance"))?);
-    }
-    Ok(facts)
-}
-
-/// Lists page by page: `fetch` gives what follows a key; ends at the first error.
-fn pages<K: Clone, T>(
-    start: K,
-    mut fetch: impl FnMut(&K) -> Result<Vec<(K, T)>, StoreError>,
-) -> impl Iterator<Item = Result<T, StoreError>> {
-    let mut after = Some(start);
-    let mut page = Vec::new().into_iter();
-    std::iter::from_fn(move || {
-        if page.len() == 0 {
-            match fetch(after.as_ref()?) {
-                Ok(rows) => {
-                    after = rows.last().map(|(key, _)| key.clone());
-                    page = rows.into_iter();
-                }
-                Err(error) => {
-                    after = None;
-                    return Some(Err(error));
-                }
-            }
-        }
-        page.next().map(|(_, item)| Ok(item))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_at_rest_is_read_as_immutable_whatever_its_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let dir = folder.path().join("2018 #1, 100 %?é");
-        let facts = CampaignFacts {
-            campaign: "edition = \"mcc-2018\"".into(),
-            settings: BTreeMap::new(),
-            edition: "{}".into(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
-            retries: 2,
-        };
-        drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
-        let path = dir.join("record.db");
-        assert!(!dir.join("record.db-wal").exists(), "a record at rest is one file");
-        let db = connect_immutable(&path).unwrap();
-        assert!(check_format(&db, &path).unwrap());
-        assert_eq!(read_facts(&db, &path).unwrap(), facts);
-        db.execute("DELETE FROM facts", []).unwrap_err();
     }
 }

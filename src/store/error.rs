@@ -1,12 +1,15 @@
-use std::path::PathBuf;
+use crate::host::is_full;
+use std::path::{Path, PathBuf};
 
 /// What can go wrong with a record; every message names the place and the way out.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot {action} {path}: {source}", path = path.display())]
+    #[error("cannot {action} {path}: {source}{way_out}", path = path.display(), way_out = room(is_full(source)))]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
     Database { path: PathBuf, source: rusqlite::Error },
+    #[error("the record {path} cannot be written: {source}{way_out}", path = path.display(), way_out = room(true))]
+    Unwritten { path: PathBuf, source: rusqlite::Error },
     #[error(
         "the record in {dir} was left by a controller that did not end in order, and this folder is read-only; \
          copy it to a writable place and read it there",
@@ -49,7 +52,27 @@ pub enum StoreError {
     WrongAttempt { attempt: String, dir: String },
 }
 
+/// The way out of a full or failing disk.
+fn room(needed: bool) -> &'static str {
+    match needed {
+        true => {
+            "; nothing recorded is lost: make room there (or repair that disk), then `run` again to go on"
+        }
+        false => "",
+    }
+}
+
 impl StoreError {
+    /// Of SQLite: a disk that is full or fails is no damage to the record.
+    pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(DiskFull | SystemIoFailure) => Self::Unwritten { path, source },
+            _ => Self::Database { path, source },
+        }
+    }
+
     /// Whether the user gave a wrong or unusable folder, as opposed to a fault met on the way.
     pub fn is_usage(&self) -> bool {
         matches!(

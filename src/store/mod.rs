@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! RESULTS/record.db                                   what was planned, every attempt, the facts to judge it by
-//! RESULTS/outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/  stdout, stderr, console of a committed attempt
+//! RESULTS/outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/  stdout, stderr, console, samples of a committed attempt
 //! RESULTS/running/POSITION-NUMBER/                    private directory of an attempt under way
 //! RESULTS/lock                                        held (flock) by the one controller; pid and host of it
 //! ```
@@ -15,11 +15,18 @@ mod attempt_dir;
 mod db;
 mod error;
 mod facts;
+mod format;
+mod list;
 mod lock;
 mod record;
+mod rerun;
+mod samples;
 
 pub use attempt_dir::AttemptDir;
-pub use db::{OpenRun, Record, RunRecord, Standing, Summary};
+pub use db::{Record, Standing};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
-pub use record::{Attempt, Disk, HostFacts, Outcome, RunFacts, Sample};
+pub use list::{OpenRun, RunRecord, Summary};
+pub use record::{Attempt, Disk, HostFacts, MemorySource, Outcome, Room, RunFacts, Sample};
+pub use rerun::Rerun;
+pub use samples::FILE as SAMPLES;

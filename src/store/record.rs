@@ -69,14 +69,45 @@ pub struct Attempt {
     pub disks: Vec<Disk>,
     /// The machine as asked for: QEMU's arguments with private paths replaced.
     pub machine: Vec<String>,
+    /// What the machine had of its host, and its guest of it. Empty where there was none.
+    #[serde(default)]
+    pub room: Room,
     /// None where the tool was never started.
     pub facts: Option<RunFacts>,
     /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; `Record::commit` fills it in.
     pub outputs: Vec<Disk>,
 }
 
+/// Where and how confined a machine ran, and what its guest saw of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// The host's CPUs its vCPUs were pinned to.
+    pub cpus: Vec<u32>,
+    /// What kept QEMU away from its host: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.
+    pub confined: Vec<String>,
+    /// What did not, and why.
+    pub unconfined: Vec<String>,
+    pub guest_kernel: String,
+    /// As the guest's Linux names them; empty where it was not asked or did not say.
+    pub cpu_flags: Vec<String>,
+    /// Flags that the edition requires (E-5.2) and the guest did not see.
+    pub cpu_flags_missing: Vec<String>,
+}
+
+/// What `RunFacts::memory_kib` was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemorySource {
+    /// The peak that the guest's kernel kept for the tool's cgroup.
+    GuestCgroup,
+    /// The largest of the samples of that cgroup: the tool was cut before its peak was told.
+    GuestCgroupSamples,
+    /// The largest of the samples of the whole guest's memory in use, as its kernel told QEMU's balloon.
+    Balloon,
+}
+
 /// Measured on the host from the tool's start (after unpacking) to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// From QEMU's start to the guest's readiness.
     pub boot_ms: u64,
@@ -84,22 +115,45 @@ pub struct RunFacts {
     /// Sum over the vCPU threads.
     pub cpu_ms: u64,
     pub vcpus: u32,
-    /// Peak memory of the tool in the guest (cgroup `memory.peak`), KiB.
+    /// Peak memory of the tool in the guest, KiB.
     pub memory_kib: Option<u64>,
+    #[serde(default)]
+    pub memory_source: Option<MemorySource>,
+    /// Peak memory in use in the whole guest, its kernel's included, KiB: the largest of the balloon's samples.
+    #[serde(default)]
+    pub balloon_memory_kib: Option<u64>,
     /// Peak resident memory of QEMU on the host, KiB: an upper bound.
     pub host_memory_kib: Option<u64>,
+    /// Time in which the guest's CPUs waited for its disks, as its kernel counts.
+    #[serde(default)]
+    pub io_wait_ms: Option<u64>,
+    /// What the guest's kernel said of the tool's end.
+    #[serde(default)]
+    pub kernel_log: Vec<String>,
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
-    /// One per second.
+    /// One per second, while the attempt is made; `Record::samples` reads those of a committed one.
+    #[serde(default, skip_serializing)]
     pub samples: Vec<Sample>,
 }
 
-/// The tool at `at_ms` after its start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The tool at `at_ms` after its start, by the host's clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     pub at_ms: u64,
+    /// Sum over the vCPU threads.
     pub cpu_ms: u64,
+    /// Of the tool's cgroup in the guest, as last told by its agent; 0 where nothing was told.
     pub memory_kib: u64,
+    /// In use in the whole guest, as last told by its balloon.
+    #[serde(default)]
+    pub balloon_memory_kib: Option<u64>,
+    /// Resident memory of QEMU.
+    #[serde(default)]
+    pub host_memory_kib: u64,
+    /// As last told by the guest.
+    #[serde(default)]
+    pub io_wait_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
 
 use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
+use super::original::OpenError;
 use crate::digest;
 use crate::host::find_program;
 use std::fs;
@@ -10,7 +11,11 @@ use std::process::{Command, Stdio};
 
 const ROOTFS: &str = include_str!("../../vm-images/rootfs");
 const BOOT: &str = include_str!("../../vm-images/boot");
-const DISK: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/disk"));
+const DISK: &str = concat!(
+    include_str!("../../vm-images/ext4"),
+    include_str!("../../vm-images/tool"),
+    include_str!("../../vm-images/disk")
+);
 const INPUTS: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/inputs"));
 const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_head.sh");
 
@@ -18,7 +23,7 @@ const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_he
 const LAST_LINES: usize = 30;
 
 /// What the recipes call, and the Debian package each comes from.
-pub const PROGRAMS: [(&str, &str); 10] = [
+pub const PROGRAMS: [(&str, &str); 13] = [
     ("bash", "bash"),
     ("mmdebstrap", "mmdebstrap"),
     ("mke2fs", "e2fsprogs"),
@@ -29,7 +34,15 @@ pub const PROGRAMS: [(&str, &str); 10] = [
     ("tar", "tar"),
     ("dpkg-deb", "dpkg"),
     ("strip", "binutils"),
+    // Only for the kit.
+    ("extlinux", "extlinux"),
+    ("sfdisk", "fdisk"),
+    ("ssh-keygen", "openssh-client"),
 ];
+
+/// Those that a reference or a tool's disk needs.
+const OF_DISK: [&str; 10] =
+    ["bash", "mmdebstrap", "mke2fs", "debugfs", "qemu-img", "cpio", "lz4", "tar", "dpkg-deb", "strip"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -45,6 +58,8 @@ pub enum BuildError {
     Foreign(PathBuf),
     #[error(transparent)]
     Image(#[from] ImageError),
+    #[error(transparent)]
+    Original(#[from] OpenError),
 }
 
 /// Says what is being done, a step at a time.
@@ -70,12 +85,7 @@ pub struct BuildDisk<'a> {
 
 /// Builds a reference disk, or a tool's disk on one. Needs root.
 pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> {
-    if let Some(tool) = build.tool
-        && !tool.join("BenchKit_head.sh").is_file()
-    {
-        let reason = "no BenchKit_head.sh in it, which is what the contest starts";
-        return Err(BuildError::Tool { path: tool.to_owned(), reason });
-    }
+    build.tool.map_or(Ok(()), check_tool)?;
     let base = build.reference.map(Image::open).transpose()?;
     let packages = build.packages.join(",");
     let rootfs_by = digest::bytes(format!("{ROOTFS}{packages}"));
@@ -83,7 +93,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
         !build.refresh && kept && before.facts.rootfs_by == rootfs_by
     });
-    into_place(build.out, &PROGRAMS.map(|(name, _)| name), |out| {
+    into_place(build.out, &OF_DISK, |out| {
         let mut listed = base.as_ref().or(before.as_ref()).map(|image| image.facts.packages.clone());
         let rootfs = match (&base, &before) {
             (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
@@ -100,16 +110,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
                     "fetching and unpacking Debian 12"
                 });
                 let from = base.as_ref().map(|b| b.folder.join("rootfs.tar")).unwrap_or_default();
-                recipe(
-                    "rootfs",
-                    ROOTFS,
-                    out,
-                    &[("BASE", from.as_os_str()), ("PACKAGES", packages.as_ref())],
-                )?;
-                let list = out.join("packages");
-                let text = fs::read_to_string(&list).map_err(io_at(&list))?;
-                listed = Some(text.lines().map(str::to_owned).collect());
-                remove(&list)?;
+                listed = Some(rootfs(&from, &packages, out)?);
                 out.join("rootfs.tar")
             }
         };
@@ -125,22 +126,11 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             }
         }
         progress("making the disk");
-        let empty = out.join("no-tool");
-        let tool = match build.tool {
-            Some(tool) => tool,
-            None => {
-                fs::create_dir(&empty).map_err(io_at(&empty))?;
-                let head = empty.join("BenchKit_head.sh");
-                fs::write(&head, REFERENCE_HEAD).map_err(io_at(&head))?;
-                &empty
-            }
-        };
+        let tool = tool_or_none(build.tool, out)?;
         let settings =
             [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", build.size.as_ref())];
         recipe("disk", DISK, out, &settings)?;
-        if empty.exists() {
-            fs::remove_dir_all(&empty).map_err(io_at(&empty))?;
-        }
+        forget_no_tool(out)?;
         // Only a reference image is built on: a tool's keeps no file system of its own.
         if base.is_some() && out.join("rootfs.tar").exists() {
             remove(&out.join("rootfs.tar"))?;
@@ -151,18 +141,63 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             built_by: env!("CARGO_PKG_VERSION").to_owned(),
             disk: "disk.qcow2".to_owned(),
             boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
+            original: None,
             packages: listed.unwrap_or_default(),
             rootfs_by: if base.is_some() { String::new() } else { rootfs_by },
             instances: vec![],
+            edition: None,
         })
     })
+}
+
+pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
+    match tool.join("BenchKit_head.sh").is_file() {
+        true => Ok(()),
+        false => {
+            let reason = "no BenchKit_head.sh in it, which is what the contest starts";
+            Err(BuildError::Tool { path: tool.to_owned(), reason })
+        }
+    }
+}
+
+/// The tool's folder; where there is no tool, one that does not compete, in `out`.
+pub(super) fn tool_or_none(tool: Option<&Path>, out: &Path) -> Result<PathBuf, BuildError> {
+    let none = out.join(NO_TOOL);
+    if let Some(tool) = tool {
+        return Ok(tool.to_owned());
+    }
+    fs::create_dir(&none).map_err(io_at(&none))?;
+    let head = none.join("BenchKit_head.sh");
+    fs::write(&head, REFERENCE_HEAD).map_err(io_at(&head))?;
+    Ok(none)
+}
+
+const NO_TOOL: &str = "no-tool";
+
+pub(super) fn forget_no_tool(out: &Path) -> Result<(), BuildError> {
+    let none = out.join(NO_TOOL);
+    if none.exists() { fs::remove_dir_all(&none).map_err(io_at(&none)) } else { Ok(()) }
+}
+
+/// Makes `rootfs.tar` in `out`: Debian, or `base` and more packages; the packages in it.
+pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<String>, BuildError> {
+    recipe("rootfs", ROOTFS, out, &[("BASE", base.as_os_str()), ("PACKAGES", packages.as_ref())])?;
+    let list = out.join("packages");
+    let text = fs::read_to_string(&list).map_err(io_at(&list))?;
+    remove(&list)?;
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 /// In the folder of an inputs disk: the archives it was made of (published with the results, E-5.6).
 pub const ARCHIVES: &str = "archives";
 
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
-pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) -> Result<Image, BuildError> {
+pub fn inputs(
+    archives: &[(String, PathBuf)],
+    edition: Option<&str>,
+    out: &Path,
+    progress: Progress,
+) -> Result<Image, BuildError> {
     into_place(out, &["bash", "mke2fs", "debugfs"], |out| {
         progress(&format!("packing {} instances", archives.len()));
         let staging = out.join(ARCHIVES);
@@ -181,15 +216,20 @@ pub fn inputs(archives: &[(String, PathBuf)], out: &Path, progress: Progress) ->
             built_by: env!("CARGO_PKG_VERSION").to_owned(),
             disk: "inputs.ext4".to_owned(),
             boot: None,
+            original: None,
             packages: vec![],
             rootfs_by: String::new(),
             instances,
+            edition: edition.map(str::to_owned),
         })
     })
 }
 
+/// How the folders begin in which an image is made; one that is left was its maker's that was killed.
+pub const BUILDING: &str = ".building-";
+
 /// Builds beside `out`, then renames: an image is there whole or not at all.
-fn into_place(
+pub(super) fn into_place(
     out: &Path,
     needed: &[&str],
     build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
@@ -207,7 +247,7 @@ fn into_place(
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let beside = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(io_at(parent))?;
+    let beside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent).map_err(io_at(parent))?;
     let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
     let facts = build(&work)?;
     let json = work.join("image.json");
@@ -223,7 +263,7 @@ fn into_place(
     Ok(Image::open(out)?)
 }
 
-fn recipe(
+pub(super) fn recipe(
     name: &'static str,
     script: &str,
     out: &Path,
@@ -242,15 +282,15 @@ fn recipe(
     Err(BuildError::Recipe { recipe: name, output: last.join("\n") })
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
     fs::copy(from, to).map(|_| ()).map_err(io_at(from))
 }
 
-fn remove(path: &Path) -> Result<(), BuildError> {
+pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
     fs::remove_file(path).map_err(io_at(path))
 }
 
-fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + use<> {
+pub(super) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + use<> {
     let path = path.to_owned();
     move |source| BuildError::Io { path, source }
 }

@@ -16,6 +16,8 @@ pub const MAX_LINE: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case")]
 pub enum Request {
+    /// Say again that you are ready: asked of a guest that was restored.
+    Ready,
     /// Make everything ready for `Job`, start nothing.
     Prepare(Box<Job>),
     /// Start the prepared command.
@@ -84,6 +86,7 @@ pub enum GuestEvent {
     Sample {
         memory_kib: u64,
         cpu_ms: u64,
+        /// Since the tool's start.
         io_wait_ms: u64,
     },
     /// The command's own process ended; whatever it left behind was killed.
@@ -92,7 +95,15 @@ pub enum GuestEvent {
         memory_kib: u64,
         oom_kills: u64,
         left_behind: u64,
+        /// Since the tool's start.
+        #[serde(default)]
+        io_wait_ms: u64,
+        /// What its kernel said that tells of the tool's end (`kmsg`).
+        #[serde(default)]
+        kernel_log: Vec<String>,
     },
+    /// Only over ssh, said by the host: the guest is well, but the tool's session or ours was ended in it.
+    Lost,
     /// Every byte of output was written to the ports; nothing follows.
     Drained {
         stdout_bytes: u64,
@@ -115,12 +126,19 @@ mod tests {
     fn events_survive_the_wire() {
         let ended = Signed {
             nonce: "n".into(),
-            event: GuestEvent::Ended { exit: Exit::Signal(9), memory_kib: 7, oom_kills: 1, left_behind: 2 },
+            event: GuestEvent::Ended {
+                exit: Exit::Signal(9),
+                memory_kib: 7,
+                oom_kills: 1,
+                left_behind: 2,
+                io_wait_ms: 3,
+                kernel_log: vec![],
+            },
         };
         let line = serde_json::to_string(&ended).unwrap();
         assert_eq!(
             line,
-            r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2}"#
+            r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2,"io_wait_ms":3,"kernel_log":[]}"#
         );
         assert_eq!(serde_json::from_str::<Signed>(&line).unwrap(), ended);
         assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);

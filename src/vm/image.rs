@@ -1,5 +1,6 @@
 //! Disk images on the host, by digest.
 
+use super::original::OriginalFacts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,13 +18,16 @@ pub struct Image {
 pub struct ImageFacts {
     /// Format of this file: 1.
     pub format: u32,
-    /// `reference`, `tool` or `inputs`.
+    /// `reference`, `tool`, `inputs` or `original`.
     pub kind: String,
     /// Version of mcc-harness that built it.
     pub built_by: String,
     /// File names within the folder: the disk, and for a bootable one its kernel and initrd.
     pub disk: String,
     pub boot: Option<Boot>,
+    /// Of a disk that boots by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<OriginalFacts>,
     /// Debian packages (`name version`), for the people who read it later.
     #[serde(default)]
     pub packages: Vec<String>,
@@ -33,6 +37,9 @@ pub struct ImageFacts {
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]
     pub instances: Vec<PackedInstance>,
+    /// The edition an inputs disk was made for, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edition: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,16 +1,21 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
-use super::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use super::channel::Channel;
+use super::confine::Confinement;
+use super::guest::{GuestEvent, MAX_LINE, Request};
+use super::pulse::{Pulse, since_boot};
 use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
-use super::spec::{MachineSpec, Wiring, argv};
+use super::spec::{Guest, MachineSpec, Start, Wiring, argv};
+use super::ssh::Ssh;
 use crate::host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use serde_json::json;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -22,11 +27,16 @@ const QEMU: &str = Qemu::NAME;
 /// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
 const CONSOLE_CAP: u64 = 1 << 20;
 
+/// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
+const BALLOON: &str = "/machine/peripheral/balloon";
+
 /// What went wrong with a machine; never a tool's fault by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
     #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
     NoQemu,
+    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does)")]
+    NoSsh,
     #[error("cannot start {QEMU}: {0}")]
     Start(#[source] io::Error),
     #[error("QMP: {0}")]
@@ -35,12 +45,30 @@ pub enum VmError {
     Gone(String),
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
     Pin { cpu: u32, source: nix::Error },
-    #[error("QEMU stopped the machine: {0} (is the disk of the overlay full?)")]
+    #[error("QEMU stopped the machine: {0}")]
     Stopped(String),
+    #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
+    Disk { device: String, operation: String, reason: String, full: bool },
+    #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
+    Suspended(Duration),
+    #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
+    CpuFlags(String),
+    /// Over either channel.
     #[error("guest agent: {0}")]
     Agent(String),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+}
+
+impl VmError {
+    /// Whether the host has no room left: no other attempt will do better.
+    pub fn is_full_disk(&self) -> bool {
+        match self {
+            Self::Disk { full, .. } => *full,
+            Self::Io { source, .. } => crate::host::is_full(source),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +83,7 @@ pub enum Event {
     Guest(GuestEvent),
     /// More output than the cap arrived on this stream.
     OutputLimit(Stream),
-    /// An event of QEMU's, by name: `STOP`, `BLOCK_IO_ERROR`, ...
+    /// An event of QEMU's, by name: `RTC_CHANGE`, ...
     Qemu(String),
     Deadline,
 }
@@ -63,8 +91,8 @@ pub enum Event {
 /// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
 pub struct Machine {
     qemu: Child,
-    qmp: Qmp,
-    control: Lines,
+    pub(super) qmp: Qmp,
+    control: Channel,
     console: Sink,
     stdout: Sink,
     stderr: Sink,
@@ -72,7 +100,31 @@ pub struct Machine {
     nonce: String,
     buffer: Vec<u8>,
     folder: PathBuf,
+    pulse: Pulse,
+    balloon: Balloon,
+    confinement: Confinement,
 }
+
+/// What the guest's kernel says of its memory, asked for through QEMU.
+#[derive(Debug, Default)]
+struct Balloon {
+    asked: bool,
+    used_kib: Option<u64>,
+}
+
+impl Balloon {
+    /// Bytes; a guest without the driver never reports, and what it did not report is -1.
+    fn note(&mut self, answer: &serde_json::Value) {
+        self.asked = false;
+        let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
+        if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
+            self.used_kib = Some(total.saturating_sub(available) / 1024);
+        }
+    }
+}
+
+/// A machine is looked at so often at least: what comes much later shows that the controller was held up.
+const BEAT: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
@@ -111,15 +163,27 @@ impl Machine {
             stderr: stderr_fd,
         };
         let log = create("qemu.log")?;
+        let confinement = Confinement::new(spec.memory_mib, &spec.files(), folder);
+        // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
+        let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
+        confinement.give(own.path()).map_err(VmError::Start)?;
+        if let Start::Keep(overlay) = &spec.start {
+            confinement.give(overlay).map_err(VmError::Start)?;
+        }
+        let door = confinement.door();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &wiring)).env("TMPDIR", folder);
+        command.args(argv(spec, &wiring)).env("TMPDIR", own.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        let inherited: Vec<i32> = ends.iter().map(|end| end.as_raw_fd()).collect();
+        // The streams of a tool that is talked to over ssh never meet QEMU.
+        let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
+        let inherited: Vec<i32> = ends[..of_qemu].iter().map(|end| end.as_raw_fd()).collect();
         let rest = cpu_set(&spec.rest_on);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
+                door.enter()?;
+                // After the change of user, which takes it back.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
                 if nix::unistd::getppid().as_raw() as u32 != controller {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -138,11 +202,12 @@ impl Machine {
             _ => VmError::Start(error),
         })?;
         // Without our copies of QEMU's ends, its death is seen as the end of every stream.
+        let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         drop(ends);
         let mut machine = Self {
             qemu,
             qmp: Qmp::new(qmp),
-            control: Lines::new(control, MAX_LINE),
+            control: Channel::Agent(Lines::new(control, MAX_LINE)),
             console: Sink::new(console, create("console")?, CONSOLE_CAP),
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
@@ -150,14 +215,30 @@ impl Machine {
             nonce: String::new(),
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
+            pulse: Pulse::new(Duration::ZERO),
+            balloon: Balloon::default(),
+            confinement,
         };
-        machine.let_run(spec, deadline).map_err(|error| machine.explained(error))?;
+        machine.let_run(spec, outputs, deadline).map_err(|error| machine.explained(error))?;
+        machine.pulse = Pulse::new(since_boot());
         Ok(machine)
     }
 
     /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
-    fn let_run(&mut self, spec: &MachineSpec, deadline: Instant) -> Result<(), VmError> {
+    ///
+    /// `outputs`: QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    fn let_run(
+        &mut self,
+        spec: &MachineSpec,
+        outputs: Vec<OwnedFd>,
+        deadline: Instant,
+    ) -> Result<(), VmError> {
         self.qmp.negotiate(deadline)?;
+        if let (Guest::Ssh(original), Ok([stdout, stderr])) = (&spec.guest, <[_; 2]>::try_from(outputs)) {
+            let port = self.qmp.forwarded_port(deadline)?;
+            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr));
+            self.control = Channel::Ssh(Box::new(ssh));
+        }
         let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
         let threads = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
         self.vcpu_threads = threads.map(|id| id as i32).collect();
@@ -173,7 +254,15 @@ impl Machine {
             sched_setaffinity(Pid::from_raw(*thread), &alone)
                 .map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
-        self.qmp.execute("cont", deadline).map(|_| ())
+        if let Start::Restore(saved) = &spec.start {
+            self.qmp.restore_state(&saved.open()?, deadline)?;
+        }
+        self.qmp.execute("cont", deadline)?;
+        self.qmp.send(&json!({
+            "execute": "qom-set",
+            "arguments": {"path": BALLOON, "property": "guest-stats-polling-interval", "value": 1},
+            "id": "polling"
+        }))
     }
 
     /// Sends a request to the guest agent; later events must carry the job's nonce.
@@ -181,12 +270,7 @@ impl Machine {
         if let Request::Prepare(job) = request {
             self.nonce.clone_from(&job.nonce);
         }
-        let mut line = serde_json::to_vec(request).expect("requests are plain data");
-        line.push(b'\n');
-        // A job is a few KiB, far below a socket's buffer: a full one means the agent reads nothing.
-        (&self.control.stream)
-            .write_all(&line)
-            .map_err(|e| VmError::Agent(format!("does not read its port: {e}")))
+        self.control.send(request).map_err(|error| self.explained(error))
     }
 
     /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
@@ -199,26 +283,64 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            while let Some(line) = self.control.next().map_err(VmError::Agent)? {
-                if let Ok(signed) = serde_json::from_slice::<Signed>(&line)
-                    && signed.nonce == self.nonce
-                {
+            if let Some(signed) = self.control.next()? {
+                if signed.nonce == self.nonce {
                     return Ok(Event::Guest(signed.event));
                 }
-            }
-            while let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
+            } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
                 let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
                 if let Some(event) = message["event"].as_str() {
-                    return Ok(Event::Qemu(event.to_owned()));
+                    return self.qemu_said(event, &message["data"]);
+                }
+                if message["id"] == BALLOON {
+                    self.balloon.note(&message);
+                }
+            } else if let Some(event) = self.pour()? {
+                return Ok(event);
+            } else {
+                self.poll(deadline)?;
+            }
+            if !self.stdout.is_open() && !self.stderr.is_open() {
+                let bytes = self.received();
+                if let Some(event) = self.control.output_closed(bytes) {
+                    return Ok(Event::Guest(event));
                 }
             }
-            if let Some(event) = self.pour()? {
-                return Ok(event);
-            }
-            if !self.poll(deadline)? {
+            // Whatever floods a channel, the deadline is seen.
+            if Instant::now() >= deadline {
                 return Ok(Event::Deadline);
             }
         }
+    }
+
+    /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
+    fn qemu_said(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
+        match event {
+            "BLOCK_IO_ERROR" => Err(VmError::Disk {
+                device: text(&data["device"]),
+                operation: text(&data["operation"]),
+                reason: text(&data["reason"]),
+                full: data["nospace"] == true,
+            }),
+            "STOP" => {
+                let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
+                Err(VmError::Stopped(match state {
+                    Ok(state) if state["status"] == "internal-error" => {
+                        "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
+                    }
+                    Ok(state) => text(&state["status"]),
+                    Err(error) => format!("and does not say why ({error})"),
+                }))
+            }
+            other => Ok(Event::Qemu(other.to_owned())),
+        }
+    }
+
+    /// The longest time in which the machine was not looked at though it was to be: the controller was stopped,
+    /// or its host suspended.
+    pub fn stalled(&self) -> Duration {
+        self.pulse.longest()
     }
 
     /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
@@ -234,21 +356,26 @@ impl Machine {
 
     /// Sleeps until any channel has something; false once `deadline` has passed.
     fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
-        if !self.qmp.lines.open {
+        if !self.qmp.lines.open || !self.control.is_open() {
             return Err(VmError::Gone(String::new()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(false);
         }
-        let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|s| s.is_open());
-        let mut streams: Vec<&UnixStream> = sinks.map(Sink::stream).collect();
-        streams.push(&self.qmp.lines.stream);
-        if self.control.open {
-            streams.push(&self.control.stream);
-        }
-        poll_readable(&streams, left);
+        let (mut fds, look) = self.control.waits_for();
+        fds.push(self.qmp.lines.stream.as_fd());
+        fds.extend(self.open_sinks());
+        let look = look.map(|at| at.saturating_duration_since(Instant::now()));
+        let asked = left.min(BEAT).min(look.unwrap_or(BEAT));
+        poll_readable(&fds, asked);
+        self.pulse.beat(since_boot(), asked);
         Ok(true)
+    }
+
+    fn open_sinks(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|sink| sink.is_open());
+        sinks.map(|sink| sink.stream().as_fd())
     }
 
     /// Moves what the streams hold, one buffer each.
@@ -275,6 +402,30 @@ impl Machine {
         Duration::from_nanos(ns)
     }
 
+    /// Memory in use by the whole guest, KiB, as its kernel told last; asks for the next figure, which comes while
+    /// the machine is waited for. None where the guest tells nothing.
+    pub fn balloon_kib(&mut self) -> Result<Option<u64>, VmError> {
+        // One question at a time: what a hanging QEMU does not read must not pile up.
+        if !self.balloon.asked {
+            self.balloon.asked = true;
+            self.qmp.send(&json!({
+                "execute": "qom-get",
+                "arguments": {"path": BALLOON, "property": "guest-stats"},
+                "id": BALLOON
+            }))?;
+        }
+        Ok(self.balloon.used_kib)
+    }
+
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// Of the QEMU process.
+    pub fn pid(&self) -> u32 {
+        self.qemu.id()
+    }
+
     pub fn vcpus(&self) -> u32 {
         self.vcpu_threads.len() as u32
     }
@@ -284,11 +435,14 @@ impl Machine {
         (self.stdout.received(), self.stderr.received())
     }
 
-    /// QEMU's peak resident memory, KiB: an upper bound of what the guest touched.
-    pub fn peak_rss_kib(&self) -> Option<u64> {
+    /// QEMU's resident memory, KiB: now, and at its peak, which is an upper bound of what the guest touched.
+    pub fn rss_kib(&self) -> Option<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        peak.split_whitespace().next()?.parse().ok()
+        let kib = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Some((kib("VmRSS:")?, kib("VmHWM:")?))
     }
 
     /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
@@ -298,17 +452,29 @@ impl Machine {
         Ok(self.received())
     }
 
-    /// QEMU is gone, so each stream ends after what its socket still holds.
+    /// QEMU is gone, so nothing follows what the sockets hold (whoever else may hold them open); ssh, which is a
+    /// process of its own, is ended first.
     fn drain(&mut self) -> Result<(), VmError> {
-        while self.stdout.is_open() || self.stderr.is_open() || self.console.is_open() {
+        self.control.close();
+        loop {
+            let before = (self.received(), self.console.received());
             self.pour()?;
+            if (self.received(), self.console.received()) == before {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     fn kill(&mut self) {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
+    }
+
+    /// An error about a guest that did not do something in time, with the last words of what leads to it.
+    pub fn late(&self, what: &str) -> VmError {
+        let words = self.last_words(self.control.log(), "warning:");
+        let words = words.map(|words| format!(" ({words})")).unwrap_or_default();
+        VmError::Agent(format!("was not {what} by its deadline{words}"))
     }
 
     /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
@@ -317,7 +483,11 @@ impl Machine {
         self.let_end(Duration::from_secs(5));
         let how = self.qemu.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
         let _ = self.drain();
-        let words = [self.last_words("qemu.log", "warning:"), self.last_words("console", "  ")];
+        let words = [
+            self.confinement.ceiling_reached(),
+            self.last_words("qemu.log", "warning:"),
+            self.last_words("console", "  "),
+        ];
         let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
         VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
@@ -361,8 +531,8 @@ impl Drop for Machine {
 }
 
 /// Waits until one of the streams has something to read or has ended, at most `patience`.
-pub fn poll_readable(streams: &[&UnixStream], patience: Duration) {
-    let mut fds: Vec<PollFd> = streams.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)).collect();
+pub fn poll_readable(streams: &[BorrowedFd], patience: Duration) {
+    let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
     // Rounded up, so that a deadline has passed when its wait is over.
     let millis = (patience + Duration::from_micros(999)).as_millis().min(60_000) as u16;
     let _ = poll(&mut fds, PollTimeout::from(millis));

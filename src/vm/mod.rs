@@ -2,13 +2,26 @@
 //! of contests.
 
 pub mod build;
+mod channel;
+mod confine;
+mod group;
 pub mod guest;
 mod image;
+pub mod kit;
+pub mod kmsg;
 mod machine;
+mod original;
+mod pulse;
 mod qmp;
+mod saved;
 mod sink;
 mod spec;
+mod ssh;
 
+pub use confine::Confinement;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use machine::{Event, Machine, Stream, VmError};
-pub use spec::{MachineSpec, Wiring, argv};
+pub use original::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
+pub use saved::{Saved, SavedError, States};
+pub use spec::{Bus, DiskFile, Guest, MachineSpec, Nic, Original, Start, Wiring, argv};
+pub use ssh::Login;

@@ -1,8 +1,12 @@
 //! QEMU's machine protocol: JSON, one object a line.
 
 use super::machine::VmError;
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{IoSlice, Read};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -67,16 +71,86 @@ impl Qmp {
         self.execute("qmp_capabilities", deadline).map(|_| ())
     }
 
+    /// Sends a command, which must have an id unless its answer is waited for.
+    pub fn send(&mut self, command: &Value) -> Result<(), VmError> {
+        self.send_with(command, None)
+    }
+
+    fn send_with(&mut self, command: &Value, file: Option<&File>) -> Result<(), VmError> {
+        let line = format!("{command}\n");
+        let fds: Vec<i32> = file.iter().map(|file| file.as_raw_fd()).collect();
+        let along = [ControlMessage::ScmRights(&fds)];
+        let along = if fds.is_empty() { &along[..0] } else { &along[..] };
+        // Far below a socket's buffer, so it is sent whole or not at all.
+        let socket = self.lines.stream.as_raw_fd();
+        let sent =
+            sendmsg::<()>(socket, &[IoSlice::new(line.as_bytes())], along, MsgFlags::MSG_NOSIGNAL, None);
+        sent.map(drop).map_err(|error| match error {
+            Errno::EPIPE => VmError::Gone(format!("before it took {}", command["execute"])),
+            _ => VmError::Qmp(format!("{}: {error}", command["execute"])),
+        })
+    }
+
     /// Runs a command without arguments; events that arrive meanwhile are dropped.
     pub fn execute(&mut self, command: &str, deadline: Instant) -> Result<Value, VmError> {
-        let mut line = json!({ "execute": command }).to_string();
-        line.push('\n');
-        let sent = (&self.lines.stream).write_all(line.as_bytes());
-        sent.map_err(|e| VmError::Qmp(format!("{command}: {e}")))?;
+        self.execute_with(command, json!({}), None, deadline)
+    }
+
+    /// Runs a command; a file goes along where it takes one.
+    fn execute_with(
+        &mut self,
+        command: &str,
+        arguments: Value,
+        file: Option<&File>,
+        deadline: Instant,
+    ) -> Result<Value, VmError> {
+        self.send_with(&json!({ "execute": command, "arguments": arguments }), file)?;
         let answer = self.wait(command, deadline, |message| {
-            message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err))
+            // One with an id answers what was sent without waiting.
+            let answers = message["id"].is_null();
+            let answer =
+                || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
+            answers.then(answer).flatten()
         })?;
         answer.map_err(|error| VmError::Qmp(format!("{command}: {error}")))
+    }
+
+    /// The port of 127.0.0.1 that the kernel chose for QEMU to forward to the guest.
+    pub fn forwarded_port(&mut self, deadline: Instant) -> Result<u16, VmError> {
+        let ask = json!({ "command-line": "info usernet" });
+        let table = self.execute_with("human-monitor-command", ask, None, deadline)?;
+        let row = table.as_str().and_then(|text| text.lines().find(|line| line.contains("HOST_FORWARD")));
+        let port = row.and_then(|row| row.split_whitespace().skip_while(|word| *word != "127.0.0.1").nth(1));
+        port.and_then(|port| port.parse().ok())
+            .ok_or_else(|| VmError::Qmp(format!("no forwarded port in {table}")))
+    }
+
+    /// Stops the guest and writes its state to `file`, whole when this returns.
+    pub fn save_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
+        // By default it is slowed down for a network's sake.
+        self.execute_with("migrate-set-parameters", json!({ "max-bandwidth": 0 }), None, deadline)?;
+        self.execute("stop", deadline)?;
+        self.migrate("migrate", file, deadline)
+    }
+
+    /// Reads the state of a machine of the same description, which was started with `-incoming defer`.
+    pub fn restore_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
+        self.migrate("migrate-incoming", file, deadline)
+    }
+
+    fn migrate(&mut self, command: &str, file: &File, deadline: Instant) -> Result<(), VmError> {
+        let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
+        self.execute_with("migrate-set-capabilities", events, None, deadline)?;
+        self.execute_with("getfd", json!({ "fdname": "state" }), Some(file), deadline)?;
+        self.execute_with(command, json!({ "uri": "fd:state" }), None, deadline)?;
+        let status = self.wait(command, deadline, |message| {
+            let status = message["data"]["status"].as_str().filter(|_| message["event"] == "MIGRATION")?;
+            ["completed", "failed", "cancelled"].contains(&status).then(|| status.to_owned())
+        })?;
+        match status.as_str() {
+            "completed" => Ok(()),
+            other => Err(VmError::Qmp(format!("{command} of the machine's state: {other}"))),
+        }
     }
 
     fn wait<T>(
@@ -86,7 +160,10 @@ impl Qmp {
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
         loop {
-            while let Some(line) = self.lines.next().map_err(VmError::Qmp)? {
+            // A flood of events does not keep it from its deadline.
+            while Instant::now() < deadline
+                && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
+            {
                 let message: Value = serde_json::from_slice(&line).map_err(|e| {
                     VmError::Qmp(format!("{what}: {e} in {:?}", String::from_utf8_lossy(&line)))
                 })?;
@@ -101,7 +178,7 @@ impl Qmp {
             if left.is_zero() {
                 return Err(VmError::Qmp(format!("no answer to {what:?} in time")));
             }
-            super::machine::poll_readable(&[&self.lines.stream], left.min(Duration::from_secs(60)));
+            super::machine::poll_readable(&[self.lines.stream.as_fd()], left.min(Duration::from_secs(60)));
         }
     }
 }

@@ -19,6 +19,18 @@ use std::time::{Duration, Instant};
 /// Far beyond what anything here takes: only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+pub const EXAMINATIONS: [&str; 9] = [
+    "StateSpace",
+    "UpperBounds",
+    "ReachabilityDeadlock",
+    "ReachabilityCardinality",
+    "ReachabilityFireability",
+    "CTLCardinality",
+    "CTLFireability",
+    "LTLCardinality",
+    "LTLFireability",
+];
+
 /// One campaign at a time: two of them would only slow each other down, and see each other's load.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -41,6 +53,40 @@ impl Folder {
         folder
     }
 
+    /// With a campaign of so many entries, each on one fixture in these examinations, whose QEMU is a stand-in: it boots nothing and does what `stand_in` says, at first a whole run that prints one line.
+    pub fn with_stand_in(entries: usize, examinations: &[&str], more: &str) -> Self {
+        let mut campaign = format!(
+            "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
+             examinations = {examinations:?}\n"
+        );
+        for n in 0..entries {
+            campaign +=
+                &format!("[[tool]]\nentry = \"tool-{n}\"\nimage = \"image\"\nkind = \"sequential\"\n");
+        }
+        let folder = Self::new(&(campaign + more));
+        let image = folder.path().join("image");
+        fs::create_dir(&image).unwrap();
+        for file in ["disk", "kernel", "initrd"] {
+            fs::write(image.join(file), file).unwrap();
+        }
+        let boot = r#"{"kernel": "kernel", "initrd": "initrd"}"#;
+        let facts =
+            format!(r#"{{"format": 1, "kind": "tool", "built_by": "test", "disk": "disk", "boot": {boot}}}"#);
+        fs::write(image.join("image.json"), facts).unwrap();
+        folder.stand_in("whole_run $'hello\\n'");
+        folder
+    }
+
+    /// What the stand-in does from now on, in the words of `stand-in.bash`.
+    pub fn stand_in(&self, words: &str) {
+        let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/campaign/stand-in.bash");
+        self.put_qemu(&format!(
+            "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
+             *accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n*accel=tcg*) exit 33;;\nesac\n\
+             . '{stand_in}'\n{words}\n"
+        ));
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -58,6 +104,10 @@ impl Folder {
              *' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{misbehaviour}\nexec $real \"$@\"\n",
             real.display()
         );
+        self.put_qemu(&script);
+    }
+
+    fn put_qemu(&self, script: &str) {
         // Renamed into place: a controller may be executing the old one.
         let beside = self.path().join("bin/new");
         fs::write(&beside, script).unwrap();

@@ -5,7 +5,7 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Status};
 use mcc_harness::judge::judgement::*;
-use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, RunFacts};
+use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, Room, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,6 +43,8 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         scores: vec![],
         podiums: vec![],
         awards: vec![],
+        best_virtual: vec![],
+        flags: vec![],
         edition,
     }
 }
@@ -55,6 +57,8 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
             id: format!("{instance}-{examination}-{position:02}"),
             basis: if value.is_some() { "unanimous" } else { "unknown:tie" }.into(),
             value,
+            weak: None,
+            reason: String::new(),
         }
     };
     values.iter().enumerate().map(position).collect()
@@ -322,6 +326,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         stdout_bytes: 1_234,
         stderr_bytes: 0,
         samples: vec![],
+        ..RunFacts::default()
     };
     let disk = |role: &str, digit: &str, bytes| Disk { role: role.into(), sha256: digit.repeat(64), bytes };
     Attempt {
@@ -350,6 +355,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
             .into(),
         facts: (!ours).then_some(facts),
         outputs: vec![],
+        room: Room::default(),
     }
 }
 

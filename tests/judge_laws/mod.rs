@@ -1,8 +1,10 @@
 //! Judging runs as the record holds them, and the laws every judgement obeys.
 
+use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
-use mcc_harness::edition::{Edition, InfrastructureRule, Status};
-use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement};
+use mcc_harness::edition::{Edition, InfrastructureRule, Status, Votes};
+use mcc_harness::judge::compare::compare;
+use mcc_harness::judge::judgement::{Block, Cost, Ending, FlagKind, Judgement, Weak};
 use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, write};
 use num_rational::BigRational;
 use proptest::prelude::*;
@@ -92,6 +94,89 @@ fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
     assert_eq!(judgement.blocks[0].trusted[0].id, "id-0");
 }
 
+#[test]
+fn a_tool_whose_variants_differ_has_no_vote_where_every_tool_has_one() {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.votes = Votes::PerTool;
+    edition.variants.insert("pair".to_owned(), vec!["p.a".to_owned(), "p.b".to_owned()]);
+    let said = |instance: &str, values: [Option<Value>; 3]| -> Vec<Run> {
+        let entries = ["p.a", "p.b", "q"].into_iter().zip(values);
+        entries.map(|(entry, value)| deadlock(entry, instance, value, 1, "h")).collect()
+    };
+    let (yes, no) = (Some(Value::True), Some(Value::False));
+    let mut runs = said("F-PT-1", [yes.clone(), no.clone(), yes.clone()]);
+    runs.extend(said("G-PT-1", [yes.clone(), no, None]));
+    runs.extend(said("H-PT-1", [yes.clone(), yes.clone(), yes]));
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.as_str()).collect();
+    // Nobody has any confidence here, so q's answer alone is not enough.
+    assert_eq!(bases, ["unknown:single", "unknown:split", "unanimous"]);
+}
+
+#[test]
+fn a_value_given_twice_is_flagged_alike_or_different() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut runs =
+        vec![deadlock("a", "F-PT-1", Some(Value::True), 1, "h"), deadlock("b", "F-PT-1", None, 1, "h")];
+    runs[0].3.repeated = vec![Some(Repeat::Differs)];
+    runs[1].3.repeated = vec![Some(Repeat::Same)];
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let flags: Vec<_> = judgement.flags.iter().map(|f| (f.kind, f.entry, f.instance, f.position)).collect();
+    assert_eq!(
+        flags,
+        [(FlagKind::Contradiction, 0, Some(0), Some(0)), (FlagKind::Repeat, 1, Some(0), Some(0))]
+    );
+}
+
+#[test]
+fn bonuses_go_to_the_complete_runs_that_needed_least() {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.bonuses.time = BigRational::from_integer(2.into());
+    edition.judging.bonuses.memory = BigRational::from_integer(1.into());
+    let mut runs: Vec<Run> = [("a", 10), ("b", 20), ("c", 1), ("d", 5)]
+        .map(|(entry, cpu_ms)| deadlock(entry, "F-PT-1", Some(Value::True), cpu_ms, "h"))
+        .into();
+    runs[1].3.cost.as_mut().unwrap().memory_kib = Some(6);
+    runs[2].3.values[0] = Some(Value::False);
+    runs[3].3.marks = vec!["degraded:tcg".to_owned()];
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let points: Vec<String> = judgement.scores.iter().map(|score| score.normalized.to_string()).collect();
+    // c was wrong, d had no fair machine; a was the quicker, b the leaner of the rest.
+    assert_eq!(points, ["18", "17", "-32", "16"]);
+    let cells: Vec<String> = judgement.blocks[0].cells.iter().map(|cell| cell.points.to_string()).collect();
+    assert_eq!(cells, points);
+}
+
+#[test]
+fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let judged = |runs: &[Run]| mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+    let runs = |fast: u64, last: Option<Value>| -> Vec<Run> {
+        vec![
+            deadlock("a", "F-PT-1", Some(Value::True), fast, "h"),
+            deadlock("b", "F-PT-1", Some(Value::True), 9_000, "h"),
+            deadlock("c", "F-PT-1", last, 10, "h"),
+        ]
+    };
+    let before = judged(&runs(1_500, Some(Value::True)));
+    let mut obfuscated = runs(4_000, None);
+    obfuscated[2].3.ending = Ending::CpuLimit;
+    obfuscated[2].3.cost.as_mut().unwrap().cpu_ms = 900;
+    let after = judged(&obfuscated);
+    let comparison = compare(&before, &after, 2);
+    let [answer] = comparison.answers.as_slice() else { panic!("{comparison}") };
+    assert_eq!((&*answer.entry, &answer.before, &answer.after), ("c", &Some(Value::True), &None));
+    let [ending] = comparison.endings.as_slice() else { panic!("{comparison}") };
+    assert_eq!((ending.before, ending.after), (Ending::Answered, Ending::CpuLimit));
+    // c is 90 times slower, but by less than a second: noise.
+    let [time] = comparison.times.as_slice() else { panic!("{comparison}") };
+    assert_eq!((&*time.entry, time.before, time.after), ("a", 1_500, 4_000));
+    assert_eq!((comparison.times_compared, comparison.values.len()), (3, 0));
+    assert!(compare(&before, &after, 3).times.is_empty());
+    let same = compare(&before, &before, 2);
+    assert!(same.answers.is_empty() && same.points.is_empty() && same.places.is_empty(), "{same}");
+}
+
 /// A small contest: up to 6 entries on up to 4 instances, three examinations, values few enough to collide.
 fn contest() -> impl Strategy<Value = Vec<Run>> {
     let number = prop_oneof![
@@ -124,7 +209,7 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
-/// `tool0` is out of competition, H a surprise model.
+/// `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise model.
 fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     let mut ballots = ballots(edition, runs);
     let surprise = InstanceFacts { family: "H".to_owned(), status: "surprise".to_owned() };
@@ -132,12 +217,21 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     let outside =
         EntryFacts { tool: "tool0".to_owned(), status: Status::OutOfCompetition, note: String::new() };
     ballots.describe_entry("tool0", outside);
+    for variant in ["tool1", "tool2"] {
+        let facts = EntryFacts { tool: "pair".to_owned(), status: Status::Competing, note: String::new() };
+        ballots.describe_entry(variant, facts);
+    }
     ballots
 }
 
-fn judged(runs: &[Run]) -> Judgement {
-    let edition = Edition::load("mcc-2018").unwrap();
+fn judged(runs: &[Run], votes: Votes) -> Judgement {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.votes = votes;
     mcc::judge(&edition, described(&edition, runs)).unwrap()
+}
+
+fn votes() -> impl Strategy<Value = Votes> {
+    prop_oneof![Just(Votes::PerVariant), Just(Votes::PerTool)]
 }
 
 fn bytes(judgement: &Judgement) -> String {
@@ -173,22 +267,23 @@ proptest! {
 
     #[test]
     fn the_order_of_runs_never_matters(
-        (runs, shuffled) in contest().prop_flat_map(|runs| (Just(runs.clone()), Just(runs).prop_shuffle()))
+        (runs, shuffled) in contest().prop_flat_map(|runs| (Just(runs.clone()), Just(runs).prop_shuffle())),
+        votes in votes(),
     ) {
-        prop_assert_eq!(bytes(&judged(&runs)), bytes(&judged(&shuffled)));
+        prop_assert_eq!(bytes(&judged(&runs, votes)), bytes(&judged(&shuffled, votes)));
     }
 
     #[test]
-    fn a_tool_that_answers_nothing_changes_nobody(runs in contest()) {
+    fn a_tool_that_answers_nothing_changes_nobody(runs in contest(), votes in votes()) {
         let silent = |run: &Run| ("silent".to_owned(), run.1.clone(), run.2, Ballot::published(Vec::new()));
         let mut more = runs.clone();
         more.extend(runs.iter().filter(|run| run.0 == "tool0").map(silent));
-        prop_assert_eq!(said_of_others(&judged(&more), "silent"), said_of_others(&judged(&runs), "silent"));
+        prop_assert_eq!(said_of_others(&judged(&more, votes), "silent"), said_of_others(&judged(&runs, votes), "silent"));
     }
 
     #[test]
-    fn confidences_lie_from_zero_to_one_and_points_are_the_sum_of_their_parts(runs in contest()) {
-        let judgement = judged(&runs);
+    fn confidences_lie_from_zero_to_one_and_points_are_the_sum_of_their_parts(runs in contest(), votes in votes()) {
+        let judgement = judged(&runs, votes);
         let (zero, one) = (BigRational::from_integer(0.into()), BigRational::from_integer(1.into()));
         for of in &judgement.confidence {
             prop_assert!(zero <= of.confidence && of.confidence <= one && of.agreed <= of.answered);
@@ -212,10 +307,41 @@ proptest! {
         }
     }
 
+    /// Also: it has every value somebody competing has, and a value is weak where all who have it are one tool's.
+    #[test]
+    fn the_best_virtual_tool_has_what_anybody_has_and_weak_values_rest_on_one_tool(
+        runs in contest(), votes in votes(),
+    ) {
+        let judgement = judged(&runs, votes);
+        for of in &judgement.best_virtual {
+            let mut had = 0;
+            for block in judgement.blocks.iter().filter(|block| block.examination == of.examination) {
+                for (position, trusted) in block.trusted.iter().enumerate() {
+                    let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+                    let entries = right.map(|cell| &judgement.entries[cell.entry]);
+                    let backers: Vec<_> = entries.filter(|entry| entry.status == Status::Competing).collect();
+                    had += u64::from(!backers.is_empty());
+                    let one = backers.windows(2).all(|pair| pair[0].tool == pair[1].tool);
+                    let weak = match (backers.len(), one) {
+                        (1, _) => Some(Weak::SingleBacker),
+                        (2.., true) => Some(Weak::SingleFamily),
+                        _ => None,
+                    };
+                    prop_assert_eq!(trusted.weak, weak);
+                }
+            }
+            prop_assert_eq!(of.right, had);
+            let best = judgement.scores.iter().filter(|score| {
+                score.examination == of.examination && judgement.entries[score.entry].status == Status::Competing
+            });
+            prop_assert!(best.map(|score| &score.normalized).max().is_none_or(|most| *most <= of.normalized));
+        }
+    }
+
     /// `tool0` has no vote, so the trusted values hold still.
     #[test]
-    fn with_the_trusted_values_fixed_silence_is_worth_more_than_a_wrong_answer(runs in contest()) {
-        let before = judged(&runs);
+    fn with_the_trusted_values_fixed_silence_is_worth_more_than_a_wrong_answer(runs in contest(), votes in votes()) {
+        let before = judged(&runs, votes);
         let wrong = before.blocks.iter().find_map(|block| {
             let cell = block.cells.iter().find(|cell| before.entries[cell.entry].entry == "tool0")?;
             let position = cell.verdicts.find('-')?;
@@ -226,7 +352,7 @@ proptest! {
         let mut silent = runs.clone();
         let run = silent.iter_mut().find(|run| run.0 == "tool0" && run.1 == instance && run.2 == examination);
         run.unwrap().3.values[position] = None;
-        let after = judged(&silent);
+        let after = judged(&silent, votes);
         prop_assert_eq!(said_of_others(&after, "tool0"), said_of_others(&before, "tool0"));
         let points = |judgement: &Judgement| -> BigRational {
             let own = judgement.scores.iter().filter(|score| judgement.entries[score.entry].entry == "tool0");
@@ -236,9 +362,10 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_the_judgement(runs in contest()) {
-        let judgement = judged(&runs);
-        let edition = Edition::load("mcc-2018").unwrap();
+    fn what_is_written_is_the_judgement(runs in contest(), votes in votes()) {
+        let judgement = judged(&runs, votes);
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        edition.judging.votes = votes;
         let dir = TempDir::new().unwrap();
         write::write(&mcc::Jury::new(&edition, described(&edition, &runs)).unwrap(), dir.path()).unwrap();
         let text = std::fs::read_to_string(dir.path().join("judgement.json")).unwrap();

@@ -18,6 +18,10 @@ pub const EXAMINATIONS: [(&str, &str); 7] = [
     ("CTLFireability", "CTLF"),
 ];
 
+/// Of the editions from 2020 on.
+pub const GLOBAL_PROPERTIES: [(&str, &str); 4] =
+    [("OneSafe", "OS"), ("StableMarking", "SM"), ("QuasiLiveness", "QL"), ("Liveness", "L")];
+
 /// An instance's folder, unpacked beside nothing else.
 pub struct Unpacked {
     _folder: tempfile::TempDir,
@@ -103,4 +107,14 @@ pub fn expected(instance: &str, examination: &str) -> Vec<(String, String)> {
 pub fn fixture_instances() -> Vec<String> {
     let rows = csv::Reader::from_path(fixtures().join("models.csv")).unwrap().into_records();
     rows.map(|row| row.unwrap()[0].to_owned()).collect()
+}
+
+/// The values in an oracle's file by id, StateSpace by metric; none where there is no file.
+pub fn oracle(path: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let results = words.filter(|words| words.len() > 2 && ["FORMULA", "STATE_SPACE"].contains(&words[0]));
+    let values =
+        results.map(|words| (words[1].to_owned(), words[2].replace("TRUE", "T").replace("FALSE", "F")));
+    values.collect()
 }

@@ -3,12 +3,14 @@
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Unpack};
+use mcc_harness::vm::kmsg;
 use nix::mount::{MsFlags, mount};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,7 +126,8 @@ fn set_clock(ns: u64) -> Result<()> {
     nix::time::clock_settime(nix::time::ClockId::CLOCK_REALTIME, now).context("setting the clock")
 }
 
-/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted.
+/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted, and draws on
+/// them at once: the generator of a restored machine is that of every other machine restored so.
 fn feed_random_pool(hex: &str) -> Result<()> {
     #[repr(C)]
     struct Pool {
@@ -133,6 +136,7 @@ fn feed_random_pool(hex: &str) -> Result<()> {
         seed: [u8; 32],
     }
     nix::ioctl_write_ptr_bad!(add_entropy, 0x4008_5203, Pool);
+    nix::ioctl_none_bad!(reseed, 0x5207);
     let mut pool = Pool { bits: 256, bytes: 32, seed: [0; 32] };
     ensure!(hex.len() == 64 && hex.is_ascii(), "the seed is not 32 bytes in hex");
     for (byte, digits) in pool.seed.iter_mut().zip(hex.as_bytes().chunks(2)) {
@@ -141,11 +145,15 @@ fn feed_random_pool(hex: &str) -> Result<()> {
     let urandom = File::open("/dev/urandom")?;
     // SAFETY: `pool` is laid out as the kernel's rand_pool_info and outlives the call.
     unsafe { add_entropy(urandom.as_raw_fd(), &pool) }.context("feeding the random pool")?;
+    // SAFETY: it takes no argument.
+    unsafe { reseed(urandom.as_raw_fd()) }.context("reseeding the random generator")?;
     Ok(())
 }
 
 /// Starts the command, streams its output, tells its end.
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
+    let mut kernel_log = KernelLog::from_now();
+    let io_wait_before = io_wait_ms();
     let mut tool = prepared.0.spawn().context("starting the command")?;
     control.say(GuestEvent::Started)?;
     let pid = Pid::from_raw(tool.id() as i32);
@@ -156,7 +164,7 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
         let (ended, until_ended) = channel::<()>();
         scope.spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = until_ended.recv_timeout(Duration::from_secs(1)) {
-                if control.say(sample()).is_err() {
+                if control.say(sample(io_wait_before)).is_err() {
                     break;
                 }
             }
@@ -168,6 +176,8 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             memory_kib: group_number("memory.peak") / 1024,
             oom_kills: field(&group_file("memory.events"), "oom_kill"),
             left_behind,
+            io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
+            kernel_log: kernel_log.as_mut().map(KernelLog::telling).unwrap_or_default(),
         })?;
         // Whoever is left holds the pipes open; the job is over for them too.
         fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
@@ -205,14 +215,47 @@ fn pump(mut from: impl Read, mut to: File) -> Result<u64> {
     }
 }
 
-fn sample() -> GuestEvent {
-    let waits = fs::read_to_string("/proc/stat").unwrap_or_default();
-    // cpu user nice system idle iowait ..., in ticks of 10 ms.
-    let io_wait = waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+fn sample(io_wait_before: u64) -> GuestEvent {
     GuestEvent::Sample {
         memory_kib: group_number("memory.current") / 1024,
         cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
-        io_wait_ms: io_wait * 10,
+        io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
+    }
+}
+
+/// Of all CPUs since the boot.
+fn io_wait_ms() -> u64 {
+    let waits = fs::read_to_string("/proc/stat").unwrap_or_default();
+    // cpu user nice system idle iowait ..., in ticks of 10 ms.
+    waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) * 10
+}
+
+/// The kernel's log from the moment it was opened. A guest without one tells nothing.
+struct KernelLog(File);
+
+impl KernelLog {
+    fn from_now() -> Option<Self> {
+        let mut log =
+            File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
+        log.seek(SeekFrom::End(0)).ok()?;
+        Some(Self(log))
+    }
+
+    /// What it tells of the tool's end, the first lines of it.
+    fn telling(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut record = [0; 8192];
+        while lines.len() < kmsg::MOST_LINES {
+            match self.0.read(&mut record) {
+                Ok(0) => break,
+                // A record each.
+                Ok(n) => lines.extend(kmsg::telling(&String::from_utf8_lossy(&record[..n]))),
+                // EPIPE: records were overwritten; what follows is read.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+                Err(_) => break,
+            }
+        }
+        lines
     }
 }
 

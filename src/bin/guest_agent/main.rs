@@ -29,7 +29,13 @@ fn serve() -> anyhow::Result<()> {
     let stderr = port::open(&hotplug, STDERR)?;
     control.say(boot::ready()?)?;
 
-    let Request::Prepare(job) = control.next_request()? else { anyhow::bail!("start without a job") };
+    let job = loop {
+        match control.next_request()? {
+            Request::Prepare(job) => break job,
+            Request::Ready => control.say(boot::ready()?)?,
+            Request::Start => anyhow::bail!("start without a job"),
+        }
+    };
     control.sign_with(&job.nonce);
     let prepared = match job::prepare(&job) {
         Ok(prepared) => prepared,

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use crate::ToolError;
 use crate::answers::{Answer, Answers};
 use crate::ctl::{Checker, States};
+use crate::global::Global;
 use crate::net::Compiled;
 use crate::query::{Queries, Query};
-use crate::space::{End, Graph, Order, explore};
+use crate::space::{End, Graph, Order, State, explore};
 
 /// The four values of StateSpace.
 pub fn state_space(
@@ -37,7 +38,40 @@ pub fn state_space(
     Ok(())
 }
 
-/// All other examinations. What a marking found proves is printed at once, the rest after the last one.
+/// A global property.
+pub fn global(
+    net: &Compiled,
+    mut global: Global,
+    order: Order,
+    max_states: usize,
+    mut answers: Answers<impl Write>,
+) -> Result<(), ToolError> {
+    let (mut graph, mut transitions) = (Graph::default(), Graph::default());
+    let needs_graph = matches!(global, Global::Liveness { .. });
+    let mut settled = None;
+    let mut numbers = Vec::new();
+    let end =
+        explore(net, order, max_states, needs_graph.then_some(&mut graph), |state, marking, enabled| {
+            settled = global.visit(marking, enabled);
+            if needs_graph {
+                numbers.clear();
+                numbers.extend(enabled.iter().map(|transition| *transition as State));
+                transitions.add(state, &numbers);
+            }
+            Ok::<_, ToolError>(match settled {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            })
+        });
+    if complete(end)? {
+        let truth = settled.unwrap_or_else(|| global.at_end(&graph, &transitions));
+        Ok(answers.give(0, Answer::Truth(truth))?)
+    } else {
+        Ok(answers.give_up()?)
+    }
+}
+
+/// The examinations with formulas. What a marking found proves is printed at once, the rest after the last one.
 pub fn properties(
     net: &Compiled,
     queries: &Queries,

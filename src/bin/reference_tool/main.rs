@@ -6,6 +6,7 @@
 mod answers;
 mod check;
 mod ctl;
+mod global;
 mod net;
 mod query;
 mod space;
@@ -19,7 +20,8 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use mcc_harness::model::{Expr, Formula, ModelError, Net, NetKind, Property};
 
-use answers::Answers;
+use answers::{Answer, Answers};
+use global::Global;
 use net::{Compiled, TooManyTokens};
 use query::{Queries, QueryError};
 use space::Order;
@@ -88,6 +90,8 @@ fn run(args: &Args) -> Result<(), ToolError> {
         // A walk proves no maximum and counts nothing.
         "StateSpace" | "UpperBounds" => args.strategy != Strategy::Walk,
         "ReachabilityDeadlock" | "ReachabilityCardinality" | "ReachabilityFireability" => true,
+        // 2019's name of the deadlock; from 2020 on one examination each.
+        "GlobalProperties" | "OneSafe" | "StableMarking" | "QuasiLiveness" | "Liveness" => true,
         "CTLCardinality" | "CTLFireability" => true,
         _ => false,
     };
@@ -106,12 +110,28 @@ fn run(args: &Args) -> Result<(), ToolError> {
     if examination == "StateSpace" {
         return check::state_space(&compiled, order, args.max_states, Answers::of_state_space(out, liar));
     }
+    if let Some(mut global) = Global::of(&examination, &compiled) {
+        let answers = Answers::of_formulas(out, [examination.as_str()], liar);
+        return match args.strategy {
+            Strategy::Walk => {
+                walk::walk(&compiled, args.seed, args.steps, answers, |marking, enabled, out| {
+                    match global.visit(marking, enabled) {
+                        Some(truth) => out.give(0, Answer::Truth(truth)),
+                        None => Ok(()),
+                    }
+                })
+            }
+            _ => check::global(&compiled, global, order, args.max_states, answers),
+        };
+    }
     let properties = properties(&examination)?;
     let queries = Queries::new(&net, &properties)?;
     let ids = properties.iter().map(|property| property.id.as_str());
     let answers = Answers::of_formulas(out, ids, liar);
     match args.strategy {
-        Strategy::Walk => walk::walk(&compiled, &queries, args.seed, args.steps, answers),
+        Strategy::Walk => walk::walk(&compiled, args.seed, args.steps, answers, |marking, enabled, out| {
+            walk::tell_found(&queries, marking, enabled, out)
+        }),
         _ => check::properties(&compiled, &queries, order, args.max_states, answers),
     }
 }

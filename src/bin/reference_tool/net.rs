@@ -67,6 +67,10 @@ impl Compiled {
         Self { places: net.places.len(), initial, steps, by_input, sources }
     }
 
+    pub fn transitions(&self) -> usize {
+        self.steps.len()
+    }
+
     pub fn initial(&self) -> Vec<u8> {
         let mut packer = Packer::default();
         for &(place, tokens) in &self.initial {

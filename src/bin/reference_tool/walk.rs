@@ -1,6 +1,6 @@
 //! A seeded random walk. A marking found proves what asks for one; nothing proves that there is none.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use crate::ToolError;
 use crate::answers::{Answer, Answers};
@@ -10,12 +10,13 @@ use crate::query::{Queries, Query};
 /// Firings after which the walk starts anew, lest it stays in a corner of the net it cannot leave.
 const RESTART: u64 = 2_000;
 
-pub fn walk(
+/// `tell` gives the answers that a marking, with the transitions enabled there, proves.
+pub fn walk<W: Write>(
     net: &Compiled,
-    queries: &Queries,
     seed: u64,
     steps: u64,
-    mut answers: Answers<impl Write>,
+    mut answers: Answers<W>,
+    mut tell: impl FnMut(&Marking, &[usize], &mut Answers<W>) -> io::Result<()>,
 ) -> Result<(), ToolError> {
     let mut random = SplitMix(seed);
     let mut marking = Marking::new(net.places);
@@ -23,15 +24,7 @@ pub fn walk(
     marking.unpack(&net.initial());
     for step in 1..=steps {
         net.enabled(&marking, &mut enabled);
-        let mut visit = queries.visit(&marking, &enabled);
-        for (number, query) in queries.queries.iter().enumerate() {
-            if let Query::Reach { label, found } = query
-                && !answers.is_given(number)
-                && visit.label(*label)
-            {
-                answers.give(number, Answer::Truth(*found))?;
-            }
-        }
+        tell(&marking, &enabled, &mut answers)?;
         if answers.all_given() {
             return Ok(());
         }
@@ -46,6 +39,25 @@ pub fn walk(
         }
     }
     Ok(answers.give_up()?)
+}
+
+/// What a marking proves of the properties that ask for one.
+pub fn tell_found<W: Write>(
+    queries: &Queries,
+    marking: &Marking,
+    enabled: &[usize],
+    answers: &mut Answers<W>,
+) -> io::Result<()> {
+    let mut visit = queries.visit(marking, enabled);
+    for (number, query) in queries.queries.iter().enumerate() {
+        if let Query::Reach { label, found } = query
+            && !answers.is_given(number)
+            && visit.label(*label)
+        {
+            answers.give(number, Answer::Truth(*found))?;
+        }
+    }
+    Ok(())
 }
 
 /// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).

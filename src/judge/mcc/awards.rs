@@ -1,4 +1,5 @@
-//! Road-runner and camel (E-4.3, E-4.5): who needed least CPU time and least memory.
+//! Road-runner and camel (E-4.3, E-4.5): who needed least CPU time and least memory. Later editions also honour the
+//! most right values, and the most right values that no other tool gave.
 //!
 //! The choice RULES leaves open: the ranked entries of a podium are compared over the runs that every one of them
 //! completed, so all sums are over the same (instance, examination) blocks. Where no block was completed by all,
@@ -20,31 +21,38 @@ pub(super) struct CompleteRun {
     pub cost: Cost,
 }
 
-/// The awards of one category. `ranked` are the entries of its podium that have a rank; `runs` those of its
-/// examinations. Empty where fewer than two entries can be compared.
+/// What the awards of one category are given for.
+pub(super) struct Figures {
+    /// Blocks of its examinations: over all of them values are counted.
+    pub blocks: u64,
+    /// Of every ranked entry: its right values, and those of them that no other tool gave.
+    pub right: BTreeMap<usize, u64>,
+    pub alone: BTreeMap<usize, u64>,
+    /// Complete runs of the category, also of entries that have no rank.
+    pub runs: Vec<CompleteRun>,
+}
+
+/// The awards of one category: none where fewer than two entries can be compared, or nobody has a value.
 pub(super) fn awards(
     category: &str,
     kinds: &[AwardKind],
     entries: &[Entry],
-    ranked: &[usize],
-    runs: &[CompleteRun],
+    figures: &Figures,
 ) -> Vec<Award> {
-    kinds.iter().filter_map(|kind| award(category, *kind, entries, ranked, runs)).collect()
+    kinds.iter().filter_map(|kind| award(category, *kind, entries, figures)).collect()
 }
 
-fn award(
-    category: &str,
-    kind: AwardKind,
-    entries: &[Entry],
-    ranked: &[usize],
-    runs: &[CompleteRun],
-) -> Option<Award> {
-    let measure = |cost: &Cost| match kind {
-        AwardKind::RoadRunner => Some(cost.cpu_ms),
-        AwardKind::Camel => cost.memory_kib,
+fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) -> Option<Award> {
+    let (name, unit, measure): (_, _, fn(&Cost) -> Option<u64>) = match kind {
+        AwardKind::RoadRunner => ("road-runner", "ms", |cost| Some(cost.cpu_ms)),
+        AwardKind::Camel => ("camel", "KiB", |cost| cost.memory_kib),
+        AwardKind::MostRight => return most(category, "most-right", entries, &figures.right, figures.blocks),
+        AwardKind::MostUnique => {
+            return most(category, "most-unique", entries, &figures.alone, figures.blocks);
+        }
     };
     let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| ranked.contains(&run.entry)) {
+    for run in figures.runs.iter().filter(|run| figures.right.contains_key(&run.entry)) {
         if let Some(measured) = measure(&run.cost) {
             of.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
         }
@@ -66,10 +74,6 @@ fn award(
     let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).sum::<u64>();
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
-    let (name, unit) = match kind {
-        AwardKind::RoadRunner => ("road-runner", "ms"),
-        AwardKind::Camel => ("camel", "KiB"),
-    };
     let place = |(value, entry): &(u64, usize)| AwardPlace {
         rank: sums.iter().filter(|(other, _)| other < value).count() as u32 + 1,
         entry: *entry,
@@ -82,6 +86,29 @@ fn award(
         award: name.to_owned(),
         places: sums.iter().map(place).collect(),
     })
+}
+
+/// Who has most values, over all blocks of the category.
+fn most(
+    category: &str,
+    award: &str,
+    entries: &[Entry],
+    values: &BTreeMap<usize, u64>,
+    blocks: u64,
+) -> Option<Award> {
+    let mut sums: Vec<(u64, usize)> = values.iter().map(|(entry, values)| (*values, *entry)).collect();
+    sums.retain(|(values, _)| *values > 0);
+    sums.sort_by(|a, b| b.0.cmp(&a.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
+    let place = |(value, entry): &(u64, usize)| AwardPlace {
+        rank: sums.iter().filter(|(other, _)| other > value).count() as u32 + 1,
+        entry: *entry,
+        runs_compared: blocks,
+        value: *value,
+        unit: "values".to_owned(),
+    };
+    let places: Vec<AwardPlace> = sums.iter().map(place).collect();
+    let (category, award) = (category.to_owned(), award.to_owned());
+    (!places.is_empty()).then_some(Award { category, award, places })
 }
 
 #[cfg(test)]
@@ -110,6 +137,11 @@ mod tests {
         }
     }
 
+    fn figures(ranked: &[usize], runs: &[CompleteRun]) -> Figures {
+        let none = || ranked.iter().map(|entry| (*entry, 0)).collect();
+        Figures { blocks: 9, right: none(), alone: none(), runs: runs.to_vec() }
+    }
+
     fn shown(awards: &[Award]) -> Vec<String> {
         let line = |award: &Award, place: &AwardPlace| {
             let AwardPlace { rank, entry, runs_compared, value, unit } = place;
@@ -122,7 +154,7 @@ mod tests {
     fn tools_are_compared_only_over_runs_all_of_them_completed() {
         // a is fast where b did not finish; only instance 1 is common.
         let runs = [run(0, 1, 30, 5), run(0, 2, 900, 900), run(1, 1, 20, 5), run(1, 3, 1, 1)];
-        let shown = shown(&awards("CTL", BOTH, &entries(), &[0, 1], &runs));
+        let shown = shown(&awards("CTL", BOTH, &entries(), &figures(&[0, 1], &runs)));
         let expected = [
             "road-runner 1 1 over 1: 20 ms",
             "road-runner 2 0 over 1: 30 ms",
@@ -142,15 +174,30 @@ mod tests {
             "camel 1 0 over 1: 5 KiB",
             "camel 2 1 over 1: 9 KiB",
         ];
-        assert_eq!(shown(&awards("CTL", BOTH, &entries(), &[0, 1], &runs)), expected);
+        assert_eq!(shown(&awards("CTL", BOTH, &entries(), &figures(&[0, 1], &runs))), expected);
     }
 
     #[test]
     fn an_entry_that_shares_no_run_is_left_out_and_one_alone_wins_nothing() {
         let runs = [run(0, 1, 30, 5), run(0, 2, 10, 5), run(1, 1, 20, 5), run(1, 2, 20, 5), run(2, 9, 1, 1)];
-        let found = awards("CTL", &BOTH[..1], &entries(), &[0, 1, 2], &runs);
+        let found = awards("CTL", &BOTH[..1], &entries(), &figures(&[0, 1, 2], &runs));
         assert_eq!(shown(&found), ["road-runner 1 0 over 2: 40 ms", "road-runner 1 1 over 2: 40 ms"]);
-        assert!(awards("CTL", BOTH, &entries(), &[0, 2], &runs).is_empty());
-        assert!(awards("CTL", BOTH, &entries(), &[2], &runs).is_empty());
+        assert!(awards("CTL", BOTH, &entries(), &figures(&[0, 2], &runs)).is_empty());
+        assert!(awards("CTL", BOTH, &entries(), &figures(&[2], &runs)).is_empty());
+    }
+
+    #[test]
+    fn later_editions_honour_the_most_right_values_and_the_most_that_nobody_else_had() {
+        let mut figures = figures(&[0, 1, 2], &[]);
+        figures.right = [(0, 5), (1, 7), (2, 7)].into();
+        figures.alone.insert(2, 3);
+        let found = awards("CTL", &[AwardKind::MostRight, AwardKind::MostUnique], &entries(), &figures);
+        let expected = [
+            "most-right 1 1 over 9: 7 values",
+            "most-right 1 2 over 9: 7 values",
+            "most-right 3 0 over 9: 5 values",
+            "most-unique 1 2 over 9: 3 values",
+        ];
+        assert_eq!(shown(&found), expected);
     }
 }

@@ -1,25 +1,31 @@
 //! Judging the Model Checking Contest (rules E-2 to E-4): ballots in, a judgement out.
 
 mod awards;
+mod bench;
+mod best_virtual;
 mod confidence;
+mod flags;
 mod podium;
 mod points;
+pub mod sensitivity;
 mod trusted;
+mod votes;
 mod weights;
 
-use super::ballots::{BallotError, Ballots, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
+use super::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
 use super::in_order::{Feed, in_order};
 use super::judgement::*;
-use crate::edition::{Edition, InfrastructureRule};
-use awards::CompleteRun;
+use super::overrides::Overrides;
+use crate::edition::{Edition, InfrastructureRule, Votes};
+use bench::Bench;
 use num_rational::BigRational;
 use num_traits::Zero;
-use points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 pub use trusted::Basis;
 use trusted::Vote;
+use votes::Poll;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
@@ -40,7 +46,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         blocks.push(block);
         Ok::<(), std::convert::Infallible>(())
     });
-    let Ok(Verdict { scores, podiums, awards }) = verdict;
+    let Ok(Verdict { scores, podiums, awards, best_virtual }) = verdict;
     let Jury { opening, .. } = jury;
     let Opening {
         version,
@@ -54,6 +60,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         excluded,
         common_values,
         confidence,
+        flags,
     } = opening;
     Ok(Judgement {
         version,
@@ -71,6 +78,8 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         scores,
         podiums,
         awards,
+        best_virtual,
+        flags,
     })
 }
 
@@ -82,6 +91,9 @@ pub struct Jury {
     ballots: Ballots,
     blocks: Vec<Range<usize>>,
     voters: Vec<bool>,
+    /// By entry: its tool, so that variants of one tool have the same.
+    tools: Vec<usize>,
+    overrides: Overrides,
     weights: Vec<BigRational>,
     /// By instance: its place in `weights`.
     weight_class: Vec<u32>,
@@ -103,6 +115,7 @@ pub struct Opening {
     pub excluded: Vec<RunName>,
     pub common_values: u64,
     pub confidence: Vec<Confidence>,
+    pub flags: Vec<Flag>,
 }
 
 /// What is summed over the blocks; fields as in `Judgement`.
@@ -111,6 +124,7 @@ pub struct Verdict {
     pub scores: Vec<Score>,
     pub podiums: Vec<Podium>,
     pub awards: Vec<Award>,
+    pub best_virtual: Vec<VirtualScore>,
 }
 
 impl Jury {
@@ -137,7 +151,10 @@ impl Jury {
         let mut instances = instances(edition, &mut ballots)?;
         let (weights, weight_class) = weigh(edition, &ballots, &mut instances)?;
         let voters: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
+        let tools = tools(&entries);
+        let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
         let mixed_hosts = mixed_hosts(&ballots.rows, &instances);
+        let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
         let mut jury = Self {
             opening: Opening {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -151,16 +168,31 @@ impl Jury {
                 excluded,
                 common_values: 0,
                 confidence: Vec::new(),
+                flags,
             },
             ballots,
             blocks,
             voters,
+            tools,
+            overrides,
             weights,
             weight_class,
             mixed_hosts,
         };
         (jury.opening.common_values, jury.opening.confidence) = jury.confidence();
         Ok(jury)
+    }
+
+    /// The same contest without a tool and all its variants, as if they had resigned (P-4).
+    pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
+        let mut ballots = self.ballots.clone();
+        for Entry { entry, tool: of, note, .. } in &self.opening.entries {
+            if of == tool {
+                let (tool, note) = (of.clone(), note.clone());
+                ballots.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
+            }
+        }
+        Self::new(&self.opening.edition, ballots)
     }
 
     /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
@@ -192,8 +224,15 @@ impl Jury {
         Ok(whole.verdict())
     }
 
-    /// The votes on one position, ready to be compared by number, and whether one of them is rounded.
-    fn votes(&self, rows: &[Row], position: usize, votes: &mut Vec<Vote>) -> bool {
+    /// The votes on one position, ready to be compared by number. `confidence` is by entry, empty where it isn't
+    /// known yet.
+    fn votes(
+        &self,
+        rows: &[Row],
+        position: usize,
+        confidence: &[BigRational],
+        votes: &mut Vec<Vote>,
+    ) -> Poll {
         let values = &self.ballots.values;
         let mut any_rounded = false;
         votes.clear();
@@ -207,7 +246,11 @@ impl Jury {
         if any_rounded {
             votes.iter_mut().for_each(|vote| vote.value = values.rounded(vote.value));
         }
-        any_rounded
+        let abstained = match self.opening.edition.judging.votes {
+            Votes::PerVariant => false,
+            Votes::PerTool => votes::per_tool(votes, &self.tools, confidence),
+        };
+        Poll { any_rounded, abstained }
     }
 
     /// Whether a given value equals the trusted one; a rounded answer of an entry without a vote is compared as
@@ -225,7 +268,7 @@ impl Jury {
         for block in &self.blocks {
             let rows = &self.ballots.rows[block.clone()];
             for position in 0..self.values_of(rows) {
-                let any_rounded = self.votes(rows, position, &mut votes);
+                let Poll { any_rounded, .. } = self.votes(rows, position, &[], &mut votes);
                 let Some(common) = confidence::commonly_agreed(&votes, judging.min_agreeing) else {
                     continue;
                 };
@@ -249,164 +292,39 @@ impl Jury {
         (counted.common, (0..self.opening.entries.len()).map(confidence).collect())
     }
 
+    /// How many blocks the examinations that `within` takes have.
+    fn blocks_of(&self, within: impl Fn(usize) -> bool) -> u64 {
+        let first = self.blocks.iter().map(|block| &self.ballots.rows[block.start]);
+        first.filter(|row| within(row.examination as usize)).count() as u64
+    }
+
+    /// What a competing entry's run cost, where it may be compared (E-5.1).
+    fn comparable_cost(&self, row: &Row) -> Option<Cost> {
+        let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
+        let comparable = self.voters[row.entry as usize]
+            && !self.mixed_hosts[row.instance as usize]
+            && !marks.iter().any(|mark| unfair(mark));
+        cost.filter(|_| comparable)
+    }
+
     fn values_of(&self, rows: &[Row]) -> usize {
         self.ballots.examinations[rows[0].examination as usize].1
-    }
-}
-
-/// The judging of blocks under way.
-struct Bench<'j> {
-    jury: &'j Jury,
-    confidence: Vec<BigRational>,
-    points: BlockPoints<'j>,
-    /// By examination, then entry.
-    tallies: Vec<Vec<Tally>>,
-    complete: Vec<CompleteRun>,
-}
-
-impl<'j> Bench<'j> {
-    fn new(jury: &'j Jury) -> Self {
-        let Opening { edition, entries, confidence, .. } = &jury.opening;
-        Self {
-            jury,
-            confidence: confidence.iter().map(|entry| entry.confidence.clone()).collect(),
-            points: BlockPoints::new(edition, &jury.weights),
-            tallies: vec![vec![Tally::default(); entries.len()]; edition.examinations.len()],
-            complete: Vec::new(),
-        }
-    }
-
-    /// Adds what was summed over other blocks.
-    fn absorb(&mut self, other: Bench<'_>) {
-        for (tally, other) in self.tallies.iter_mut().flatten().zip(other.tallies.iter().flatten()) {
-            tally.absorb(other);
-        }
-        self.complete.extend(other.complete);
-    }
-
-    fn judge(&mut self, rows: &[Row]) -> Block {
-        let jury = self.jury;
-        let ballots = &jury.ballots;
-        let values = &ballots.values;
-        let (examination, instance) = (rows[0].examination as usize, rows[0].instance as usize);
-        let count = jury.values_of(rows);
-        let threshold = &jury.opening.edition.judging.single_threshold;
-        let ids = ballots.ids.get(&(rows[0].examination, rows[0].instance));
-        let mut trusted = Vec::with_capacity(count);
-        let mut verdicts: Vec<String> = rows.iter().map(|_| String::with_capacity(count)).collect();
-        let mut votes = Vec::new();
-        for position in 0..count {
-            let any_rounded = jury.votes(rows, position, &mut votes);
-            let (value, basis) = trusted::trusted(&votes, &self.confidence, threshold);
-            for (row, verdicts) in rows.iter().zip(&mut verdicts) {
-                let given = ballots.given[row.first + position];
-                verdicts.push(match value {
-                    _ if given == NONE => NOT_COMPUTED,
-                    None => UNJUDGED,
-                    Some(value) if jury.equals(given, value, any_rounded) => RIGHT,
-                    Some(_) => WRONG,
-                });
-            }
-            trusted.push(Trusted {
-                id: ids.and_then(|ids| ids.get(position)).cloned().unwrap_or_default(),
-                value: value.and_then(|value| values.get(self.as_read(rows, position, value)).cloned()),
-                basis: basis.word().to_owned(),
-            });
-        }
-        let known = trusted.iter().all(|trusted| trusted.value.is_some());
-        let cells =
-            rows.iter().zip(verdicts).map(|(row, verdicts)| self.cell(row, verdicts, known, count)).collect();
-        Block { examination, instance, trusted, cells }
-    }
-
-    /// A trusted value as its backers gave it: the exact number where all gave the same, else the rounded one.
-    fn as_read(&self, rows: &[Row], position: usize, trusted: u32) -> u32 {
-        let Jury { ballots, voters, .. } = self.jury;
-        let mut backers = rows
-            .iter()
-            .filter(|row| voters[row.entry as usize])
-            .map(|row| ballots.given[row.first + position])
-            .filter(|given| {
-                *given != NONE && ballots.values.rounded(*given) == ballots.values.rounded(trusted)
-            });
-        let first = backers.next().unwrap_or(trusted);
-        if backers.all(|given| given == first) { first } else { trusted }
-    }
-
-    fn cell(&mut self, row: &Row, verdicts: String, known: bool, count: usize) -> Cell {
-        let jury = self.jury;
-        let (examination, instance, entry) =
-            (row.examination as usize, row.instance as usize, row.entry as usize);
-        let letters = |letter: char| verdicts.bytes().filter(|byte| *byte == letter as u8).count() as u64;
-        let counts = Counts { right: letters(RIGHT), wrong: letters(WRONG) };
-        let class = jury.weight_class[instance];
-        let tally = &mut self.tallies[examination][entry];
-        tally.took_part |= row.ending != Ending::DidNotCompete;
-        tally.add(class, counts, letters(UNJUDGED));
-        let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, techniques, remarks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
-        let comparable =
-            jury.voters[entry] && !jury.mixed_hosts[instance] && !marks.iter().any(|mark| unfair(mark));
-        if let (true, true, Some(cost)) = (complete, comparable, cost) {
-            self.complete.push(CompleteRun { examination, instance, entry, cost: *cost });
-        }
-        let given = &jury.ballots.given[row.first..row.first + count];
-        Cell {
-            entry,
-            ending: row.ending,
-            values: given.iter().map(|number| jury.ballots.values.get(*number).cloned()).collect(),
-            points: self.points.of(examination, class, counts),
-            verdicts,
-            complete,
-            cost: *cost,
-            marks: marks.clone(),
-            techniques: techniques.clone(),
-            remarks: remarks.clone(),
-        }
-    }
-
-    fn verdict(self) -> Verdict {
-        let Opening { edition, entries, unresolved, .. } = &self.jury.opening;
-        let mut scores = Vec::new();
-        for (examination, tallies) in self.tallies.iter().enumerate() {
-            for (entry, tally) in tallies.iter().enumerate().filter(|(_, tally)| tally.took_part) {
-                let (points, normalized) = tally.points(edition, examination, &self.jury.weights);
-                let Counts { right, wrong } = tally.counts();
-                scores.push(Score {
-                    entry,
-                    examination,
-                    right,
-                    wrong,
-                    unjudged: tally.unjudged,
-                    points,
-                    normalized,
-                });
-            }
-        }
-        let mut podiums = Vec::new();
-        let mut awards = Vec::new();
-        for rule in &edition.podiums {
-            let within =
-                |examination: usize| rule.examinations.contains(&edition.examinations[examination].name);
-            let mut points: BTreeMap<usize, BigRational> = BTreeMap::new();
-            for score in scores.iter().filter(|score| within(score.examination)) {
-                *points.entry(score.entry).or_insert_with(BigRational::zero) += &score.normalized;
-            }
-            let podium = podium::podium(rule, entries, points.into_iter().collect(), !unresolved.is_empty());
-            let ranked: Vec<usize> =
-                podium.places.iter().filter(|place| place.rank.is_some()).map(|place| place.entry).collect();
-            let runs: Vec<CompleteRun> =
-                self.complete.iter().filter(|run| within(run.examination)).copied().collect();
-            awards.extend(awards::awards(&rule.category, &edition.judging.awards, entries, &ranked, &runs));
-            podiums.push(podium);
-        }
-        Verdict { scores, podiums, awards }
     }
 }
 
 /// Marks of runs whose time and memory say nothing about the tool (E-5.1).
 fn unfair(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
+}
+
+/// The number of every entry's tool.
+fn tools(entries: &[Entry]) -> Vec<usize> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let number = |entry| {
+        let next = numbers.len();
+        *numbers.entry(entry).or_insert(next)
+    };
+    entries.iter().map(|entry| entry.tool.as_str()).map(number).collect()
 }
 
 fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
@@ -476,7 +394,9 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     for name in &ballots.instances.names {
         let facts = ballots.known_instances.get(name).cloned().unwrap_or_else(|| {
             guessed += 1;
-            InstanceFacts { family: family_of(name).to_owned(), status: "known".to_owned() }
+            let (name, stripped) = edition.unstripped(name);
+            let status = if stripped { "stripped" } else { "known" };
+            InstanceFacts { family: family_of(name).to_owned(), status: status.to_owned() }
         });
         if !edition.judging.multipliers.contains_key(&facts.status) {
             return Err(JudgeError::UnknownStatus {

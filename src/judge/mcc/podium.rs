@@ -8,11 +8,13 @@ use std::cmp::Reverse;
 /// What stands on a podium: entries that took part in one of its examinations, with their summed points.
 ///
 /// A tool ranks with its best variant, the first by name where variants have equal points; the others follow
-/// unranked, as do virtual and out-of-competition entries. While the judgement is `provisional` nobody has a medal.
+/// unranked, as do virtual and out-of-competition entries. Who is at most `tie_margin` behind the first of a rank shares
+/// it. While the judgement is `provisional` nobody has a medal.
 pub(super) fn podium(
     rule: &PodiumRule,
     entries: &[Entry],
     points: Vec<(usize, BigRational)>,
+    tie_margin: &BigRational,
     provisional: bool,
 ) -> Podium {
     let mut points = points;
@@ -43,11 +45,12 @@ pub(super) fn podium(
     // Stable: the ranked first, each part in the order of points.
     places.sort_by_key(|place| Reverse(competing(place.entry) && place.variant != "other"));
     let ranked = places.partition_point(|place| competing(place.entry) && place.variant != "other");
-    let mut rank = 0;
+    let mut first = 0;
     for at in 0..ranked {
-        if at == 0 || places[at - 1].points != places[at].points {
-            rank = at as u32 + 1;
+        if &places[first].points - &places[at].points > *tie_margin {
+            first = at;
         }
+        let rank = first as u32 + 1;
         places[at].rank = Some(rank);
         if !provisional {
             places[at].medal = ["", "gold", "silver", "bronze"].get(rank as usize).unwrap_or(&"").to_string();
@@ -64,10 +67,10 @@ mod tests {
         Entry { entry: name.to_owned(), tool: tool.to_owned(), status, note: String::new() }
     }
 
-    fn shown(entries: &[Entry], points: &[i64], provisional: bool) -> Vec<String> {
+    fn shown(entries: &[Entry], points: &[i64], margin: i64, provisional: bool) -> Vec<String> {
         let rule = PodiumRule { category: "CTL".to_owned(), examinations: Vec::new() };
         let points = points.iter().map(|p| BigRational::from_integer((*p).into())).enumerate().collect();
-        let podium = podium(&rule, entries, points, provisional);
+        let podium = podium(&rule, entries, points, &BigRational::from_integer(margin.into()), provisional);
         let line = |place: &PodiumPlace| {
             let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
             format!("{rank} {} {} {}", entries[place.entry].entry, place.variant, place.medal)
@@ -78,8 +81,15 @@ mod tests {
     #[test]
     fn ties_share_a_rank_and_its_medal() {
         let entries = ["a", "b", "c", "d", "e"].map(|name| entry(name, name, Status::Competing));
-        let shared = shown(&entries, &[5, 9, 9, 3, 3], false);
+        let shared = shown(&entries, &[5, 9, 9, 3, 3], 0, false);
         assert_eq!(shared, ["1 b  gold", "1 c  gold", "3 a  bronze", "4 d  ", "4 e  "]);
+    }
+
+    #[test]
+    fn who_is_within_the_tie_margin_of_the_first_of_a_rank_shares_it() {
+        let entries = ["a", "b", "c", "d"].map(|name| entry(name, name, Status::Competing));
+        let shared = shown(&entries, &[99, 98, 97, 96], 1, false);
+        assert_eq!(shared, ["1 a  gold", "1 b  gold", "3 c  bronze", "3 d  bronze"]);
     }
 
     #[test]
@@ -90,13 +100,13 @@ mod tests {
             entry("t.b", "t", Status::Competing),
             entry("u", "u", Status::Competing),
         ];
-        let ranked = shown(&entries, &[20, 7, 9, 8], false);
+        let ranked = shown(&entries, &[20, 7, 9, 8], 0, false);
         assert_eq!(ranked, ["1 t.b best gold", "2 u  silver", "- gold-17  ", "- t.a other "]);
     }
 
     #[test]
     fn a_provisional_judgement_gives_no_medal() {
         let entries = ["a", "b"].map(|name| entry(name, name, Status::Competing));
-        assert_eq!(shown(&entries, &[5, 9], true), ["1 b  ", "2 a  "]);
+        assert_eq!(shown(&entries, &[5, 9], 0, true), ["1 b  ", "2 a  "]);
     }
 }

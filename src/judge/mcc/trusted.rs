@@ -1,5 +1,6 @@
 //! The trusted value of a position (E-3.1).
 
+use crate::edition::Judging;
 use crate::judge::ballots::LOST;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -22,6 +23,8 @@ pub enum Basis {
     UnknownSingle,
     UnknownTie,
     UnknownSplit,
+    /// Set by the organizers, known or not.
+    Override,
 }
 
 impl Basis {
@@ -36,6 +39,7 @@ impl Basis {
             Self::UnknownSingle => "unknown:single",
             Self::UnknownTie => "unknown:tie",
             Self::UnknownSplit => "unknown:split",
+            Self::Override => "override",
         }
     }
 }
@@ -48,14 +52,10 @@ fn agree(a: &Vote, b: &Vote) -> bool {
 ///
 /// A lost value (`X`) votes as a value of its own, but cannot be trusted: where it would win alone the basis is
 /// `unknown:single`, where it would win against others `unknown:split`.
-pub(super) fn trusted(
-    votes: &[Vote],
-    confidence: &[BigRational],
-    single_threshold: &BigRational,
-) -> (Option<u32>, Basis) {
+pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judging) -> (Option<u32>, Basis) {
     let (value, basis) = match votes {
         [] => return (None, Basis::UnknownNone),
-        [only] if only.value != LOST && confidence[only.entry] >= *single_threshold => {
+        [only] if only.value != LOST && confidence[only.entry] >= judging.single_threshold => {
             (only.value, Basis::Single)
         }
         [_] => return (None, Basis::UnknownSingle),
@@ -65,7 +65,7 @@ pub(super) fn trusted(
             std::cmp::Ordering::Greater => (a.value, Basis::Confidence),
             std::cmp::Ordering::Less => (b.value, Basis::Confidence),
         },
-        _ => match majority(votes, confidence) {
+        _ => match majority(votes, confidence, &judging.majority) {
             None => return (None, Basis::UnknownSplit),
             Some(value) => (value, Basis::Majority),
         },
@@ -73,15 +73,15 @@ pub(super) fn trusted(
     if value == LOST { (None, Basis::UnknownSplit) } else { (Some(value), basis) }
 }
 
-/// The value whose voters' confidences sum to more than half of all voters'.
-fn majority(votes: &[Vote], confidence: &[BigRational]) -> Option<u32> {
+/// The value whose voters' confidences sum to more than `share` of all voters'.
+fn majority(votes: &[Vote], confidence: &[BigRational], share: &BigRational) -> Option<u32> {
     let sum = |of: &mut dyn Iterator<Item = &Vote>| {
         of.fold(BigRational::zero(), |sum, vote| sum + &confidence[vote.entry])
     };
-    let half = sum(&mut votes.iter()) / BigRational::from_integer(2.into());
+    let needed = sum(&mut votes.iter()) * share;
     let winner = votes.iter().find(|candidate| {
         let backers = &mut votes.iter().filter(|vote| *vote == *candidate || agree(candidate, vote));
-        sum(backers) > half
+        sum(backers) > needed
     });
     winner.map(|vote| vote.value)
 }
@@ -89,6 +89,7 @@ fn majority(votes: &[Vote], confidence: &[BigRational]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edition::Edition;
 
     /// Values by entry, confidences of 100 by entry; the expected value and basis.
     type Case = (&'static [u32], &'static [i64], Option<u32>, &'static str);
@@ -121,12 +122,25 @@ mod tests {
             (&[LOST, 7, 8], &[99, 10, 10], None, "unknown:split"),
         ];
         let hundredths = |n: i64| BigRational::new(n.into(), 100.into());
+        let judging = Edition::load("mcc-2018").unwrap().judging;
         for (values, confidence, value, basis) in cases {
             let votes: Vec<Vote> =
                 values.iter().enumerate().map(|(entry, value)| Vote { entry, value: *value }).collect();
             let confidence: Vec<BigRational> = confidence.iter().map(|n| hundredths(*n)).collect();
-            let (given, decided) = trusted(&votes, &confidence, &hundredths(97));
+            let (given, decided) = trusted(&votes, &confidence, &judging);
             assert_eq!((given, decided.word()), (*value, *basis), "{values:?} {confidence:?}");
         }
+    }
+
+    #[test]
+    fn the_majority_asked_for_is_the_editions() {
+        let mut judging = Edition::load("mcc-2018").unwrap().judging;
+        let votes = [7, 7, 8].iter().enumerate().map(|(entry, value)| Vote { entry, value: *value });
+        let votes: Vec<Vote> = votes.collect();
+        let confidence = vec![BigRational::from_integer(1.into()); 3];
+        judging.majority = BigRational::new(65.into(), 100.into());
+        assert_eq!(trusted(&votes, &confidence, &judging), (Some(7), Basis::Majority));
+        judging.majority = BigRational::new(2.into(), 3.into());
+        assert_eq!(trusted(&votes, &confidence, &judging), (None, Basis::UnknownSplit));
     }
 }

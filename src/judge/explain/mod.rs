@@ -1,11 +1,15 @@
 //! Why a value is trusted, who said what, and who got what: one screen out of a judgement.
 
+mod tool;
+
 use super::judgement::*;
-use crate::edition::Edition;
+use super::show::{approximate, columns, short, wrapped};
+use crate::edition::{Edition, Votes};
 use num_rational::BigRational;
-use num_traits::ToPrimitive;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
+pub use tool::{ToolStory, explain_tool};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
@@ -45,6 +49,8 @@ pub struct Position {
     pub basis: String,
     /// The case of E-3.1 in words.
     pub rule: String,
+    /// Why the value deserves doubt, if it does.
+    pub weak: Option<Weak>,
     /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
     pub backing: String,
     pub voting: String,
@@ -126,7 +132,7 @@ pub fn explain(
     })
 }
 
-fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
+pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
     known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
         let mut near: Vec<&str> = known.iter().map(AsRef::as_ref).filter(close).take(5).collect();
@@ -163,13 +169,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             points: (times * &share * weight).to_string(),
         }
     };
-    let summed = |counts: &[u8]| {
-        let voters = block.cells.iter().filter(|cell| {
-            judgement.entries[cell.entry].status == Status::Competing
-                && counts.contains(&cell.verdicts.as_bytes()[position])
-        });
-        voters.map(|cell| &judgement.confidence[cell.entry].confidence).sum::<BigRational>().to_string()
-    };
+    let summed = |counts: &[u8]| summed(judgement, block, position, counts).to_string();
     Position {
         position,
         backing: summed(b"+"),
@@ -177,25 +177,62 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
         basis: trusted.basis.clone(),
-        rule: rule(&trusted.basis, &judgement.edition),
+        rule: rule(trusted, &judgement.edition),
+        weak: trusted.weak,
         said: block.cells.iter().map(said).collect(),
     }
 }
 
+/// The confidences of the votes whose verdict is one of `verdicts`, summed.
+fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]) -> BigRational {
+    let verdict = |cell: &Cell| cell.verdicts.as_bytes()[position];
+    let entry = |cell: &Cell| &judgement.entries[cell.entry];
+    let voters = block
+        .cells
+        .iter()
+        .filter(|cell| entry(cell).status == Status::Competing && verdicts.contains(&verdict(cell)));
+    let confidence = |cell: &Cell| &judgement.confidence[cell.entry].confidence;
+    if judgement.edition.judging.votes == Votes::PerVariant {
+        return voters.map(confidence).sum();
+    }
+    // A tool has one vote, that of its best variant; none where its variants differ.
+    let mut of_tool: BTreeMap<&str, &BigRational> = BTreeMap::new();
+    for cell in voters {
+        let differs = |other: &&Cell| {
+            entry(other).tool == entry(cell).tool
+                && entry(other).status == Status::Competing
+                && verdict(other) != b'.'
+                && other.values[position] != cell.values[position]
+        };
+        if block.cells.iter().any(|other| differs(&other)) {
+            continue;
+        }
+        let best = of_tool.entry(&entry(cell).tool).or_insert(confidence(cell));
+        *best = (*best).max(confidence(cell));
+    }
+    of_tool.into_values().sum()
+}
+
 /// What a basis word means (RULES, Trusted value).
-fn rule(basis: &str, edition: &Edition) -> String {
+fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
-    match basis {
+    let half = BigRational::new(1.into(), 2.into());
+    let majority = match edition.judging.majority == half {
+        true => "half".to_owned(),
+        false => edition.judging.majority.to_string(),
+    };
+    match trusted.basis.as_str() {
         "unanimous" => "all tools that answered agree".to_owned(),
         "single" => format!("one tool answered, with a confidence of at least {threshold}"),
-        "majority" => "the tools that gave it have more than half of all voters' confidence".to_owned(),
+        "majority" => format!("the tools that gave it have more than {majority} of all voters' confidence"),
         "confidence" => "two tools differ, and the one with the higher confidence is believed".to_owned(),
         "unknown:none" => "nobody answered".to_owned(),
         "unknown:single" => {
             format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
         }
         "unknown:tie" => "two tools of equal confidence differ".to_owned(),
-        "unknown:split" => "no known value has more than half of all voters' confidence".to_owned(),
+        "unknown:split" => format!("no known value has more than {majority} of all voters' confidence"),
+        "override" => format!("set by the organizers: {}", trusted.reason),
         other => other.to_owned(),
     }
 }
@@ -221,87 +258,105 @@ impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
         writeln!(out, "{instance}, {examination} ({edition})")?;
+        writeln!(out, "family {family}, {status}; weight {}", approximate(weight))?;
         writeln!(
             out,
-            "family {family}, {status}; weight {}; a right value gives {share}, a wrong one costs {penalty}, \
-                       both times the weight",
-            approximate(weight)
+            "A right value gives {share}, a wrong one -{penalty}, none 0, times the weight (E-4)."
         )?;
         if self.provisional {
             writeln!(out, "The judgement is provisional: a run is left that never got a fair machine.")?;
         }
         if let [position] = self.positions.as_slice() {
-            return position.story(out);
+            position.story(out)?;
+            return self.totals(out);
         }
         writeln!(out)?;
-        for position in &self.positions {
+        let line = |position: &Position| {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
-            let who = |verdict: &str| {
-                let said = position.said.iter().filter(|said| said.votes && said.verdict == verdict);
-                said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
-            };
-            let against = who("wrong");
+            let against = position.voters("wrong");
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
-            let Position { position, basis, .. } = position;
-            writeln!(out, "{position:02}  {value:<14} {basis:<14} {}{against}", who("right"))?;
+            let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
+            let backers = format!("{}{weak}{against}", position.voters("right"));
+            vec![format!("{:02}", position.position), value, position.basis.clone(), backers]
+        };
+        out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
+        for position in self.positions.iter().filter(|position| position.basis == "override") {
+            writeln!(out, "{}", wrapped(&format!("{:02} is {}", position.position, position.rule), 80, 2))?;
         }
         writeln!(out)?;
         for run in &self.runs {
-            let ending = serde_json::to_value(run.ending).unwrap_or_default();
-            let (points, ending) = (approximate(&run.points), ending.as_str().unwrap_or_default());
-            let mut line =
-                format!("{:<20} {} right, {} wrong, {points} points", run.entry, run.right, run.wrong);
-            if run.ending != Ending::Unsaid {
-                line += &format!(", {ending}");
-            }
-            if !run.marks.is_empty() {
-                line += &format!(" [{}]", run.marks.join(" "));
-            }
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", run.line())?;
         }
         Ok(())
     }
 }
 
+impl Run {
+    fn line(&self) -> String {
+        let points = approximate(&self.points);
+        let mut line =
+            format!("{:<20} {} right, {} wrong, {points} points", self.entry, self.right, self.wrong);
+        if self.ending != Ending::Unsaid {
+            let ending = serde_json::to_value(self.ending).unwrap_or_default();
+            line += &format!(", {}", ending.as_str().unwrap_or_default());
+        }
+        if !self.marks.is_empty() {
+            line += &format!(" [{}]", self.marks.join(" "));
+        }
+        line
+    }
+}
+
+impl Explanation {
+    /// What those who were wrong here got for the whole examination.
+    fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = self.positions.iter().flat_map(|position| &position.said);
+        let wrong: Vec<&str> =
+            said.filter(|said| said.verdict == "wrong").map(|said| said.entry.as_str()).collect();
+        let runs: Vec<&Run> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
+        if !runs.is_empty() {
+            writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
+        }
+        runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
+    }
+}
+
 impl Position {
+    /// The entries with a vote whose value has that verdict.
+    fn voters(&self, verdict: &str) -> String {
+        let said = self.said.iter().filter(|said| said.votes && said.verdict == verdict);
+        said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
     /// The screen of one position.
     fn story(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
-        writeln!(out, "Basis {}: {} (E-3.1)", self.basis, self.rule)?;
-        writeln!(
-            out,
-            "Summed confidence: {} of {} behind it\n",
-            approximate(&self.backing),
-            approximate(&self.voting)
-        )?;
-        writeln!(out, "{:<20} {:<14} {:<22} {:<13} points", "entry", "said", "confidence", "verdict")?;
-        for said in &self.said {
+        let cite = if self.basis == "override" { "" } else { " (E-3.1)" };
+        writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
+        if let Some(weak) = self.weak {
+            let of = match weak {
+                Weak::SingleBacker => "one tool alone gave it",
+                Weak::SingleFamily => "all who gave it are variants of one tool",
+            };
+            writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
+        }
+        let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
+        writeln!(out, "Summed confidence: {backing} of {voting} behind it")?;
+        for (what, verdict) in [("Behind it:", "right"), ("Against it:", "wrong")] {
+            let voters = self.voters(verdict);
+            if !voters.is_empty() {
+                writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
+            }
+        }
+        let mut rows = vec![["entry", "said", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
+        rows.extend(self.said.iter().map(|said| {
             let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
             let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
             let points = approximate(&said.points);
-            writeln!(out, "{:<20} {value:<14} {confidence:<22} {:<13} {points}", said.entry, said.verdict)?;
-        }
-        Ok(())
-    }
-}
-
-/// A long number by its first and last digits; the exact one is in `--format json`.
-fn short(value: &str) -> String {
-    match value.len() {
-        0..=14 => value.to_owned(),
-        length => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
-    }
-}
-
-/// A fraction for the eye, with the exact one beside it where they differ.
-fn approximate(fraction: &str) -> String {
-    let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
-    match number.and_then(|number| number.to_f64()) {
-        None => fraction.to_owned(),
-        // A sum of confidences can have a denominator of many digits: more than a screen wants to hold.
-        Some(number) if fraction.len() > 24 => format!("{number:.6}"),
-        Some(number) => format!("{number:.6} ({fraction})"),
+            vec![said.entry.clone(), value, confidence, said.verdict.to_owned(), points]
+        }));
+        write!(out, "\n{}", columns(&rows, &[]))
     }
 }

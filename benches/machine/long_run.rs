@@ -1,0 +1,46 @@
+//! What the controller costs while a tool runs: (its CPU time) / (that of the tool's one vCPU) <= 1 %. On an idle host the
+//! latter is the wall time of the run; on a busy one this is the stricter measure.
+
+use super::{Bench, run};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// `depth-first` needs hours for its CTLCardinality.
+pub const INSTANCE: &str = "SwitchBoard-PT-0040";
+
+/// Seconds; of an hour's run, boot and commit are a smaller part still.
+const CPU_LIMIT_S: u64 = 30;
+
+pub fn controller(bench: &Bench) {
+    let image = Bench::image("depth-first");
+    let runs = [run("depth-first", INSTANCE, "CTLCardinality")];
+    let record = bench.record("long-run", &runs);
+    let mut edition = bench.edition.clone();
+    edition.limits.cpu_s = CPU_LIMIT_S;
+    let drain = AtomicBool::new(false);
+    let executor = bench.executor(&record, &edition, &image, &runs, &drain);
+    let before = cpu_time();
+    executor.run(bench.leases(), &|_| true, &|_| {}).unwrap();
+    let cpu = cpu_time() - before;
+    let facts = record.attempts(&runs[0].id()).unwrap().pop().unwrap().facts.expect("the tool ran");
+    assert!(facts.cpu_ms >= CPU_LIMIT_S * 1000, "the tool ended before its limit");
+    println!("-- what the controller costs while a tool runs");
+    println!(
+        "controller, CPU time                {:>6} ms, of the tool's {} ms",
+        cpu.as_millis(),
+        facts.cpu_ms
+    );
+    println!(
+        "of one core                         {:>6.2} %",
+        100_000.0 * cpu.as_secs_f64() / facts.cpu_ms as f64
+    );
+}
+
+/// User and system time of this process and all its threads, without its children; ticks of 10 ms.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let ticks = |field: &str| field.parse::<u64>().unwrap();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    Duration::from_millis(10 * (ticks(fields[11]) + ticks(fields[12])))
+}

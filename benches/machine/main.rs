@@ -1,0 +1,180 @@
+//! What the machine room promises of its speed, as ratios in one run of this program: what a run costs beyond its
+//! tool against bare QEMU, what the controller costs while a tool runs, and how fast output streams against the
+//! bare channel.
+//!
+//! What is compared takes turns, so that whatever else the machine does hits both.
+
+mod bare;
+mod long_run;
+mod starts;
+mod streaming;
+
+use bare::Bare;
+use mcc_harness::campaign::Run;
+use mcc_harness::edition::Edition;
+use mcc_harness::executor::{EntryDisks, Executor, Watched};
+use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
+use mcc_harness::store::{CampaignFacts, Disk, Record};
+use mcc_harness::vm::{DiskFile, Guest, Image, MachineSpec, Start, build};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+const INSTANCE: &str = "DiningTable-PT-03";
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(folder.path());
+    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
+    per_run(&bench, rounds);
+    starts::starts(&bench, rounds);
+    long_run::controller(&bench);
+    streaming::output(&bench);
+}
+
+/// What every measurement needs.
+struct Bench<'a> {
+    folder: &'a Path,
+    inputs: Image,
+    edition: Edition,
+    qemu: Qemu,
+    accelerator: Accelerator,
+    survey: Survey,
+}
+
+impl<'a> Bench<'a> {
+    fn new(folder: &'a Path) -> Self {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let packed = [INSTANCE, long_run::INSTANCE]
+            .map(|name| (name.to_owned(), root.join(format!("pnml-fixtures/{name}.tgz"))));
+        let inputs = build::inputs(&packed, None, &folder.join("inputs"), &|_| {}).unwrap();
+        let qemu = Qemu::find().unwrap();
+        let accelerator = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
+        let (edition, survey) = (Edition::load("mcc-2018").unwrap(), Survey::take().unwrap());
+        Self { folder, inputs, edition, qemu, accelerator, survey }
+    }
+
+    fn image(name: &str) -> Image {
+        let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
+        Image::open(&images.join(name)).expect("scripts/setup makes it")
+    }
+
+    /// A contest's machine of one vCPU, nothing pinned.
+    fn spec(&self, image: &Image) -> MachineSpec {
+        let (kernel, initrd) = image.boot().unwrap();
+        MachineSpec {
+            accelerator: self.accelerator,
+            cpu_model: self.edition.machine.cpu_model.clone(),
+            memory_mib: self.edition.machine.memory_mib,
+            vcpus: 1,
+            guest: Guest::Agent { kernel, initrd },
+            disk: DiskFile::new(image.disk(), "qcow2"),
+            read_only_disks: vec![DiskFile::new(self.inputs.disk(), "raw")],
+            start: Start::Boot,
+            pin_to: vec![],
+            rest_on: vec![],
+        }
+    }
+
+    fn leases(&self) -> Leases {
+        Leases::new(&self.survey.cores, &self.survey.memory)
+    }
+
+    fn record(&self, name: &str, runs: &[Run]) -> Record {
+        let facts = CampaignFacts {
+            campaign: String::new(),
+            settings: Default::default(),
+            edition: serde_json::to_string(&self.edition).unwrap(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 0,
+        };
+        let record = Record::create_or_open(&self.folder.join(name), &facts, |_| {}).unwrap();
+        record.plan_runs(runs).unwrap();
+        record
+    }
+
+    fn executor<'e>(
+        &'e self,
+        record: &'e Record,
+        edition: &'e Edition,
+        image: &Image,
+        runs: &[Run],
+        drain: &'e AtomicBool,
+    ) -> Executor<'e> {
+        let MachineSpec { guest, disk, .. } = self.spec(image);
+        let disks = EntryDisks { guest, disk, inputs: None, digests: vec![] };
+        Executor {
+            record,
+            edition,
+            disks: runs.iter().map(|run| (run.entry.clone(), disks.clone())).collect(),
+            inputs: DiskFile::new(self.inputs.disk(), "raw"),
+            inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
+            states: None,
+            host: self.survey.facts(self.accelerator, &self.qemu),
+            accelerator: self.accelerator,
+            policy: Policy::AllowDegraded,
+            boot_deadline: Duration::from_secs(120),
+            stall: Duration::from_secs(10),
+            watched: Watched::default(),
+            jobs: 1,
+            drain,
+        }
+    }
+}
+
+/// (harness time per run without the tool) / (bare QEMU: boot of the same disk to readiness, and halt).
+fn per_run(bench: &Bench, rounds: usize) {
+    let image = Bench::image("reference");
+    let spec = bench.spec(&image);
+    // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends.
+    let runs: Vec<Run> =
+        (0..rounds).map(|n| run(&format!("nothing-{n}"), INSTANCE, "ReachabilityDeadlock")).collect();
+    let record = bench.record("per-run", &runs);
+    let drain = AtomicBool::new(false);
+    let executor = bench.executor(&record, &bench.edition, &image, &runs, &drain);
+    let (mut bare, mut harness, mut boot) = (vec![], vec![], vec![]);
+    for run in &runs {
+        bare.push(bare_boot(&spec, bench.folder));
+        let begun = Instant::now();
+        executor.run(bench.leases(), &|open| open == run, &|_| {}).unwrap();
+        let took = begun.elapsed();
+        let facts = record.attempts(&run.id()).unwrap().pop().unwrap().facts.expect("the tool ran");
+        harness.push(took - Duration::from_millis(facts.wall_ms));
+        boot.push(Duration::from_millis(facts.boot_ms));
+    }
+    let (bare, harness) = (median(bare), median(harness));
+    println!("-- what a run costs beyond its tool");
+    println!("bare QEMU, boot to ready and halt   {:>6} ms", bare.as_millis());
+    println!("harness, boot to ready              {:>6} ms", median(boot).as_millis());
+    println!("harness, per run without the tool   {:>6} ms", harness.as_millis());
+    println!(
+        "ratio                               {:>6.2}   ({rounds} rounds, medians, {})",
+        harness.as_secs_f64() / bare.as_secs_f64(),
+        bench.accelerator.word()
+    );
+}
+
+fn run(entry: &str, instance: &str, examination: &str) -> Run {
+    Run {
+        entry: entry.to_owned(),
+        instance: instance.to_owned(),
+        examination: examination.to_owned(),
+        model: instance.to_owned(),
+        vcpus: 1,
+        competes: true,
+    }
+}
+
+/// QEMU with the same arguments, started running, by nothing but a process and sockets.
+fn bare_boot(spec: &MachineSpec, folder: &Path) -> Duration {
+    let begun = Instant::now();
+    Bare::boot(spec, folder).halt();
+    begun.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,121 @@
+//! What it costs to begin: booting, restoring, ssh, and a loop as BenchKit does it.
+
+use super::{Bench, INSTANCE, median, run};
+use mcc_harness::campaign::Run;
+use mcc_harness::executor::Executor;
+use mcc_harness::host::Qemu;
+use mcc_harness::vm::{Bus, DiskFile, Guest, Image, Login, MachineSpec, Nic, Original, States, Wiring, argv};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Harness time per run without the tool / a loop written as BenchKit does it, on the reference disk as a kit makes
+/// it bootable, and the harness over ssh on that very disk / the loop; readiness of a restored machine / of a
+/// booted one.
+pub fn starts(bench: &Bench, rounds: usize) {
+    let image = Bench::image("reference");
+    let spec = bench.spec(&image);
+    let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
+    let kit = Image::open_original(&images.join("kit")).expect("scripts/setup makes it");
+    let login = Login { user: "mcc".into(), key: kit.folder.join("key") };
+    let original = MachineSpec {
+        guest: Guest::Ssh(Original { login: login.clone(), bus: Bus::Virtio, nic: Nic::Virtio }),
+        disk: DiskFile::new(kit.disk(), "vmdk"),
+        ..spec
+    };
+    // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends; that of the kit made for
+    // tests is one `exec` away from the reference tool on a small net.
+    let ways = ["booted", "restored", "ssh"];
+    let runs: Vec<Run> = (0..rounds)
+        .flat_map(|n| ways.map(|way| run(&format!("{way}-{n}"), INSTANCE, "ReachabilityDeadlock")))
+        .collect();
+    let record = bench.record("starts", &runs);
+    let drain = AtomicBool::new(false);
+    let mut booting = bench.executor(&record, &bench.edition, &image, &runs, &drain);
+    for (entry, disks) in &mut booting.disks {
+        if entry.starts_with("ssh") {
+            disks.guest = original.guest.clone();
+            disks.disk = original.disk.clone();
+        }
+    }
+    let mut restoring = bench.executor(&record, &bench.edition, &image, &runs, &drain);
+    restoring.states = Some(States::new(bench.folder.join("states")));
+    let mut benchkit = vec![];
+    let mut beyond = [vec![], vec![], vec![]];
+    let mut ready = [vec![], vec![], vec![]];
+    for round in runs.chunks(ways.len()) {
+        benchkit.push(benchkit_loop(&original, &login.key, bench.folder));
+        for (way, run) in round.iter().enumerate() {
+            let executor: &Executor = if ways[way] == "restored" { &restoring } else { &booting };
+            let begun = Instant::now();
+            executor.run(bench.leases(), &|open| open == run, &|_| {}).unwrap();
+            let took = begun.elapsed();
+            let facts = record.attempts(&run.id()).unwrap().pop().unwrap().facts.expect("the tool ran");
+            beyond[way].push(took - Duration::from_millis(facts.wall_ms));
+            ready[way].push(Duration::from_millis(facts.boot_ms));
+        }
+    }
+    let benchkit = median(benchkit);
+    let [booted, _, ssh] = beyond.map(median);
+    let [ready, restored, ssh_ready] = ready.map(median);
+    for (what, time) in [
+        ("harness, boot to ready", ready),
+        ("harness, restored to ready", restored),
+        ("harness, per run without the tool", booted),
+        ("harness over ssh, boot to ready", ssh_ready),
+        ("harness over ssh, per run without the tool", ssh),
+        ("as BenchKit does it, per run with next to no tool", benchkit),
+    ] {
+        println!("{what:<50} {:>6} ms", time.as_millis());
+    }
+    for (what, over, under) in [
+        ("harness / as BenchKit does it", booted, benchkit),
+        ("harness over ssh / as BenchKit does it", ssh, benchkit),
+        ("restored / booted, to ready", restored, ready),
+    ] {
+        println!("{what:<50} {:>6.2}   ({rounds} rounds, medians)", over.as_secs_f64() / under.as_secs_f64());
+    }
+}
+
+/// One run by the loop of BenchKit (2017): `ssh` as root with a timeout of one second until it succeeds, a monitor
+/// and a second's sleep, the command, the monitor's figures, the kill and a second's sleep.
+fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let ssh = |user: &str, timeout: &str, command: &str| {
+        let mut ssh = Command::new("ssh");
+        ssh.args(["-F", "none", "-o", "UserKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=no"]);
+        ssh.args(["-o", "BatchMode=yes", "-o", timeout, "-p", &port, "-i"]).arg(key);
+        ssh.arg(format!("{user}@localhost")).arg(command);
+        ssh.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        ssh
+    };
+    let begun = Instant::now();
+    let pairs: Vec<_> = (0..2).map(|_| UnixStream::pair().unwrap()).collect();
+    let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
+    let wiring = Wiring { qmp: fd(0), console: fd(1), ..Wiring::placeholder() };
+    for (_, theirs) in &pairs {
+        nix::fcntl::fcntl(theirs, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
+    }
+    let args = argv(spec, &wiring).into_iter().filter(|arg| arg != "-S");
+    let args = args.map(|arg| arg.replace("127.0.0.1:0-", &format!("127.0.0.1:{port}-")));
+    let mut command = Command::new(Qemu::NAME);
+    command.args(args).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut qemu = command.spawn().unwrap();
+    while !ssh("root", "ConnectTimeout=1", "exit").status().unwrap().success() {}
+    let mut monitor = ssh("mcc", "ConnectTimeout=60", "sleep 1").spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let unpack =
+        format!("tar xzf BenchKit/INPUTS/{INSTANCE}.tgz && mv {INSTANCE} execution && cd execution && true");
+    assert!(ssh("mcc", "ConnectTimeout=60", &unpack).status().unwrap().success());
+    assert!(ssh("mcc", "ConnectTimeout=60", "true").status().unwrap().success());
+    qemu.kill().unwrap();
+    qemu.wait().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let took = begun.elapsed();
+    let _ = monitor.kill();
+    monitor.wait().unwrap();
+    took
+}

@@ -1,0 +1,81 @@
+//! How fast a tool's output streams: (1 GB through agent, port and controller into the file that is kept) / (1 GB
+//! written by root to a bare port and dropped by whoever reads it) <= 1.3.
+
+use super::bare::{Bare, PORT};
+use super::{Bench, median};
+use mcc_harness::vm::guest::{GuestEvent, Job, Request};
+use mcc_harness::vm::{Event, Machine};
+use std::time::{Duration, Instant};
+
+const BYTES: u64 = 1 << 30;
+const ROUNDS: u32 = 3;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+pub fn output(bench: &Bench) {
+    let (mut bare, mut harness) = (vec![], vec![]);
+    for _ in 0..ROUNDS {
+        bare.push(through_a_bare_port(bench));
+        harness.push(through_the_harness(bench));
+    }
+    let (bare, harness) = (median(bare), median(harness));
+    println!("-- streaming 1 GB of output");
+    println!("bare port, read and dropped         {:>6} ms", bare.as_millis());
+    println!("harness, kept in a file             {:>6} ms", harness.as_millis());
+    println!("ratio                               {:>6.2}", harness.as_secs_f64() / bare.as_secs_f64());
+}
+
+fn job(user: &str, script: &str) -> Request {
+    Request::Prepare(Box::new(Job {
+        nonce: "nonce".into(),
+        clock_ns: 1_526_000_000_000_000_000,
+        seed: "5a".repeat(32),
+        user: user.into(),
+        cwd: "/".into(),
+        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
+        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        ..Job::default()
+    }))
+}
+
+fn dd(to: &str) -> String {
+    format!("exec dd if=/dev/zero bs=1M count={} {to} status=none", BYTES >> 20)
+}
+
+fn through_a_bare_port(bench: &Bench) -> Duration {
+    let mut machine = Bare::boot(&bench.spec(&Bench::image("reference")), bench.folder);
+    let find = format!(
+        "cd /sys/class/virtio-ports; for port in *; do read name < $port/name; [ $name = {PORT} ] && "
+    );
+    machine.say(&job("root", &format!("{find}{}; done", dd("of=/dev/$port"))));
+    machine.hear("prepared");
+    machine.say(&Request::Start);
+    machine.hear("started");
+    let begun = Instant::now();
+    machine.take(BYTES);
+    let took = begun.elapsed();
+    machine.halt();
+    took
+}
+
+fn through_the_harness(bench: &Bench) -> Duration {
+    let folder = tempfile::tempdir_in(bench.folder).unwrap();
+    let spec = bench.spec(&Bench::image("reference"));
+    let mut machine = Machine::start(&spec, folder.path(), BYTES, PATIENCE).unwrap();
+    let mut begun = Instant::now();
+    loop {
+        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+            Event::Guest(GuestEvent::Ready { .. }) => machine.send(&job("mcc", &dd(""))).unwrap(),
+            Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
+            Event::Guest(GuestEvent::Started) => begun = Instant::now(),
+            Event::Guest(GuestEvent::Drained { stdout_bytes, .. }) => {
+                assert_eq!(stdout_bytes, BYTES);
+                assert!(machine.wait_for_output((BYTES, 0), Instant::now() + PATIENCE).unwrap());
+                let took = begun.elapsed();
+                machine.halt().unwrap();
+                return took;
+            }
+            Event::Guest(GuestEvent::Sample { .. } | GuestEvent::Ended { .. }) | Event::Qemu(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}

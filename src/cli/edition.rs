@@ -1,0 +1,79 @@
+use super::{Exit, Failure, Format, print};
+use crate::edition::{Edition, known};
+use clap::Subcommand;
+use num_traits::Zero;
+use serde_json::json;
+
+/// The rules of a year: which editions there are, and what one of them says.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The editions that this program knows by name.
+    List {
+        /// How results are printed.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Every setting of an edition, with what it takes from its base: a whole edition file.
+    Show {
+        /// The name of an edition, or the path of an edition file; editions/README.md explains every key.
+        #[arg(value_name = "NAME|FILE")]
+        edition: String,
+        /// How results are printed.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    match args.command {
+        Command::List { format } => list(format)?,
+        Command::Show { edition, format } => {
+            let edition = Edition::load(&edition).map_err(Failure::usage)?;
+            match format {
+                Format::Text => print::text(&toml::to_string_pretty(&edition)?)?,
+                Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&edition)?))?,
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn list(format: Format) -> Result<(), Failure> {
+    let editions = known().map(Edition::load).collect::<Result<Vec<_>, _>>()?;
+    if format == Format::Json {
+        let rows = editions.iter().map(|edition| {
+            json!({
+                "name": edition.name,
+                "title": edition.title,
+                "examinations": edition.examinations.len(),
+                "podiums": edition.podiums.len(),
+                "multipliers": multipliers(edition),
+                "unknown": edition.unknown.keys().collect::<Vec<_>>(),
+            })
+        });
+        return print::raw(&format!("{:#}\n", rows.collect::<serde_json::Value>()));
+    }
+    let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");
+    for edition in &editions {
+        let (name, examinations, podiums) =
+            (&edition.name, edition.examinations.len(), edition.podiums.len());
+        let weights: Vec<String> =
+            multipliers(edition).into_iter().map(|(of, x)| format!("{of} x{x}")).collect();
+        table += &format!("{name:<10} {examinations:>12}  {podiums:>7}  {}\n", weights.join(", "));
+        for (key, why) in &edition.unknown {
+            table += &format!("{:<10} unknown: {key}: {why}\n", "");
+        }
+    }
+    print::text(&table)
+}
+
+fn multipliers(edition: &Edition) -> std::collections::BTreeMap<&str, String> {
+    let counting = edition.judging.multipliers.iter().filter(|(_, times)| !times.is_zero());
+    counting.map(|(status, times)| (status.as_str(), times.to_string())).collect()
+}

@@ -1,0 +1,191 @@
+//! An edition file and the editions it is based on: read, laid over each other, every value with its place.
+//!
+//! `base = "mcc-2018"` takes that edition's settings; what the file says itself counts instead. Tables are merged
+//! key by key; lists, and the table `variants`, are taken whole: a year's tools are no other year's.
+
+use super::EditionError;
+use super::load::{Fault, builtin, is_path, one_line};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Twice what 2026 needs: a chain that is longer runs in a circle.
+const MOST_LAYERS: usize = 16;
+
+/// Bytes of the largest file that is taken, a hundred times the largest edition.
+const LARGEST: usize = 1 << 20;
+
+/// The file itself first, then its base, then the base of that.
+pub(super) struct Layers {
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    /// As errors name it.
+    file: String,
+    /// Where its text begins among those of all layers, so that a place says its file too.
+    start: usize,
+    /// `start` blanks, then the text: what is parsed from it has its places among all.
+    text: String,
+}
+
+impl Layers {
+    pub fn read(text: &str, file: &str) -> Result<Self, EditionError> {
+        let mut layers = Self { layers: Vec::new() };
+        layers.push(text, file)?;
+        while let Some((base, place)) = layers.base_of_last()? {
+            let refused = |message: String| layers.content(place, "base", message);
+            if layers.layers.len() == MOST_LAYERS {
+                return Err(refused(format!(
+                    "{MOST_LAYERS} editions based on one another: is one its own base?"
+                )));
+            }
+            let (text, file) = if is_path(&base) {
+                let folder = Path::new(&layers.last().file).parent().unwrap_or(Path::new(""));
+                let path = folder.join(&base);
+                let text = crate::text::read(&path)
+                    .map_err(|error| refused(format!("cannot read {}: {error}", path.display())))?;
+                (text, path.display().to_string())
+            } else {
+                let (text, file) = builtin(&base).map_err(|unknown| refused(unknown.to_string()))?;
+                (text.to_owned(), file)
+            };
+            layers.push(&text, &file)?;
+        }
+        Ok(layers)
+    }
+
+    fn push(&mut self, text: &str, file: &str) -> Result<(), EditionError> {
+        let file = file.to_owned();
+        if text.len() > LARGEST {
+            let message = format!("it is larger than {LARGEST} bytes; is it the right file?");
+            return Err(EditionError::Syntax { file, line: 1, message });
+        }
+        let start = self.layers.last().map_or(0, |last| last.text.len() + 1);
+        self.layers.push(Layer { file, start, text: " ".repeat(start) + text });
+        Ok(())
+    }
+
+    fn last(&self) -> &Layer {
+        self.layers.last().expect("the file itself is a layer")
+    }
+
+    /// What the last layer is based on, and where it says so.
+    fn base_of_last(&self) -> Result<Option<(String, usize)>, EditionError> {
+        let table = self.parsed(self.last())?;
+        let Some(base) = table.get_ref().get("base") else { return Ok(None) };
+        let place = base.span().start;
+        match base.get_ref() {
+            DeValue::String(name) => Ok(Some((name.to_string(), place))),
+            _ => Err(self.content(place, "base", "must be the name or the path of an edition".to_owned())),
+        }
+    }
+
+    fn parsed<'l>(&self, layer: &'l Layer) -> Result<Spanned<DeTable<'l>>, EditionError> {
+        DeTable::parse(&layer.text).map_err(|error| self.syntax(&error))
+    }
+
+    /// All layers as one table, without `base`.
+    pub fn table(&self) -> Result<Spanned<DeTable<'_>>, EditionError> {
+        let mut layers = self.layers.iter().rev();
+        let mut whole = self.parsed(layers.next().expect("the file itself is a layer"))?;
+        for layer in layers {
+            let over = self.parsed(layer)?;
+            let span = over.span();
+            let mut under = whole.into_inner();
+            forget_the_known(&mut under, over.get_ref());
+            overlay(&mut under, over.into_inner());
+            whole = Spanned::new(span, under);
+        }
+        whole.get_mut().remove("base");
+        Ok(whole)
+    }
+
+    pub fn typed<T: DeserializeOwned>(&self) -> Result<T, EditionError> {
+        T::deserialize(toml::Deserializer::from(self.table()?)).map_err(|error| self.syntax(&error))
+    }
+
+    /// The edition, its content checked.
+    pub fn checked<T: DeserializeOwned>(
+        &self,
+        check: impl Fn(&T) -> Option<Fault>,
+    ) -> Result<T, EditionError> {
+        let edition: T = self.typed()?;
+        match check(&edition) {
+            None => Ok(edition),
+            Some((key, message)) => Err(self.content(self.place_of(&key), &key.join("."), message)),
+        }
+    }
+
+    /// An error of TOML or of a key's type.
+    fn syntax(&self, error: &toml::de::Error) -> EditionError {
+        let (layer, line) = self.located(error.span().map_or(0, |span| span.start));
+        EditionError::Syntax { file: layer.file.clone(), line, message: one_line(&layer.text, line, error) }
+    }
+
+    /// An error in the content of the key at `place`.
+    pub fn content(&self, place: usize, key: &str, message: String) -> EditionError {
+        let (layer, line) = self.located(place);
+        EditionError::Content { file: layer.file.clone(), line, key: key.to_owned(), message }
+    }
+
+    /// Where a key's value begins; 0 where it cannot be found.
+    pub fn place_of(&self, key: &[String]) -> usize {
+        let Ok(table) = self.table() else { return 0 };
+        let mut found = key.first().and_then(|part| table.get_ref().get(part.as_str()));
+        let mut place = 0;
+        let mut rest = key.iter().skip(1);
+        while let Some(value) = found {
+            place = value.span().start;
+            let Some(part) = rest.next() else { break };
+            found = match value.get_ref() {
+                DeValue::Table(table) => table.get(part.as_str()),
+                DeValue::Array(array) => part.parse().ok().and_then(|index: usize| array.get(index)),
+                _ => None,
+            };
+        }
+        place
+    }
+
+    /// The layer a place is in, and its line there, from 1.
+    fn located(&self, place: usize) -> (&Layer, usize) {
+        let layer = self.layers.iter().rev().find(|layer| layer.start <= place).unwrap_or(self.last());
+        let end = place.min(layer.text.len());
+        let lines = layer.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count();
+        (layer, lines + 1)
+    }
+}
+
+fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
+    for (key, mut value) in over {
+        let name = key.get_ref().to_string();
+        if let DeValue::Table(table) = value.get_mut()
+            && name != "variants"
+            && let Some(DeValue::Table(below)) = under.get_mut(name.as_str()).map(Spanned::get_mut)
+        {
+            overlay(below, std::mem::take(table));
+            continue;
+        }
+        under.remove(name.as_str());
+        under.insert(key, value);
+    }
+}
+
+/// What a file sets itself is no longer unknown because it was in the base.
+fn forget_the_known(under: &mut DeTable<'_>, over: &DeTable<'_>) {
+    let Some(DeValue::Table(unknown)) = under.get_mut("unknown").map(Spanned::get_mut) else { return };
+    let set = |key: &str| {
+        let mut parts = key.split('.');
+        let first = parts.next().and_then(|part| over.get(part));
+        parts.try_fold(first?, |value, part| match value.get_ref() {
+            DeValue::Table(table) => table.get(part),
+            _ => None,
+        })
+    };
+    let known: Vec<String> =
+        unknown.keys().map(|key| key.get_ref().to_string()).filter(|key| set(key).is_some()).collect();
+    for key in known {
+        unknown.remove(key.as_str());
+    }
+}

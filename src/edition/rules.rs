@@ -1,0 +1,120 @@
+//! The rules of a judgement: those of the MCC, or of a sister contest (SV-COMP, CRV).
+
+use super::Edition;
+use super::crv::CrvEdition;
+use super::layers::Layers;
+use super::load::{EditionError, text_of};
+use super::svcomp::SvcompEdition;
+use serde::{Deserialize, Serialize};
+
+macro_rules! sister {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
+}
+
+/// The sister contests' editions this build knows by name.
+pub(super) const SISTERS: &[(&str, &str)] = sister!(
+    "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
+    "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
+    "svcomp-2026" "crv-2014"
+);
+
+/// An edition of whichever contest: its key `contest` says which.
+#[derive(Clone, Debug)]
+pub enum Rules {
+    Mcc(Box<Edition>),
+    Sister(Box<SisterEdition>),
+}
+
+/// An edition of a sister contest, as its judgement keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SisterEdition {
+    Svcomp(SvcompEdition),
+    Crv(CrvEdition),
+}
+
+impl Rules {
+    /// The edition of that name, or of the file at that path (with a `/`, or ending in `.toml`).
+    pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
+        #[derive(Deserialize)]
+        struct Which {
+            contest: Option<String>,
+        }
+        let (text, file) = text_of(name_or_path)?;
+        let layers = Layers::read(&text, &file)?;
+        let contest = layers.typed::<Which>()?.contest;
+        let sister = |edition| Self::Sister(Box::new(edition));
+        Ok(match contest.as_deref() {
+            Some("sv-comp") => sister(SisterEdition::Svcomp(layers.checked(SvcompEdition::check)?)),
+            Some("crv") => sister(SisterEdition::Crv(layers.checked(CrvEdition::check)?)),
+            None | Some("mcc") => Self::Mcc(Box::new(Edition::parse(&text, &file)?)),
+            Some(other) => {
+                let place = layers.place_of(&["contest".to_owned()]);
+                let message = format!("`{other}`; allowed are mcc, sv-comp, crv");
+                return Err(layers.content(place, "contest", message));
+            }
+        })
+    }
+}
+
+impl SisterEdition {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Svcomp(edition) => &edition.name,
+            Self::Crv(edition) => &edition.name,
+        }
+    }
+
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Svcomp(edition) => &edition.title,
+            Self::Crv(edition) => &edition.title,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sister_edition_known_by_name_loads_and_survives_a_round_trip() {
+        for (name, _) in SISTERS {
+            let Rules::Sister(edition) = Rules::load(name).unwrap() else { panic!("{name}") };
+            assert_eq!(edition.name(), *name);
+            let text = serde_json::to_string(&edition).unwrap();
+            assert_eq!(serde_json::from_str::<SisterEdition>(&text).unwrap(), *edition);
+        }
+        assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
+    }
+
+    /// RULES, the table of SV-COMP: FALSE right and wrong, TRUE right and wrong, unconfirmed FALSE and TRUE.
+    #[test]
+    fn every_year_of_sv_comp_has_the_points_of_its_rules() {
+        let printed = |name: &str| {
+            let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
+            let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };
+            let of = edition.points;
+            format!(
+                "{} {} {} {} {} {}",
+                of.false_right,
+                of.false_wrong,
+                of.true_right,
+                of.true_wrong,
+                of.false_unconfirmed,
+                of.true_unconfirmed
+            )
+        };
+        for year in 2012..=2026 {
+            let expected = match year {
+                2012 => "1 -2 2 -4 as-right as-right",
+                2013 | 2014 => "1 -4 2 -8 as-right as-right",
+                2015 => "1 -6 2 -12 unknown as-right",
+                2016 => "1 -16 2 -32 0 as-right",
+                2017..=2020 => "1 -16 2 -32 0 1",
+                _ => "1 -16 2 -32 0 0",
+            };
+            assert_eq!(printed(&format!("svcomp-{year}")), expected, "{year}");
+        }
+    }
+}

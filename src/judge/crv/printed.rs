@@ -1,0 +1,76 @@
+//! Where printed tables contradict their own measurements, or their totals their columns.
+
+use super::{PARTS, Results};
+use crate::edition::crv::CrvEdition;
+use crate::judge::sister::{Block, Points, rounded};
+use num_rational::BigRational;
+use num_traits::Signed;
+use std::collections::BTreeMap;
+
+/// A printed score that its measurements do not give.
+struct Excess {
+    benchmark: String,
+    printed: BigRational,
+    computed: BigRational,
+}
+
+/// What the judgement says of it, one line per column of a tool.
+pub(super) fn contradictions(
+    edition: &CrvEdition,
+    results: &Results,
+    names: &[String],
+    blocks: &[Block],
+) -> Vec<String> {
+    let tolerance = &edition.tolerance;
+    let zero = BigRational::from_integer(0.into());
+    let allowed = [&zero, &tolerance.overhead, &tolerance.memory];
+    // By track, tool and part: the column's sum, and the cells that are off.
+    let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<Excess>)> = BTreeMap::new();
+    for of in &results.experiments {
+        let Some(printed) = &of.printed else { continue };
+        let block = blocks.iter().find(|block| block.category == of.track && block.instance == of.benchmark);
+        let cell = block.and_then(|block| block.cells.iter().find(|cell| names[cell.entry] == of.tool));
+        let Some(cell) = cell else { continue };
+        for (part, (printed, Points(computed))) in printed.iter().zip(&cell.parts).enumerate() {
+            let (sum, excesses) = columns.entry((of.track, of.tool.as_str(), part)).or_default();
+            *sum += printed;
+            if (printed - computed).abs() > *allowed[part] {
+                let (printed, computed) = (printed.clone(), computed.clone());
+                excesses.push(Excess { benchmark: of.benchmark.clone(), printed, computed });
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    for ((track, tool, part), (sum, excesses)) in columns {
+        let column = format!("{} {tool}, {}", edition.tracks[track].name, PARTS[part]);
+        let cells: Vec<String> = excesses
+            .iter()
+            .map(|Excess { benchmark, printed, computed }| {
+                let (printed, computed) = (rounded(printed, 3), rounded(computed, 3));
+                format!("benchmark {benchmark} is printed {printed}, its measurements give {computed}")
+            })
+            .collect();
+        let total = results.totals.iter().find(|of| of.track == track && of.tool == tool);
+        let total = total.map(|of| &of.parts[part]).filter(|total| (*total - &sum).abs() > tolerance.total);
+        let cells = cells.join("; ");
+        notes.extend(match (total, excesses.is_empty()) {
+            (None, true) => None,
+            (None, false) => Some(format!("{column}: {cells}")),
+            (Some(total), empty) => {
+                let mut note = format!(
+                    "{column}: the printed column sums to {}, the printed total says {}",
+                    rounded(&sum, 3),
+                    rounded(total, 3)
+                );
+                if !empty {
+                    note += &format!("; {cells}");
+                    let excess: BigRational = excesses.iter().map(|of| &of.printed - &of.computed).sum();
+                    let right = (total - (sum - excess)).abs() <= tolerance.total;
+                    note += if right { "; with that put right the total is right" } else { "" };
+                }
+                Some(note)
+            }
+        });
+    }
+    notes
+}

@@ -1,0 +1,215 @@
+//! Tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; totals.
+
+use super::{Experiment, Outcome, Results, Total};
+use crate::benchkit::published::{Table, TableError};
+use crate::edition::crv::{CrvEdition, Monitoring};
+use crate::edition::fraction;
+use crate::judge::source::digest;
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CrvError {
+    #[error(transparent)]
+    Table(#[from] TableError),
+    #[error("{path}: {source}", path = path.display())]
+    Folder { path: PathBuf, source: std::io::Error },
+    #[error("{path}: no table of measurements or totals (*.csv) is in it", path = path.display())]
+    Nothing { path: PathBuf },
+}
+
+const MEASURED: [&str; 6] = ["track", "benchmark", "tool", "verdict", "memory_mb", "time_s"];
+const EXPECTED: [&str; 3] = ["expected", "outcome", "base_time_s"];
+const PRINTED: [&str; 3] = ["correctness_score", "overhead_score", "memory_score"];
+const TOTALS: [&str; 6] = ["track", "tool", "correctness", "overhead", "memory", "total"];
+
+/// Reads a table, or all of a folder; which one it is, its header says.
+pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
+    let mut results = Results::default();
+    if !path.is_dir() {
+        let mut table = Table::open(path)?;
+        if !read_table(edition, &mut table, &mut results)? {
+            let (measured, expected) = (MEASURED.join(","), EXPECTED.join(","));
+            let expected = format!("{measured} with {expected}, or with {}", PRINTED.join(","));
+            return Err(table.wrong_header(expected).into());
+        }
+        results.inputs.push(digest(path)?);
+        return Ok(results);
+    }
+    let failed = |source| CrvError::Folder { path: path.to_owned(), source };
+    let mut files = Vec::new();
+    for file in std::fs::read_dir(path).map_err(failed)? {
+        let file = file.map_err(failed)?.path();
+        let name = file.to_string_lossy();
+        if name.ends_with(".csv") || name.ends_with(".csv.gz") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    for file in files {
+        if read_table(edition, &mut Table::open(&file)?, &mut results)? {
+            results.inputs.push(digest(&file)?);
+        } else {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            results.notes.push(format!("{name} is no table of measurements or totals: not read"));
+        }
+    }
+    match results.inputs.is_empty() {
+        true => Err(CrvError::Nothing { path: path.to_owned() }),
+        false => Ok(results),
+    }
+}
+
+/// False for another kind of table.
+fn read_table(edition: &CrvEdition, table: &mut Table, results: &mut Results) -> Result<bool, TableError> {
+    let header = table.header().to_vec();
+    let column = |name: &str| header.iter().position(|known| known == name);
+    let columns = |names: &[&str]| names.iter().map(|name| column(name)).collect::<Option<Vec<_>>>();
+    if let Some(measured) = columns(&MEASURED) {
+        let (expected, printed) = (columns(&EXPECTED), columns(&PRINTED));
+        if expected.is_none() && printed.is_none() {
+            return Ok(false);
+        }
+        table.each_row(|row| {
+            let row = Row { row, edition };
+            let experiment = row.experiment(&measured, expected.as_deref(), printed.as_deref())?;
+            results.experiments.push(experiment);
+            Ok(())
+        })?;
+        return Ok(true);
+    }
+    let Some(totals) = columns(&TOTALS) else { return Ok(false) };
+    let mut seen = BTreeSet::new();
+    table.each_row(|row| {
+        let row = Row { row, edition };
+        let number = |at: usize| {
+            row.number(totals[at], TOTALS[at])?
+                .ok_or_else(|| format!("column {}: a total must be there", TOTALS[at]))
+        };
+        let (track, tool) = (row.track(totals[0])?, row.name(totals[1], "tool")?);
+        if !seen.insert((track, tool.clone())) {
+            return Err(format!("{tool} has a total of this track already; keep one"));
+        }
+        let parts = [number(2)?, number(3)?, number(4)?];
+        results.totals.push(Total { track, tool, parts, total: number(5)? });
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+struct Row<'a> {
+    row: &'a csv::StringRecord,
+    edition: &'a CrvEdition,
+}
+
+impl Row<'_> {
+    fn name(&self, at: usize, column: &str) -> Result<String, String> {
+        match self.row[at].trim() {
+            "" => Err(format!("column {column} must not be empty")),
+            name => Ok(name.to_owned()),
+        }
+    }
+
+    fn track(&self, at: usize) -> Result<usize, String> {
+        let name = self.row[at].trim();
+        self.edition.track(name).map(|(number, _)| number).ok_or_else(|| {
+            let known: Vec<&str> = self.edition.tracks.iter().map(|track| track.name.as_str()).collect();
+            format!("no track `{name}`; the edition has {}", known.join(", "))
+        })
+    }
+
+    /// None for `N/A` and nothing.
+    fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
+        match self.row[at].trim() {
+            "" | "N/A" => Ok(None),
+            text => fraction::parse(text).map(Some).ok_or_else(|| {
+                let shown: String = text.chars().take(60).collect();
+                format!("column {column}: `{shown}` is no number; write 1.95, or N/A")
+            }),
+        }
+    }
+
+    fn experiment(
+        &self,
+        measured: &[usize],
+        expected: Option<&[usize]>,
+        printed: Option<&[usize]>,
+    ) -> Result<Experiment, String> {
+        let track = self.track(measured[0])?;
+        let said = self.row[measured[3]].trim().to_owned();
+        let printed = printed.map(|columns| {
+            let number = |at: usize| self.number(columns[at], PRINTED[at]);
+            let zero = |number: Option<BigRational>| number.unwrap_or_else(BigRational::zero);
+            Ok::<_, String>([zero(number(0)?), zero(number(1)?), zero(number(2)?)])
+        });
+        let printed = printed.transpose()?;
+        let (outcome, wanted, base_time_s) = match (expected, &printed) {
+            (Some(columns), _) => {
+                let outcome = self.outcome(columns[1])?;
+                let wanted = self.name(columns[0], "expected")?;
+                (outcome, Some(wanted), self.number(columns[2], "base_time_s")?)
+            }
+            (None, Some([correctness, ..])) => (self.printed_outcome(&said, correctness)?, None, None),
+            (None, None) => return Err("neither an expected verdict nor printed scores".to_owned()),
+        };
+        if outcome == Outcome::Timeout && self.edition.tracks[track].monitoring == Monitoring::Offline {
+            return Err(
+                "section 4.1 names no timeout of offline monitoring; write crash, or the verdict".to_owned()
+            );
+        }
+        let (memory_mb, time_s) =
+            (self.number(measured[4], "memory_mb")?, self.number(measured[5], "time_s")?);
+        let judged = matches!(outcome, Outcome::Ok | Outcome::PrintedRight | Outcome::PrintedWrong);
+        for (column, value) in [("memory_mb", &memory_mb), ("time_s", &time_s), ("base_time_s", &base_time_s)]
+        {
+            if judged && value.as_ref().is_some_and(|value| !value.is_positive()) {
+                return Err(format!(
+                    "column {column}: a measurement is more than 0; write a finer one, or N/A"
+                ));
+            }
+        }
+        if outcome == Outcome::Ok && said.is_empty() {
+            return Err("outcome ok, but column verdict is empty".to_owned());
+        }
+        Ok(Experiment {
+            track,
+            benchmark: self.name(measured[1], "benchmark")?,
+            tool: self.name(measured[2], "tool")?,
+            said,
+            expected: wanted,
+            outcome,
+            memory_mb,
+            time_s,
+            base_time_s,
+            printed,
+        })
+    }
+
+    fn outcome(&self, at: usize) -> Result<Outcome, String> {
+        match self.row[at].trim() {
+            "ok" => Ok(Outcome::Ok),
+            "crash" => Ok(Outcome::Crash),
+            "timeout" => Ok(Outcome::Timeout),
+            "inexpressible" => Ok(Outcome::Inexpressible),
+            other => Err(format!("column outcome: `{other}`; allowed are ok, crash, timeout, inexpressible")),
+        }
+    }
+
+    /// A published table says how a run ended by its verdict and its correctness score.
+    fn printed_outcome(&self, said: &str, correctness: &BigRational) -> Result<Outcome, String> {
+        let points = &self.edition.correctness;
+        match said {
+            "T/O" => Ok(Outcome::Timeout),
+            "N/A" if *correctness == points.inexpressible => Ok(Outcome::Inexpressible),
+            "N/A" => Ok(Outcome::Crash),
+            _ if *correctness == points.right => Ok(Outcome::PrintedRight),
+            _ if *correctness == points.wrong => Ok(Outcome::PrintedWrong),
+            _ => Err(format!(
+                "verdict {said} with a correctness score of {correctness}; the edition gives {} or {}",
+                points.right, points.wrong
+            )),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Why an entry has its points: what it gave, where it lost most, and what it alone has.
+
+use super::{ExplainError, find};
+use crate::edition::fraction;
+use crate::judge::judgement::*;
+use crate::judge::show::{approximate, columns, decimals, short, wrapped};
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An entry's judgement summed up; points with weights.
+#[derive(Debug, Serialize)]
+pub struct ToolStory {
+    pub edition: String,
+    pub entry: String,
+    pub tool: String,
+    pub status: Status,
+    pub note: String,
+    pub agreed: u64,
+    pub answered: u64,
+    pub confidence: String,
+    pub examinations: Vec<OfExamination>,
+    pub places: Vec<OfPodium>,
+    /// Its wrong values, those that cost most first.
+    pub wrong: Vec<WrongValue>,
+    /// Models by what is missing to all that could be had there, the most first.
+    pub losses: Vec<Loss>,
+    /// Right values that no other tool gave, in the order of the judgement.
+    pub alone: Vec<AloneValue>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct OfExamination {
+    pub examination: String,
+    pub right: u64,
+    pub wrong: u64,
+    pub unjudged: u64,
+    /// Values of the examination it did not give.
+    pub not_computed: u64,
+    /// Of `right`: those that no other tool gave.
+    pub alone: u64,
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// What the best virtual tool gets.
+    #[serde(with = "fraction")]
+    pub possible: BigRational,
+}
+
+#[derive(Debug, Serialize)]
+pub struct OfPodium {
+    pub category: String,
+    /// None: another variant, or out of competition.
+    pub rank: Option<u32>,
+    pub medal: String,
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+}
+
+#[derive(Debug, Serialize)]
+pub struct WrongValue {
+    pub instance: String,
+    pub examination: String,
+    pub position: usize,
+    pub said: String,
+    pub trusted: String,
+    pub basis: String,
+    /// What it cost: negative.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Loss {
+    pub family: String,
+    /// Values with a trusted value that it did not give, and wrong ones.
+    pub not_computed: u64,
+    pub wrong: u64,
+    #[serde(with = "fraction")]
+    pub missing: BigRational,
+}
+
+#[derive(Debug, Serialize)]
+pub struct AloneValue {
+    pub instance: String,
+    pub examination: String,
+    pub position: usize,
+    pub value: String,
+}
+
+/// Sums up why an entry has its points.
+pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolStory, ExplainError> {
+    let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
+    let number = find("tool", entry, &names)?;
+    let Entry { entry, tool, status, note } = &judgement.entries[number];
+    let confidence = &judgement.confidence[number];
+    let mut story = ToolStory {
+        edition: judgement.edition.name.clone(),
+        entry: entry.clone(),
+        tool: tool.clone(),
+        status: *status,
+        note: note.clone(),
+        agreed: confidence.agreed,
+        answered: confidence.answered,
+        confidence: confidence.confidence.to_string(),
+        examinations: Vec::new(),
+        places: Vec::new(),
+        wrong: Vec::new(),
+        losses: Vec::new(),
+        alone: Vec::new(),
+    };
+    let scores = judgement.scores.iter().filter(|score| score.entry == number);
+    story.examinations = scores.map(|score| of_examination(judgement, score)).collect();
+    for podium in &judgement.podiums {
+        for place in podium.places.iter().filter(|place| place.entry == number) {
+            let PodiumPlace { rank, points, medal, .. } = place;
+            let (category, medal) = (podium.category.clone(), medal.clone());
+            story.places.push(OfPodium { category, rank: *rank, medal, points: points.clone() });
+        }
+    }
+    let mut losses: BTreeMap<&str, Loss> = BTreeMap::new();
+    for block in &judgement.blocks {
+        let took_part = |of: &OfExamination| of.examination == judgement.examinations[block.examination];
+        if let Some(of) = story.examinations.iter().position(took_part) {
+            add_block(judgement, number, block, &mut story, of, &mut losses);
+        }
+    }
+    story.wrong.sort_by(|a, b| a.points.cmp(&b.points));
+    story.losses = losses.into_values().filter(|loss| loss.missing.is_positive()).collect();
+    story.losses.sort_by_key(|loss| Reverse(loss.missing.clone()));
+    Ok(story)
+}
+
+fn of_examination(judgement: &Judgement, score: &Score) -> OfExamination {
+    let possible = judgement.best_virtual.iter().find(|of| of.examination == score.examination);
+    OfExamination {
+        examination: judgement.examinations[score.examination].clone(),
+        right: score.right,
+        wrong: score.wrong,
+        unjudged: score.unjudged,
+        not_computed: 0,
+        alone: 0,
+        points: score.normalized.clone(),
+        possible: possible.map_or_else(BigRational::zero, |of| of.normalized.clone()),
+    }
+}
+
+/// Adds what the entry did, or failed to do, in a block of the examination it took part in as number `of`.
+fn add_block<'j>(
+    judgement: &'j Judgement,
+    entry: usize,
+    block: &Block,
+    story: &mut ToolStory,
+    of: usize,
+    losses: &mut BTreeMap<&'j str, Loss>,
+) {
+    let instance = &judgement.instances[block.instance];
+    let examination = &judgement.examinations[block.examination];
+    let share = super::share(&judgement.edition, block.trusted.len()) * &instance.weight;
+    let loss_of_wrong = &share * &judgement.edition.judging.penalty;
+    let cell = block.cells.iter().find(|cell| cell.entry == entry);
+    let loss = losses.entry(&instance.family).or_insert_with(|| Loss {
+        family: instance.family.clone(),
+        not_computed: 0,
+        wrong: 0,
+        missing: BigRational::zero(),
+    });
+    let of = &mut story.examinations[of];
+    let (mut missed, mut wrong) = (0, 0);
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let verdict = cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
+        let name = || (instance.instance.clone(), examination.clone());
+        match verdict {
+            b'+' if sole_tool(judgement, block, position) => {
+                of.alone += 1;
+                let (instance, examination) = name();
+                let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
+                story.alone.push(AloneValue { instance, examination, position, value });
+            }
+            b'-' => {
+                wrong += 1;
+                let said = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
+                let (instance, examination) = name();
+                story.wrong.push(WrongValue {
+                    instance,
+                    examination,
+                    position,
+                    said: said.unwrap_or_default(),
+                    trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
+                    basis: trusted.basis.clone(),
+                    points: -loss_of_wrong.clone(),
+                });
+            }
+            b'.' => {
+                of.not_computed += 1;
+                missed += u64::from(trusted.value.is_some());
+            }
+            _ => {}
+        }
+    }
+    loss.not_computed += missed;
+    loss.wrong += wrong;
+    if missed + wrong > 0 {
+        let whole = |n: u64| BigRational::from_integer(n.into());
+        loss.missing += &share * whole(missed + wrong) + loss_of_wrong * whole(wrong);
+    }
+}
+
+/// Whether all competing entries that are right are of one tool.
+fn sole_tool(judgement: &Judgement, block: &Block, position: usize) -> bool {
+    let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+    let entries = right.map(|cell| &judgement.entries[cell.entry]);
+    let mut tools = entries.filter(|entry| entry.status == Status::Competing).map(|entry| &entry.tool);
+    let first = tools.next();
+    first.is_some() && tools.all(|tool| Some(tool) == first)
+}
+
+/// Lines shown of each list; `--format json` has all.
+const SHOWN: usize = 3;
+
+impl fmt::Display for ToolStory {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { edition, entry, tool, status, note, agreed, answered, confidence, .. } = self;
+        let variant = if entry == tool { String::new() } else { format!(", variant of {tool}") };
+        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+        writeln!(
+            out,
+            "{}",
+            wrapped(&format!("{entry} ({edition}): {}{variant}{note}", status.word()), 80, 2)
+        )?;
+        writeln!(out, "Confidence {}: {agreed} of {answered} agree (E-2.2)\n", approximate(confidence))?;
+        self.table(out)?;
+        let place = |OfPodium { category, rank, medal, points }: &OfPodium| {
+            let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
+            let medal = if medal.is_empty() { String::new() } else { format!(", {medal}") };
+            format!("{category}: {rank}{medal}, {} points", decimals(points))
+        };
+        let places: Vec<String> = self.places.iter().map(place).collect();
+        writeln!(out, "{}", wrapped(&places.join("; "), 80, 2))?;
+        let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
+        let wrong = format!("{} wrong values cost {} points", self.wrong.len(), decimals(&-wrong));
+        list(out, &wrong, &self.wrong, |wrong| {
+            let WrongValue { instance, examination, position, said, trusted, basis, points } = wrong;
+            let said = format!("said {}, trusted {} ({basis})", short(said), short(trusted));
+            vec![format!("{instance} {examination} {position:02}"), said, decimals(points)]
+        })?;
+        let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
+        let missing = format!("{} points are missing to all there are; most of them on", decimals(&missing));
+        list(out, &missing, &self.losses, |loss| {
+            let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
+            vec![loss.family.clone(), decimals(&loss.missing), what]
+        })?;
+        let alone = format!("{} right values no other tool has", self.alone.len());
+        list(out, &alone, &self.alone, |alone| {
+            let AloneValue { instance, examination, position, value } = alone;
+            vec![format!("{instance} {examination} {position:02}"), short(value)]
+        })
+    }
+}
+
+impl ToolStory {
+    fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["examination", "right", "wrong", "unjudged", "none", "alone", "points", "possible"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(self.examinations.iter().map(|of| {
+            let mut row = vec![of.examination.clone()];
+            let counts = [of.right, of.wrong, of.unjudged, of.not_computed, of.alone];
+            row.extend(counts.iter().map(ToString::to_string));
+            row.extend([decimals(&of.points), decimals(&of.possible)]);
+            row
+        }));
+        writeln!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))
+    }
+}
+
+/// The first of a list below its title; nothing where it is empty.
+fn list<T>(
+    out: &mut fmt::Formatter<'_>,
+    title: &str,
+    items: &[T],
+    row: impl Fn(&T) -> Vec<String>,
+) -> fmt::Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}:")?;
+    let rows: Vec<Vec<String>> = items.iter().take(SHOWN).map(row).collect();
+    columns(&rows, &[]).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+    match items.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more (--format json)"),
+    }
+}

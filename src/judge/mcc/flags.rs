@@ -1,0 +1,136 @@
+//! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
+
+use crate::benchkit::Repeat;
+use crate::judge::ballots::{NONE, Row};
+use crate::judge::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flags of a contest's rows (sorted by examination, instance, entry), in a stable order.
+///
+/// `given` and `counts`: the value numbers of all rows, and how many values each examination has.
+pub(super) fn flags(
+    entries: &[Entry],
+    instances: &[Instance],
+    rows: &[Row],
+    given: &[u32],
+    counts: &[(String, usize)],
+) -> Vec<Flag> {
+    let mut flags = absences(entries, instances, rows, given, counts);
+    for row in rows {
+        let repeated = row.facts.iter().flat_map(|facts| facts.repeated.iter().enumerate());
+        for (position, repeat) in repeated.filter_map(|(position, repeat)| Some((position, (*repeat)?))) {
+            let instance = row.instance as usize;
+            let (kind, detail) = match repeat {
+                Repeat::Same => (FlagKind::Repeat, "the same value more than once"),
+                Repeat::Differs => {
+                    (FlagKind::Contradiction, "different values for one position; the last counts")
+                }
+            };
+            flags.push(Flag {
+                kind,
+                entry: row.entry as usize,
+                examination: row.examination as usize,
+                family: instances[instance].family.clone(),
+                instance: Some(instance),
+                position: Some(position),
+                detail: detail.to_owned(),
+            });
+        }
+    }
+    flags.sort_by(|a, b| {
+        let key = |f: &Flag| (f.kind, f.entry, f.examination, f.instance, f.position);
+        key(a).cmp(&key(b)).then_with(|| a.family.cmp(&b.family))
+    });
+    flags
+}
+
+/// What an entry did in an examination on a model.
+#[derive(Clone, Copy, Default)]
+struct Presence {
+    /// Instances with a run of its own: not merely "did not compete", nor a fault of the harness.
+    ran: u32,
+    /// Those that did not compete.
+    declined: u32,
+    /// Those of `ran` that prove it ran: published tables list tools without a value that never started.
+    proven: u32,
+}
+
+/// An entry absent from an examination on all instances of a model that others ran, or on all instances there are.
+fn absences(
+    entries: &[Entry],
+    instances: &[Instance],
+    rows: &[Row],
+    given: &[u32],
+    counts: &[(String, usize)],
+) -> Vec<Flag> {
+    let mut models: BTreeMap<&str, usize> = BTreeMap::new();
+    for instance in instances {
+        let next = models.len();
+        models.entry(&instance.family).or_insert(next);
+    }
+    let families = models.len();
+    let mut presence = vec![Presence::default(); counts.len() * entries.len() * families];
+    // Instances of each examination and model that anybody ran.
+    let mut held = vec![BTreeSet::new(); counts.len() * families];
+    for row in rows {
+        let (examination, entry) = (row.examination as usize, row.entry as usize);
+        let family = models[instances[row.instance as usize].family.as_str()];
+        let at = &mut presence[(examination * entries.len() + entry) * families + family];
+        match row.ending {
+            Ending::DidNotCompete => at.declined += 1,
+            Ending::Infrastructure => {}
+            ending => {
+                at.ran += 1;
+                let values = &given[row.first..row.first + counts[examination].1];
+                at.proven += u32::from(ending != Ending::Unsaid || values.iter().any(|v| *v != NONE));
+                held[examination * families + family].insert(row.instance);
+            }
+        }
+    }
+    let judged = |entry: usize| matches!(entries[entry].status, Status::Competing | Status::OutOfCompetition);
+    let mut flags = Vec::new();
+    for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
+        let of = |examination: usize| {
+            let first = (examination * entries.len() + entry) * families;
+            &presence[first..first + families]
+        };
+        let present = |examination: usize| of(examination).iter().any(|at| at.proven > 0);
+        let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
+        if elsewhere == 0 {
+            continue;
+        }
+        for examination in 0..counts.len() {
+            let held = &held[examination * families..(examination + 1) * families];
+            let total: usize = held.iter().map(BTreeSet::len).sum();
+            let mut flag = |family: &str, instances: usize, declined: u32, where_else: String| {
+                let declined = match declined {
+                    0 => String::new(),
+                    declined => format!(", {declined} of them did-not-compete"),
+                };
+                flags.push(Flag {
+                    kind: FlagKind::Absent,
+                    entry,
+                    examination,
+                    family: family.to_owned(),
+                    instance: None,
+                    position: None,
+                    detail: format!("no run on {instances} instances{declined}; {where_else}"),
+                });
+            };
+            let at = of(examination);
+            if total > 0 && !present(examination) {
+                let declined = at.iter().map(|at| at.declined).sum();
+                flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));
+                continue;
+            }
+            for (family, number) in &models {
+                let at = at[*number];
+                if at.ran == 0 && !held[*number].is_empty() {
+                    let where_else = "it ran on other models".to_owned();
+                    flag(family, held[*number].len(), at.declined, where_else);
+                }
+            }
+        }
+    }
+    flags
+}

@@ -1,0 +1,99 @@
+//! Values that the organizers set themselves, each with its reason (RULES, Trusted value).
+//!
+//! An override decides what is right; it changes no vote, so confidences stay what the tools' agreement makes them.
+
+use super::ballots::{Ballots, LOST, NONE};
+use super::source::{SourceError, digest, value_number};
+use crate::benchkit::published::{Table, TableError};
+use crate::edition::Edition;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+/// One value set by the organizers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Override {
+    pub examination: usize,
+    pub instance: String,
+    pub position: usize,
+    /// The value's number; `NONE` = unknown: nobody gets points.
+    pub value: u32,
+    pub reason: String,
+}
+
+const HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
+
+/// What `value` says where nobody is to get points.
+const UNKNOWN: &str = "unknown";
+
+/// Reads overrides: columns instance,examination,position,value,reason; value `unknown` = 0 points for everybody.
+pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+    let mut table = Table::open(path)?;
+    if table.header() != HEADER {
+        return Err(table.wrong_header(HEADER.join(",")).into());
+    }
+    let judged: BTreeSet<String> = ballots.instance_names().map(str::to_owned).collect();
+    let mut seen = BTreeSet::new();
+    let mut overrides = Vec::new();
+    table.each_row(|row| {
+        let (instance, position, value, reason) = (&row[0], &row[2], &row[3], row[4].trim());
+        let examination = ballots.examination(&row[1]).map_err(|error| error.to_string())?;
+        let (name, values) = ballots.examinations[examination].clone();
+        if !judged.contains(instance) {
+            return Err(format!("column instance: `{instance}` has no answers; check its name"));
+        }
+        let Some(position) = position.parse().ok().filter(|position: &usize| *position < values) else {
+            return Err(format!("column position: `{position}`; {name} has 00 to {:02}", values - 1));
+        };
+        if reason.is_empty() {
+            return Err("column reason is empty: an override must say why".to_owned());
+        }
+        let number = match value {
+            UNKNOWN => NONE,
+            _ => match value_number(ballots, value, edition.examinations[examination].answers)? {
+                NONE | LOST => return Err(format!("column value: `{value}`; write the value, or {UNKNOWN}")),
+                number => number,
+            },
+        };
+        if !seen.insert((instance.to_owned(), examination, position)) {
+            return Err(format!("{instance} {name} {position:02} is overridden twice; keep one"));
+        }
+        overrides.push(Override {
+            examination,
+            instance: instance.to_owned(),
+            position,
+            value: number,
+            reason: reason.to_owned(),
+        });
+        Ok::<(), String>(())
+    })?;
+    ballots.overrides = overrides;
+    let read: Result<_, TableError> = digest(path);
+    ballots.inputs.push(read?);
+    Ok(())
+}
+
+/// Overrides by examination and instance number.
+#[derive(Debug, Default)]
+pub(super) struct Overrides(HashMap<(usize, usize), Vec<Override>>);
+
+impl Overrides {
+    /// `instances` are the names by number; an override of an instance that is judged no more has no effect.
+    pub fn new(overrides: &[Override], instances: &[String]) -> Self {
+        let mut found: HashMap<(usize, usize), Vec<Override>> = HashMap::new();
+        for of in overrides {
+            if let Ok(instance) = instances.binary_search(&of.instance) {
+                found.entry((of.examination, instance)).or_default().push(of.clone());
+            }
+        }
+        Self(found)
+    }
+
+    /// Those of one block.
+    pub fn of(&self, examination: usize, instance: usize) -> &[Override] {
+        // Most contests have none: no hashing then.
+        if self.0.is_empty() {
+            return &[];
+        }
+        self.0.get(&(examination, instance)).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,94 @@
+//! Exact numbers for the eye. Exact ones are in the files and in `--format json`.
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+/// A long value by its first and last digits.
+pub fn short(value: &str) -> String {
+    match value.len() {
+        0..=14 => value.to_owned(),
+        length => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
+    }
+}
+
+/// A fraction as a decimal, with the exact one beside it where they differ.
+pub fn approximate(fraction: &str) -> String {
+    let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
+    match number.and_then(|number| number.to_f64()) {
+        None => fraction.to_owned(),
+        // A sum of confidences can have a denominator of many digits: more than a screen wants to hold.
+        Some(number) if fraction.len() > 24 => format!("{number:.6}"),
+        Some(number) => format!("{number:.6} ({fraction})"),
+    }
+}
+
+/// Points with two decimals, half away from zero.
+pub fn decimals(points: &BigRational) -> String {
+    let hundredths = (points * BigRational::from_integer(100.into())).round().to_integer();
+    let (sign, digits) =
+        if hundredths < 0.into() { ("-", (-hundredths).to_string()) } else { ("", hundredths.to_string()) };
+    let digits = format!("{digits:0>3}");
+    let (whole, decimals) = digits.split_at(digits.len() - 2);
+    format!("{sign}{whole}.{decimals}")
+}
+
+/// Rows of cells as columns that are as wide as their widest cell, two blanks between them; columns of `right` are
+/// aligned to the right. No blanks at the end of a line.
+pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max();
+    let widths: Vec<usize> = (0..).map_while(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cell = |(column, cell): (usize, &String)| {
+            let width = widths[column];
+            if right.contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        };
+        let line: Vec<String> = row.iter().enumerate().map(cell).collect();
+        text += line.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Words in lines of at most `width` characters, those after the first indented.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one at least");
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_short_and_rounded_half_away_from_zero() {
+        assert_eq!(short(&"7".repeat(24_000)), "77777..777 (24000 digits)");
+        assert_eq!(short("4000000000"), "4000000000");
+        assert_eq!(
+            (approximate("-110/663"), approximate("12")),
+            ("-0.165913 (-110/663)".into(), "12".into())
+        );
+        let shown = |n: i64, d: i64| decimals(&BigRational::new(n.into(), d.into()));
+        assert_eq!(
+            [shown(1, 200), shown(-1, 200), shown(7, 1), shown(-1, 3)],
+            ["0.01", "-0.01", "7.00", "-0.33"]
+        );
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_needed_and_words_are_wrapped() {
+        let rows = [["tool", "points"], ["a", "7.00"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(columns(&rows, &[1]), "tool  points\na       7.00\n");
+        assert_eq!(wrapped("behind it: a bb ccc dddd", 14, 2), "behind it: a\n  bb ccc dddd");
+    }
+}

@@ -1,0 +1,353 @@
+//! Scores of categories and, nested, of meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k sub-categories,
+//! never rounded on the way.
+
+use super::verdict::Judged;
+use super::{Given, Point, Results, SvcompError};
+use crate::edition::svcomp::{Category, SvcompEdition};
+use crate::judge::judgement::Entry;
+use crate::judge::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a score is a printed one.
+const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
+
+/// What an entry's runs in a category amount to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    right: u64,
+    unconfirmed: u64,
+    wrong: u64,
+    unjudged: u64,
+    points: BigRational,
+    negative: BigRational,
+    success_cpu_s: BigRational,
+    with_points: Vec<Point>,
+}
+
+impl Tally {
+    pub fn add(&mut self, judged: &Judged) {
+        match judged.verdict {
+            Verdict::Right => self.right += 1,
+            Verdict::Unconfirmed => self.unconfirmed += 1,
+            Verdict::Wrong => self.wrong += 1,
+            Verdict::Unjudged => self.unjudged += 1,
+            _ => {}
+        }
+        self.points += &judged.points;
+        if judged.points.is_negative() {
+            self.negative += &judged.points;
+        }
+        if let Some(point) = Point::of(judged) {
+            self.success_cpu_s += &point.cpu_s;
+            self.with_points.push(point);
+        }
+    }
+}
+
+/// The outcome for all categories.
+pub(super) struct Scored {
+    pub categories: Vec<sister::Category>,
+    pub scores: Vec<Score>,
+    pub podiums: Vec<Podium>,
+    pub quantiles: Vec<Quantile>,
+    pub notes: Vec<String>,
+}
+
+/// An entry's score in a category, shown or not.
+#[derive(Clone, Debug)]
+struct Value {
+    points: BigRational,
+    success_cpu_s: Option<BigRational>,
+    note: String,
+    /// Whether a meta category may build on it.
+    sound: bool,
+}
+
+struct Tree<'a> {
+    edition: &'a SvcompEdition,
+    categories: &'a [Category],
+    children: Vec<Vec<usize>>,
+    parent: Vec<Option<usize>>,
+    /// n of each category, meta categories summed over their held parts.
+    tasks: Vec<u64>,
+    held: Vec<bool>,
+    entries: &'a [Entry],
+    tallies: &'a BTreeMap<(usize, usize), Tally>,
+    given: BTreeMap<(&'a str, &'a str), &'a Given>,
+    /// By (entry, category).
+    values: BTreeMap<(usize, usize), Value>,
+    notes: Vec<String>,
+}
+
+/// `shown_tasks`: by category, the different tasks in the results.
+pub(super) fn score(
+    edition: &SvcompEdition,
+    results: &Results,
+    entries: &[Entry],
+    tallies: &BTreeMap<(usize, usize), Tally>,
+    shown_tasks: &[u64],
+) -> Result<Scored, SvcompError> {
+    let categories = &results.categories;
+    let number: BTreeMap<&str, usize> =
+        categories.iter().enumerate().map(|(number, of)| (of.name.as_str(), number)).collect();
+    let parent: Vec<Option<usize>> =
+        categories.iter().map(|of| of.parent.as_ref().map(|parent| number[parent.as_str()])).collect();
+    let mut children = vec![Vec::new(); categories.len()];
+    for (at, parent) in parent.iter().enumerate() {
+        if let Some(parent) = parent {
+            children[*parent].push(at);
+        }
+    }
+    let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
+    let mut tree = Tree {
+        edition,
+        categories,
+        children,
+        parent,
+        tasks: vec![0; categories.len()],
+        held: vec![true; categories.len()],
+        entries,
+        tallies,
+        given,
+        values: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    // Parts before the whole.
+    let mut order: Vec<usize> = (0..categories.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(tree.depth(*at)));
+    for category in order {
+        tree.settle(category, shown_tasks[category])?;
+    }
+    Ok(tree.finish())
+}
+
+impl Tree<'_> {
+    fn depth(&self, category: usize) -> usize {
+        std::iter::successors(self.parent[category], |at| self.parent[*at]).count()
+    }
+
+    fn held_parts(&self, category: usize) -> impl Iterator<Item = usize> + '_ {
+        self.children[category].iter().copied().filter(|part| self.held[*part])
+    }
+
+    fn given(&self, entry: usize, category: usize) -> Option<&Given> {
+        self.given
+            .get(&(self.entries[entry].entry.as_str(), self.categories[category].name.as_str()))
+            .copied()
+    }
+
+    /// A dash is shown: by statement, or by the table's column.
+    fn opted_out(&self, entry: usize, category: usize) -> bool {
+        let stated = self.edition.has_opted_out(&self.entries[entry].entry, &self.categories[category].name);
+        stated || self.given(entry, category).is_some_and(|given| given.opted_out)
+    }
+
+    /// Fixes n, the values and whether the category is held.
+    fn settle(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
+        let of = &self.categories[category];
+        let is_meta = !self.children[category].is_empty();
+        self.tasks[category] = if is_meta {
+            let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
+            if of.tasks.is_some_and(|tasks| tasks != sum) {
+                let tasks = of.tasks.unwrap_or_default();
+                self.notes.push(format!("{} is said to have {tasks} tasks, its parts have {sum}", of.name));
+            }
+            sum
+        } else {
+            if of.tasks.is_some_and(|tasks| shown > tasks) {
+                let tasks = of.tasks.unwrap_or_default();
+                let note = format!("{} is said to have {tasks} tasks, the results show {shown}", of.name);
+                self.notes.push(note);
+            }
+            of.tasks.unwrap_or(shown)
+        };
+        if let (0, Some(parent), false) = (self.tasks[category], &of.parent, is_meta) {
+            return Err(SvcompError::Tasks { category: of.name.clone(), parent: parent.clone() });
+        }
+        for entry in 0..self.entries.len() {
+            let value = if is_meta { self.meta(entry, category) } else { self.plain(entry, category) };
+            if let Some(value) = value {
+                self.values.insert((entry, category), value);
+            }
+        }
+        let teams: BTreeSet<&str> = (0..self.entries.len())
+            .filter(|entry| {
+                self.values.contains_key(&(*entry, category)) && !self.opted_out(*entry, category)
+            })
+            .map(|entry| self.entries[entry].tool.as_str())
+            .collect();
+        let needed = self.edition.qualification.teams_for_a_new_category;
+        self.held[category] = !(self.categories[category].new && teams.len() < needed);
+        Ok(())
+    }
+
+    fn plain(&self, entry: usize, category: usize) -> Option<Value> {
+        let sound = |points, success_cpu_s| Value { points, success_cpu_s, note: String::new(), sound: true };
+        if let Some(tally) = self.tallies.get(&(entry, category)) {
+            return Some(sound(tally.points.clone(), Some(tally.success_cpu_s.clone())));
+        }
+        let given = self.given(entry, category)?;
+        Some(sound(given.score.clone()?, given.success_cpu_s.clone()))
+    }
+
+    /// The score of a meta category, or the printed one where it cannot be computed; an opted-out part never counts
+    /// as 0.
+    fn meta(&self, entry: usize, category: usize) -> Option<Value> {
+        let parts: Vec<usize> = self.held_parts(category).collect();
+        let values: Option<Vec<&Value>> =
+            parts.iter().map(|part| self.values.get(&(entry, *part)).filter(|of| of.sound)).collect();
+        let given = self.given(entry, category);
+        let printed_time = given.and_then(|given| given.success_cpu_s.clone());
+        if let Some(values) = values.filter(|values| !values.is_empty()) {
+            let normalized: BigRational =
+                values.iter().zip(&parts).map(|(value, part)| &value.points / self.count(*part)).sum();
+            let points = normalized * self.count(category) / BigRational::from_integer(parts.len().into());
+            let summed: Option<BigRational> = values.iter().map(|value| value.success_cpu_s.clone()).sum();
+            return Some(Value {
+                points,
+                success_cpu_s: printed_time.or(summed),
+                note: String::new(),
+                sound: true,
+            });
+        }
+        let given = given?;
+        // The table is as deep as it goes here, and its word is a result like others.
+        let sound = parts
+            .iter()
+            .all(|part| self.given(entry, *part).is_none() && !self.values.contains_key(&(entry, *part)));
+        let note = if sound { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
+        Some(Value {
+            points: given.score.clone()?,
+            success_cpu_s: printed_time,
+            note: note.to_owned(),
+            sound,
+        })
+    }
+
+    fn count(&self, category: usize) -> BigRational {
+        BigRational::from_integer(self.tasks[category].into())
+    }
+
+    fn finish(mut self) -> Scored {
+        let (mut scores, mut podiums, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
+        for category in 0..self.categories.len() {
+            let mut standings = Vec::new();
+            for entry in 0..self.entries.len() {
+                let value = self.values.get(&(entry, category)).cloned();
+                let opted_out = self.opted_out(entry, category);
+                if value.is_none() && !opted_out && self.given(entry, category).is_none() {
+                    continue;
+                }
+                scores.push(self.score(entry, category, value.as_ref().filter(|_| !opted_out)));
+                let (Some(value), false) = (value, opted_out) else { continue };
+                self.compare_with_printed(entry, category, &value);
+                quantiles.extend(self.quantile(entry, category));
+                let Value { points, success_cpu_s, note, .. } = value;
+                standings.push(Standing { entry, points, success_cpu_s, note });
+            }
+            if self.held[category] && !standings.is_empty() {
+                podiums.push(sister::podium(category, self.entries, standings, &Ties::Equal));
+            }
+        }
+        let category = |(number, of): (usize, &Category)| sister::Category {
+            category: of.name.clone(),
+            parent: self.parent[number],
+            tasks: self.tasks[number],
+            held: self.held[number],
+            note: match self.held[number] {
+                true => String::new(),
+                false => format!(
+                    "new and not held: fewer than {} teams took part",
+                    self.edition.qualification.teams_for_a_new_category
+                ),
+            },
+        };
+        Scored {
+            categories: self.categories.iter().enumerate().map(category).collect(),
+            scores,
+            podiums,
+            quantiles,
+            notes: self.notes,
+        }
+    }
+
+    fn score(&self, entry: usize, category: usize, value: Option<&Value>) -> Score {
+        // An entry that opted out shows nothing of what it did there.
+        let counted: Vec<&Tally> = match value {
+            None => Vec::new(),
+            Some(_) => {
+                self.below(category).iter().filter_map(|(of, _)| self.tallies.get(&(entry, *of))).collect()
+            }
+        };
+        let sum = |count: fn(&Tally) -> u64| counted.iter().map(|tally| count(tally)).sum();
+        let normalized = value.filter(|_| self.tasks[category] > 0);
+        Score {
+            entry,
+            category,
+            right: sum(|of| of.right),
+            unconfirmed: sum(|of| of.unconfirmed),
+            wrong: sum(|of| of.wrong),
+            unjudged: sum(|of| of.unjudged),
+            points: value.map(|value| Points(value.points.clone())),
+            parts: Vec::new(),
+            normalized: normalized.map(|value| Points(&value.points / self.count(category))),
+            success_cpu_s: value.and_then(|value| value.success_cpu_s.clone()).map(Points),
+            note: value.map_or("opted out".to_owned(), |value| value.note.clone()),
+        }
+    }
+
+    /// A computed score that does not print as the table does, cut or rounded, is worth a word.
+    fn compare_with_printed(&mut self, entry: usize, category: usize, value: &Value) {
+        let printed = self.given(entry, category).and_then(|given| given.score.clone());
+        let Some(printed) = printed.filter(|_| value.note.is_empty() && !self.children[category].is_empty())
+        else {
+            return;
+        };
+        if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {
+            let (entry, name) = (&self.entries[entry].entry, &self.categories[category].name);
+            let computed = &value.points;
+            self.notes.push(format!("{entry} has {printed} in {name} as printed, {computed} as computed"));
+        }
+    }
+
+    /// The plain categories a category is made of, each with the weight its points have in it.
+    fn below(&self, category: usize) -> Vec<(usize, BigRational)> {
+        let mut open = vec![(category, BigRational::from_integer(1.into()))];
+        let mut found = Vec::new();
+        while let Some((at, weight)) = open.pop() {
+            if self.children[at].is_empty() {
+                found.push((at, weight));
+                continue;
+            }
+            let parts: Vec<usize> = self.held_parts(at).collect();
+            let k = BigRational::from_integer(parts.len().into());
+            for part in parts {
+                let of = self.count(at) / &k / self.count(part);
+                open.push((part, &weight * of));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Where every plain category's runs are known; the right end is the score.
+    fn quantile(&self, entry: usize, category: usize) -> Option<Quantile> {
+        let mut start = BigRational::zero();
+        let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
+        for (of, weight) in self.below(category) {
+            let tally = self.tallies.get(&(entry, of))?;
+            start += &tally.negative * &weight;
+            runs.extend(tally.with_points.iter().map(|point| (point.cpu_s.clone(), &point.points * &weight)));
+        }
+        runs.sort();
+        let mut x = start.clone();
+        let mut step = |(cpu_s, points): (BigRational, BigRational)| {
+            x += points;
+            Step { x: x.clone(), cpu_s }
+        };
+        let steps = runs.into_iter().map(&mut step).collect();
+        Some(Quantile { entry, category, start, steps })
+    }
+}

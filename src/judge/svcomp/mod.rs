@@ -1,0 +1,213 @@
+//! Judging SV-COMP: verdicts, categories and meta categories, podiums, score-based quantile functions.
+
+mod benchexec;
+mod meta;
+mod source;
+mod tables;
+mod verdict;
+
+pub use benchexec::RawRun;
+pub use source::{SvcompError, read};
+pub use verdict::Confirmation;
+
+use crate::edition::svcomp::{Category, SvcompEdition};
+use crate::edition::{SisterEdition, Status};
+use crate::judge::judgement::{Entry, InputDigest};
+use crate::judge::sister::{self, Block, Cell, Judgement, Measure, Verdict};
+use meta::Tally;
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use verdict::judge as judge_run;
+
+/// What is to be judged.
+#[derive(Debug, Default)]
+pub struct Results {
+    pub categories: Vec<Category>,
+    /// Entries with runs, by number.
+    pub entries: Vec<String>,
+    pub runs: Vec<Run>,
+    pub given: Vec<Given>,
+    pub inputs: Vec<InputDigest>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub entry: usize,
+    pub category: usize,
+    pub raw: RawRun,
+    pub confirmation: Confirmation,
+}
+
+impl Run {
+    pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
+        Self { entry, category, raw, confirmation: Confirmation::Unsaid }
+    }
+}
+
+/// A score as a table gives it.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub entry: String,
+    pub category: String,
+    pub opted_out: bool,
+    /// With `opted_out`: the hidden real result.
+    pub score: Option<BigRational>,
+    pub success_cpu_s: Option<BigRational>,
+    pub path: PathBuf,
+    pub line: u64,
+}
+
+/// A category of its own, of which nobody said more than the name.
+fn alone(name: &str) -> Category {
+    Category { name: name.to_owned(), parent: None, tasks: None, new: false }
+}
+
+/// Judges all results by an edition.
+pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
+    // Who resigned vanishes from everything.
+    let stays = |name: &str| sister::status(&edition.statuses, name) != Status::Resigned;
+    results.runs.retain(|run| stays(&results.entries[run.entry]));
+    results.given.retain(|given| stays(&given.entry));
+    let names: BTreeSet<String> = results
+        .entries
+        .iter()
+        .filter(|name| stays(name))
+        .cloned()
+        .chain(results.given.iter().map(|given| given.entry.clone()))
+        .collect();
+    let names: Vec<String> = names.into_iter().collect();
+    // Entries by name from here on: no order of files shows.
+    let number = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).unwrap_or_default();
+    let renumbered: Vec<usize> = results.entries.iter().map(|name| number(name)).collect();
+    results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
+    results.runs.sort_by(|a, b| {
+        let key = |run: &Run| (run.category, run.entry);
+        let task = |run: &Run| (run.raw.name.clone(), run.raw.properties.clone());
+        (a.category.cmp(&b.category)).then_with(|| task(a).cmp(&task(b))).then_with(|| key(a).cmp(&key(b)))
+    });
+
+    let mut tallies: BTreeMap<(usize, usize), Tally> = BTreeMap::new();
+    // By entry: tasks started, and all.
+    let mut started = vec![(0u64, 0u64); names.len()];
+    let mut blocks: Vec<Block> = Vec::new();
+    for run in &results.runs {
+        let judged = judge_run(edition, &results.categories[run.category].name, &run.raw, run.confirmation);
+        let of = &mut started[run.entry];
+        *of = (of.0 + u64::from(judged.verdict != Verdict::NotStarted), of.1 + 1);
+        tallies.entry((run.entry, run.category)).or_default().add(&judged);
+        let measured =
+            judged.cpu_s.map(|mean| Measure { what: "cpu_s".to_owned(), mean, experiments: 1, spread: None });
+        let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
+        let same = blocks.last().is_some_and(|block| {
+            block.category == run.category
+                && block.instance == run.raw.name
+                && block.property == run.raw.properties
+        });
+        if !same {
+            blocks.push(Block {
+                category: run.category,
+                instance: run.raw.name.clone(),
+                property: run.raw.properties.clone(),
+                expected: expected.clone(),
+                cells: Vec::new(),
+            });
+        }
+        let Some(block) = blocks.last_mut() else { continue };
+        if block.expected != expected {
+            let task = &run.raw.name;
+            let note = format!(
+                "result files differ on the right answer of {task}: {} and {expected}",
+                block.expected
+            );
+            results.notes.push(note);
+        }
+        block.cells.push(Cell {
+            entry: run.entry,
+            said: run.raw.status.clone(),
+            verdict: judged.verdict,
+            why: judged.why,
+            points: judged.points,
+            parts: Vec::new(),
+            measured: measured.into_iter().collect(),
+        });
+    }
+    results.notes.extend(unvalidated_note(edition, &names, &results.runs));
+    results.runs = Vec::new();
+    let entries = entries(edition, &names, &started);
+    let mut tasks = vec![0u64; results.categories.len()];
+    blocks.iter().for_each(|block| tasks[block.category] += 1);
+    let scored = meta::score(edition, &results, &entries, &tallies, &tasks)?;
+    results.notes.extend(scored.notes);
+    // One and the same input gives the same notes in the same order.
+    let mut seen = BTreeSet::new();
+    results.notes.retain(|note| seen.insert(note.clone()));
+    results.inputs.sort_by(|a, b| (&a.file, &a.sha256).cmp(&(&b.file, &b.sha256)));
+    Ok(Judgement {
+        contest: "sv-comp".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        edition: SisterEdition::Svcomp(edition.clone()),
+        inputs: results.inputs,
+        notes: results.notes,
+        entries,
+        categories: scored.categories,
+        parts: Vec::new(),
+        blocks,
+        scores: scored.scores,
+        podiums: scored.podiums,
+        quantiles: scored.quantiles,
+    })
+}
+
+/// Entries with their status: as the patterns say, and not competing where they did not qualify.
+fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) -> Vec<Entry> {
+    let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
+        let share = |started: u64, tasks: u64| BigRational::new(started.into(), tasks.into());
+        let unqualified = *tasks > 0 && share(*started, *tasks) <= edition.qualification.more_than;
+        let status = sister::status(&edition.statuses, name);
+        Entry {
+            entry: name.clone(),
+            tool: edition.team_of(name).to_owned(),
+            status: if unqualified { status.max(Status::OutOfCompetition) } else { status },
+            note: match unqualified {
+                true => format!("not qualified: started on {started} of {tasks} tasks"),
+                false => String::new(),
+            },
+        }
+    };
+    names.iter().zip(started).map(entry).collect()
+}
+
+/// Where witnesses matter, people must know whose were never validated, as far as the files tell.
+fn unvalidated_note(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Option<String> {
+    edition.witnesses.as_ref()?;
+    let told =
+        |run: &&Run| run.confirmation != Confirmation::Unsaid || run.raw.category == "correct-unconfirmed";
+    let all: BTreeSet<usize> = runs.iter().map(|run| run.entry).collect();
+    let told: BTreeSet<usize> = runs.iter().filter(told).map(|run| run.entry).collect();
+    let untold: Vec<&str> = all.difference(&told).map(|entry| names[*entry].as_str()).collect();
+    (!untold.is_empty()).then(|| {
+        format!(
+            "no validator's results are here of {}, nor does a result file of theirs say correct-unconfirmed: each \
+             of their right answers counts as confirmed",
+            untold.join(", ")
+        )
+    })
+}
+
+/// Of a run with points: its time and points, for the quantile function.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub cpu_s: BigRational,
+    pub points: BigRational,
+}
+
+impl Point {
+    /// Runs that got points and whose time is known.
+    fn of(judged: &verdict::Judged) -> Option<Self> {
+        let cpu_s = judged.cpu_s.clone().unwrap_or_else(BigRational::zero);
+        judged.points.is_positive().then(|| Self { cpu_s, points: judged.points.clone() })
+    }
+}

@@ -1,0 +1,404 @@
+//! Filling `Results` from files: BenchExec results, tables of scores, a categories file; one or a folder of them.
+
+use super::benchexec::{self, Header, RawRun, ResultError};
+use super::tables;
+use super::verdict::Answer;
+use super::{Given, Results, Run};
+use crate::benchkit::published::{Table, TableError, open};
+use crate::edition::svcomp::{EntryName, SvcompEdition};
+use crate::judge::source::digest;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SvcompError {
+    #[error(transparent)]
+    Table(#[from] TableError),
+    #[error(transparent)]
+    Result(#[from] ResultError),
+    #[error("{path}: {source}")]
+    Folder { path: PathBuf, source: walkdir::Error },
+    #[error(
+        "{path}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it",
+        path = path.display()
+    )]
+    Nothing { path: PathBuf },
+    #[error(
+        "{place}: {run} has a result in {first} already; keep one of the files, or name entries otherwise (key `entry` \
+         of the edition)"
+    )]
+    Twice { place: String, run: String, first: String },
+    #[error(
+        "category {category} is a part of {parent}, but nobody says how many tasks it has; give --categories \
+         (category,tasks,parent)"
+    )]
+    Tasks { category: String, parent: String },
+    #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
+            first = first.display(), second = second.display())]
+    TwoCategories { first: PathBuf, second: PathBuf },
+    #[error("more than {0} entries; check what names them (key `entry` of the edition)")]
+    Entries(usize),
+}
+
+/// A file of the input, and what it is.
+enum Kind {
+    Result(Header),
+    Categories,
+    Scores,
+    /// Sub-categories of one category as columns.
+    Wide,
+}
+
+/// More are a wrong name of entries.
+const MOST_ENTRIES: usize = 1000;
+
+/// Reads everything at `path`; a categories file given by name goes before one in the folder and the edition's own.
+pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
+    let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
+    let mut files = files(path, &mut results.notes)?;
+    let found = files.iter().filter(|(_, kind)| matches!(kind, Kind::Categories));
+    let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
+    if let (None, [first, second, ..]) = (categories, found.as_slice()) {
+        return Err(SvcompError::TwoCategories { first: first.clone(), second: second.clone() });
+    }
+    if let Some(path) = categories.or(found.first().map(PathBuf::as_path)) {
+        results.categories = tables::read_categories(path)?;
+        results.inputs.push(digest(path)?);
+    }
+    let wholes = pass_over_superseded(&mut files, &mut results.notes);
+    let mut archive = Archive::default();
+    for (path, kind) in &files {
+        match kind {
+            Kind::Categories => continue,
+            Kind::Scores => results.given.extend(tables::read_scores(path, &mut results.categories)?),
+            Kind::Wide => results.given.extend(tables::read_wide(path, &results.categories)?),
+            Kind::Result(header) => archive.add(edition, path, header, &mut results)?,
+        }
+        results.inputs.push(digest(path)?);
+    }
+    for (path, header) in &wholes {
+        account_for_whole(edition, path, header, &mut results)?;
+    }
+    archive.confirm(&mut results);
+    results.check_given()?;
+    Ok(results)
+}
+
+/// The files to read, sorted by path, with their kinds.
+fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, Kind)>, SvcompError> {
+    if !path.is_dir() {
+        let kind = kind(path)?;
+        return kind.map(|kind| vec![(path.to_owned(), kind)]).ok_or_else(|| {
+            let expected = "tool,category,opted_out,score,success_cpu_s, or a result file of BenchExec";
+            match Table::open(path) {
+                Ok(table) => table.wrong_header(expected).into(),
+                Err(error) => error.into(),
+            }
+        });
+    }
+    let mut files = Vec::new();
+    for file in walkdir::WalkDir::new(path).sort_by_file_name() {
+        let file = file.map_err(|source| SvcompError::Folder { path: path.to_owned(), source })?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        let endings =
+            [".xml", ".csv"].into_iter().flat_map(|of| ["", ".gz", ".bz2"].map(|zip| format!("{of}{zip}")));
+        if !file.file_type().is_file() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
+            continue;
+        }
+        match kind(file.path()) {
+            Ok(Some(kind)) => files.push((file.into_path(), kind)),
+            Ok(None) => notes.push(format!("{name} is no table of scores or categories: not read")),
+            // Archives hold benchmark definitions and tables in XML too.
+            Err(ResultError::OtherXml { root, .. }) => {
+                notes.push(format!("{name} is no result file but <{root}>: not read"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match files.iter().any(|(_, kind)| !matches!(kind, Kind::Categories)) {
+        true => Ok(files),
+        false => Err(SvcompError::Nothing { path: path.to_owned() }),
+    }
+}
+
+/// XML by its first character, tables by their header; None for another table.
+fn kind(path: &Path) -> Result<Option<Kind>, ResultError> {
+    let mut beginning = Vec::new();
+    let read = open(path)?.take(64).read_to_end(&mut beginning);
+    read.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&beginning);
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        return Ok(Some(Kind::Result(benchexec::header(path)?)));
+    }
+    let table = Table::open(path)?;
+    let has = |name: &str| table.header().iter().any(|column| column == name);
+    Ok(match table.header() {
+        header if header == tables::SCORES => Some(Kind::Scores),
+        _ if has("category") && has("tasks") && has("parent") => Some(Kind::Categories),
+        [tool, rest @ ..] if tool == "tool" && !rest.is_empty() && !has("category") => Some(Kind::Wide),
+        _ => None,
+    })
+}
+
+/// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
+/// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block. Drops
+/// the earlier states; returns the files that hold a definition whole beside its blocks.
+fn pass_over_superseded(files: &mut Vec<(PathBuf, Kind)>, notes: &mut Vec<String>) -> Vec<(PathBuf, Header)> {
+    let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    // In byte order what begins with a name follows it.
+    names.sort();
+    let earlier: BTreeSet<String> =
+        names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
+    files.retain(|(path, kind)| {
+        let is = matches!(kind, Kind::Result(_)) && earlier.contains(&path.display().to_string());
+        if is {
+            notes.push(format!("{} is passed over: a later state of it is there", file_name(path)));
+        }
+        !is
+    });
+    let definition = |of: &Header| {
+        let whole = of.name.strip_suffix(of.block.as_str()).unwrap_or(&of.name);
+        let whole = whole.strip_suffix('.').unwrap_or(whole);
+        (of.benchmarkname.clone(), of.date.clone(), whole.to_owned())
+    };
+    let result = |kind: &Kind| match kind {
+        Kind::Result(header) => Some(header.clone()),
+        _ => None,
+    };
+    let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|of| !of.block.is_empty());
+    let blocks: BTreeSet<_> = blocks.map(|of| definition(&of)).collect();
+    let mut wholes = Vec::new();
+    files.retain(|(path, kind)| match result(kind) {
+        Some(header) if header.block.is_empty() && blocks.contains(&definition(&header)) => {
+            wholes.push((path.clone(), header));
+            false
+        }
+        _ => true,
+    });
+    wholes
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A whole run definition is judged by its blocks; runs that none of them has must not vanish in silence.
+fn account_for_whole(
+    edition: &SvcompEdition,
+    path: &Path,
+    header: &Header,
+    results: &mut Results,
+) -> Result<(), SvcompError> {
+    let name = entry_name(edition, header);
+    let runs = results.runs.iter().filter(|run| results.entries[run.entry] == name);
+    let known: HashSet<(&str, &str)> =
+        runs.map(|run| (run.raw.name.as_str(), run.raw.properties.as_str())).collect();
+    let mut left = 0;
+    let each = |raw: RawRun| {
+        left += u64::from(!known.contains(&(raw.name.as_str(), raw.properties.as_str())));
+        Ok(())
+    };
+    benchexec::read(path, each, |_| true)?;
+    let file = file_name(path);
+    results.notes.push(match left {
+        0 => format!("{file} is passed over: its blocks are there"),
+        _ => format!("{file}: {left} of its runs are in no block's file and are not judged; add these files"),
+    });
+    Ok(())
+}
+
+/// A task of an entry: entry, run name, properties.
+type TaskKey = (String, String, String);
+
+#[derive(Default)]
+struct Archive {
+    /// By entry, category, task and properties: which run, and in which file it stood.
+    seen: HashMap<(usize, usize, String, String), usize>,
+    files: Vec<PathBuf>,
+    /// By run: its file.
+    file_of: Vec<usize>,
+    /// What validators confirmed, by the entry they validated, and the entries that were validated at all.
+    confirmed: HashMap<TaskKey, Vec<Answer>>,
+    validated: BTreeMap<String, u64>,
+}
+
+impl Archive {
+    fn add(
+        &mut self,
+        edition: &SvcompEdition,
+        path: &Path,
+        header: &Header,
+        results: &mut Results,
+    ) -> Result<(), SvcompError> {
+        let file = file_name(path);
+        if !header.error.is_empty() {
+            results.notes.push(format!("{file} says of itself: {}", header.error));
+        }
+        if let Some(entry) = validated(&header.benchmarkname) {
+            return self.add_validation(edition, path, entry);
+        }
+        let limit = header.timelimit.trim_end_matches('s').trim();
+        if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
+            let ours = edition.limits.cpu_s;
+            let note = format!("{file} had a time limit of {}, the edition has {ours} s", header.timelimit);
+            results.notes.push(note);
+        }
+        let entry = results.entry(entry_name(edition, header));
+        if results.entries.len() > MOST_ENTRIES {
+            return Err(SvcompError::Entries(MOST_ENTRIES));
+        }
+        let category = results.category(category_name(header, results));
+        let number = self.files.len();
+        self.files.push(path.to_owned());
+        let mut twice = None;
+        benchexec::read(
+            path,
+            |raw| {
+                let key = (entry, category, raw.name.clone(), raw.properties.clone());
+                if let Some(first) = self.seen.insert(key, results.runs.len()) {
+                    let (line, task) = (raw.line, raw.name);
+                    twice.get_or_insert((first, line, task));
+                    return Ok(());
+                }
+                self.file_of.push(number);
+                results.runs.push(Run::new(entry, category, raw));
+                Ok(())
+            },
+            |_| true,
+        )?;
+        match twice {
+            None => Ok(()),
+            Some((first, line, task)) => Err(SvcompError::Twice {
+                place: format!("{}:{line}", path.display()),
+                run: format!("{} on {task} in {}", results.entries[entry], results.categories[category].name),
+                first: self.files[self.file_of[first]].display().to_string(),
+            }),
+        }
+    }
+
+    /// A validator confirms an answer by giving it too, within its time.
+    fn add_validation(
+        &mut self,
+        edition: &SvcompEdition,
+        path: &Path,
+        entry: &str,
+    ) -> Result<(), SvcompError> {
+        *self.validated.entry(entry.to_owned()).or_default() += 1;
+        let Some(rules) = &edition.witnesses else { return Ok(()) };
+        let each = |raw: RawRun| {
+            let Some(answer) = Answer::parse(&raw.status) else { return Ok(()) };
+            let limit = if answer == Answer::True { rules.correctness_s } else { rules.violation_s };
+            let in_time =
+                raw.cputime.is_none_or(|time| time < num_rational::BigRational::from_integer(limit.into()));
+            if in_time {
+                self.confirmed.entry((entry.to_owned(), raw.name, raw.properties)).or_default().push(answer);
+            }
+            Ok(())
+        };
+        Ok(benchexec::read(path, each, |_| true)?)
+    }
+
+    /// Says of every run whether a validator confirmed it, where the entry was validated.
+    fn confirm(&self, results: &mut Results) {
+        let entry_of = |validated: &str| {
+            // `-1.0-`, `-2.0-`: the version of the witness stands before the entry.
+            let mut names = results.entries.iter().filter(|name| {
+                validated == name.as_str()
+                    || validated.strip_suffix(name.as_str()).is_some_and(|of| of.ends_with('-'))
+            });
+            let longest = names.by_ref().max_by_key(|name| name.len());
+            longest.cloned()
+        };
+        let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
+        let matched: Vec<(&String, Option<String>)> =
+            self.validated.keys().map(|validated| (validated, entry_of(validated))).collect();
+        for (validated, entry) in &matched {
+            match entry {
+                Some(entry) => known.entry(entry).or_default().push(validated),
+                None => results.notes.push(format!("validation of {validated}: no such entry is judged")),
+            }
+        }
+        for run in &mut results.runs {
+            let Some(validated) = known.get(results.entries[run.entry].as_str()) else { continue };
+            let Some(said) = Answer::parse(&run.raw.status) else { continue };
+            let confirms = |answer: &Answer| match (answer, &said) {
+                (Answer::False(Some(a)), Answer::False(Some(b))) => a == b,
+                (Answer::False(_), Answer::False(_)) => true,
+                (a, b) => a == b,
+            };
+            let confirmed = validated.iter().any(|entry| {
+                let key = ((*entry).to_owned(), run.raw.name.clone(), run.raw.properties.clone());
+                self.confirmed.get(&key).is_some_and(|answers| answers.iter().any(confirms))
+            });
+            run.confirmation = match confirmed {
+                true => super::verdict::Confirmation::Confirmed,
+                false => super::verdict::Confirmation::Unconfirmed,
+            };
+        }
+    }
+}
+
+/// The entry whose witnesses a file's runs validated: `cpachecker-validate-violation-witnesses-2ls` is about `2ls`.
+fn validated(benchmarkname: &str) -> Option<&str> {
+    let (_, of) = benchmarkname.split_once("-validate-")?;
+    let (_, entry) = of.split_once("-witnesses-")?;
+    Some(entry)
+}
+
+fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {
+    let definition = header.name.split('.').next().unwrap_or_default();
+    let name = match edition.entry {
+        EntryName::Benchmarkname => header.benchmarkname.as_str(),
+        EntryName::Tool => &header.tool,
+        EntryName::Name => definition,
+    };
+    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("unnamed")
+}
+
+/// The block's name, or what follows the run definition's last `.`; a known category goes first.
+fn category_name<'a>(header: &'a Header, results: &Results) -> &'a str {
+    let last = header.name.rsplit('.').next().unwrap_or_default();
+    let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
+    let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
+    let named =
+        [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
+    names.into_iter().find(known).or(named).unwrap_or("unnamed")
+}
+
+impl Results {
+    /// The number of an entry.
+    fn entry(&mut self, name: &str) -> usize {
+        let found = self.entries.iter().position(|entry| entry == name);
+        found.unwrap_or_else(|| {
+            self.entries.push(name.to_owned());
+            self.entries.len() - 1
+        })
+    }
+
+    /// The number of a category; one that nobody named before stands alone.
+    fn category(&mut self, name: &str) -> usize {
+        let found = self.categories.iter().position(|category| category.name == name);
+        found.unwrap_or_else(|| {
+            if !self.categories.is_empty() {
+                self.notes.push(format!("category {name} is in no categories file: it is a part of none"));
+            }
+            self.categories.push(super::alone(name));
+            self.categories.len() - 1
+        })
+    }
+
+    /// No entry may have two given scores in one category.
+    fn check_given(&self) -> Result<(), TableError> {
+        let mut seen: HashMap<(&str, &str), &Given> = HashMap::new();
+        for given in &self.given {
+            if let Some(first) = seen.insert((&given.entry, &given.category), given) {
+                let (entry, category) = (&given.entry, &given.category);
+                let place = format!("{}:{}", first.path.display(), first.line);
+                let message = format!("{entry} in {category} again, as in {place}; keep one");
+                return Err(TableError::Row { path: given.path.clone(), line: given.line, message });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! The site of a judgement of SV-COMP or CRV: podiums and scores on the front page, a page per category with its
+//! quantile functions and its verdicts that deserve a look.
+
+use super::ReportError;
+use super::contest::Frame;
+use super::show::{self, visible};
+use super::site::{NewSite, segment};
+use crate::judge::judgement::JudgementError;
+use crate::judge::sister::{Judgement, Place, Podium, Points, Score, Verdict};
+use askama::Template;
+use num_rational::BigRational;
+use num_traits::{Signed, ToPrimitive, Zero};
+use std::path::Path;
+
+#[derive(Template)]
+#[template(path = "sister.html")]
+struct Front {
+    frame: Frame,
+    size: String,
+    notes: Vec<String>,
+    podiums: Vec<Card>,
+    /// Link and name.
+    categories: Vec<(String, String)>,
+    points: Vec<(String, Vec<(String, String)>)>,
+    entries: Vec<(String, String, String, String)>,
+    inputs: Vec<(String, String)>,
+    data: Vec<&'static str>,
+    rules: String,
+}
+
+#[derive(Template)]
+#[template(path = "category.html")]
+struct CategoryPage {
+    frame: Frame,
+    category: String,
+    note: String,
+    podium: Option<Card>,
+    columns: Vec<String>,
+    scores: Vec<(String, Vec<String>, String)>,
+    plot: Option<Plot>,
+    /// Instance, entry, said, verdict, points, why.
+    verdicts: Vec<[String; 6]>,
+    hidden: usize,
+}
+
+struct Card {
+    link: String,
+    category: String,
+    places: Vec<Line>,
+}
+
+struct Line {
+    rank: String,
+    medal: String,
+    entry: String,
+    note: String,
+    points: String,
+    exact: String,
+    negative: bool,
+}
+
+/// A quantile plot: lines in a box of 600 x 260, time on a logarithmic scale from 0.1 s.
+struct Plot {
+    left: String,
+    right: String,
+    top: String,
+    /// Entry, class of its colour, path.
+    lines: Vec<(String, usize, String)>,
+}
+
+/// Verdicts shown on one page; `verdicts.csv` has all.
+const MOST_VERDICTS: usize = 500;
+
+/// Writes the site; returns the number of category pages.
+pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result<usize, ReportError> {
+    let site = NewSite::beside(out)?;
+    let mut pages = 0;
+    for category in 0..judgement.categories.len() {
+        site.page(&path(judgement, category), &category_page(judgement, category))?;
+        pages += 1;
+    }
+    let data = site.copy_data(Some(dir))?;
+    site.page("index.html", &front(judgement, data)?)?;
+    site.finish(&judgement.version)?;
+    Ok(pages)
+}
+
+fn path(judgement: &Judgement, category: usize) -> String {
+    format!("categories/{}.html", segment(&judgement.categories[category].category))
+}
+
+fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
+    let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
+    Frame { title, contest, root, version, unresolved: 0 }
+}
+
+fn entry(judgement: &Judgement, entry: usize) -> String {
+    visible(&judgement.entries[entry].entry)
+}
+
+fn front(judgement: &Judgement, data: Vec<&'static str>) -> Result<Front, ReportError> {
+    let count = |count: usize, one, many| {
+        format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
+    };
+    let size = [
+        count(judgement.entries.len(), "entry", "entries"),
+        count(judgement.categories.len(), "category", "categories"),
+        count(judgement.blocks.iter().map(|block| block.cells.len()).sum(), "run", "runs"),
+    ];
+    let row = |number: usize| {
+        let cell = |category: usize| {
+            let of = |score: &&Score| score.entry == number && score.category == category;
+            match judgement.scores.iter().find(of) {
+                None => (String::new(), "no result".to_owned()),
+                Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
+                Some(Score { points: Some(Points(points)), note, .. }) => {
+                    let note = if note.is_empty() { points.to_string() } else { format!("{points}; {note}") };
+                    (show::decimal(points, decimals(points)), visible(&note))
+                }
+            }
+        };
+        (entry(judgement, number), (0..judgement.categories.len()).map(cell).collect())
+    };
+    Ok(Front {
+        frame: frame(judgement, String::new(), ""),
+        size: size.join(" · "),
+        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
+        categories: (0..judgement.categories.len())
+            .map(|number| (path(judgement, number), visible(&judgement.categories[number].category)))
+            .collect(),
+        points: (0..judgement.entries.len()).map(row).collect(),
+        entries: judgement
+            .entries
+            .iter()
+            .map(|of| (visible(&of.entry), visible(&of.tool), of.status.word().to_owned(), visible(&of.note)))
+            .collect(),
+        inputs: judgement.inputs.iter().map(|of| (visible(&of.file), visible(&of.sha256))).collect(),
+        data,
+        rules: toml::to_string_pretty(&judgement.edition)
+            .map_err(|error| JudgementError::Broken(error.to_string()))?,
+    })
+}
+
+/// Whole points stay whole.
+fn decimals(points: &BigRational) -> u32 {
+    if points.is_integer() { 0 } else { 2 }
+}
+
+fn card(judgement: &Judgement, podium: &Podium, root: &str) -> Card {
+    let places = show::places(podium.places.iter().map(|place| &place.points));
+    let line = |place: &Place| {
+        let status = super::contest::status_words(judgement.entries[place.entry].status);
+        let time =
+            place.success_cpu_s.as_ref().map(|Points(s)| format!("{} s", show::decimal(s, decimals(s))));
+        let note = [Some(status.to_owned()), time, Some(place.note.clone())];
+        let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        Line {
+            rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
+            medal: match place.medal.as_str() {
+                medal @ ("gold" | "silver" | "bronze") => medal.to_owned(),
+                _ => String::new(),
+            },
+            entry: entry(judgement, place.entry),
+            note: visible(&note.join(", ")),
+            points: show::decimal(&place.points, places),
+            exact: place.points.to_string(),
+            negative: place.points.is_negative(),
+        }
+    };
+    Card {
+        link: format!("{root}{}", path(judgement, podium.category)),
+        category: visible(&judgement.categories[podium.category].category),
+        places: podium.places.iter().map(line).collect(),
+    }
+}
+
+fn category_page(judgement: &Judgement, category: usize) -> CategoryPage {
+    let of = &judgement.categories[category];
+    let name = visible(&of.category);
+    let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
+    columns.extend(judgement.parts.iter().map(|part| visible(part)));
+    columns.extend(["Points", "CPU time of the right ones"].map(str::to_owned));
+    let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
+    let score = |score: &Score| {
+        let counts = [score.right, score.unconfirmed, score.wrong, score.unjudged].map(show::thousands);
+        let mut cells = counts.to_vec();
+        let parts = score.parts.iter().map(number).chain(std::iter::repeat(String::new()));
+        cells.extend(parts.take(judgement.parts.len()));
+        cells.push(score.points.as_ref().map_or("–".to_owned(), number));
+        cells.push(score.success_cpu_s.as_ref().map_or(String::new(), |time| format!("{} s", number(time))));
+        (entry(judgement, score.entry), cells, visible(&score.note))
+    };
+    let cells = judgement.blocks.iter().filter(|block| block.category == category).flat_map(|block| {
+        let remarkable = |verdict| matches!(verdict, Verdict::Wrong | Verdict::Unjudged | Verdict::Crash);
+        let cells = block.cells.iter().filter(move |cell| remarkable(cell.verdict));
+        cells.map(move |cell| (block, cell))
+    });
+    let verdict = |(block, cell): (&crate::judge::sister::Block, &crate::judge::sister::Cell)| {
+        [
+            visible(&block.instance),
+            entry(judgement, cell.entry),
+            visible(&cell.said),
+            cell.verdict.word().to_owned(),
+            show::decimal(&cell.points, decimals(&cell.points)),
+            visible(&cell.why),
+        ]
+    };
+    let hidden = cells.clone().count().saturating_sub(MOST_VERDICTS);
+    CategoryPage {
+        frame: frame(judgement, name.clone(), "../"),
+        category: name,
+        note: visible(&of.note),
+        podium: judgement
+            .podiums
+            .iter()
+            .find(|podium| podium.category == category)
+            .map(|podium| card(judgement, podium, "../")),
+        columns,
+        scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
+        plot: plot(judgement, category),
+        verdicts: cells.take(MOST_VERDICTS).map(verdict).collect(),
+        hidden,
+    }
+}
+
+/// Drawing is the one place where floats will do: no point is computed from them.
+fn plot(judgement: &Judgement, category: usize) -> Option<Plot> {
+    let quantiles: Vec<_> =
+        judgement.quantiles.iter().filter(|of| of.category == category && !of.steps.is_empty()).collect();
+    let xs = || quantiles.iter().flat_map(|of| of.steps.iter().map(|step| &step.x).chain([&of.start]));
+    let (least, most) = (xs().min()?.clone(), xs().max()?.clone());
+    let times = quantiles.iter().flat_map(|of| of.steps.iter().map(|step| &step.cpu_s));
+    let longest = times.max()?.to_f64().unwrap_or(1.0).max(1.0);
+    let (low, width) =
+        (least.to_f64()?, (&most - &least).to_f64().filter(|width| *width > 0.0).unwrap_or(1.0));
+    let at = |x: &BigRational, y: &BigRational| {
+        let x = (x.to_f64().unwrap_or(low) - low) / width * 600.0;
+        let y = (y.to_f64().unwrap_or(0.0).max(0.1).log10() + 1.0) / (longest.log10() + 1.0) * 260.0;
+        format!("{x:.1},{:.1}", 260.0 - y)
+    };
+    let line = |(number, of): (usize, &&crate::judge::sister::Quantile)| {
+        let points: Vec<String> = of.steps.iter().map(|step| at(&step.x, &step.cpu_s)).collect();
+        (entry(judgement, of.entry), number % 8, points.join(" "))
+    };
+    let zero = BigRational::zero();
+    Some(Plot {
+        left: show::decimal(&least, decimals(&least).max(decimals(&zero))),
+        right: show::decimal(&most, decimals(&most)),
+        top: format!("{longest:.0}"),
+        lines: quantiles.iter().enumerate().map(line).collect(),
+    })
+}

@@ -1,0 +1,167 @@
+//! `record.db` as a file: what tells it from others, its tables, how it is opened.
+
+use super::{CampaignFacts, StoreError};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::path::Path;
+use std::time::Duration;
+
+/// `MCCH`, SQLite's application id: tells a record from any other database.
+const APPLICATION: i64 = 0x4d43_4348;
+/// SQLite's user version. A record of a newer format is refused, never misread.
+///
+/// 2: `reruns`; samples beside the outputs. 1 had the samples in the attempts' facts; such a record is read as it
+/// is, and made format 2 when it is opened for writing.
+pub(super) const FORMAT: i64 = 2;
+
+const SCHEMA: &str = "
+    CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE instances (position INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
+    CREATE TABLE runs (
+        position INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        facts TEXT NOT NULL,
+        recorded INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX open_runs ON runs (position) WHERE recorded = 0;
+    CREATE TABLE attempts (
+        run INTEGER NOT NULL REFERENCES runs (position),
+        number INTEGER NOT NULL,
+        outcome TEXT NOT NULL,
+        facts TEXT NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT;
+";
+
+/// What format 2 added.
+const RERUNS: &str = "
+    CREATE TABLE reruns (
+        run INTEGER NOT NULL REFERENCES runs (position),
+        after INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (run, after)
+    ) STRICT;
+";
+
+pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    let open = || {
+        let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        // Another connection to the same record holds it only for moments.
+        db.busy_timeout(Duration::from_secs(30))?;
+        Ok(db)
+    };
+    open().map_err(|source| StoreError::of(path, source))
+}
+
+/// A database of which nobody can change a byte, its folder being read-only.
+pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
+    use std::os::unix::ffi::OsStrExt;
+    let absolute = std::path::absolute(path).map_err(|source| StoreError::Io {
+        action: "find",
+        path: path.to_owned(),
+        source,
+    })?;
+    let escaped = absolute.as_os_str().as_bytes().iter().map(|&byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => (byte as char).to_string(),
+        _ => format!("%{byte:02x}"),
+    });
+    let uri = format!("file://{}?immutable=1", escaped.collect::<String>());
+    connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+}
+
+/// The format of the record in this database, None where none was begun; an error where it is something else, or
+/// too new.
+pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
+    let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let found = || -> rusqlite::Result<(i64, i64, i64)> {
+        let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        Ok((number("application_id")?, number("user_version")?, tables))
+    };
+    match found() {
+        Ok((APPLICATION, found @ 1..=FORMAT, _)) => Ok(Some(found)),
+        Ok((APPLICATION, found, _)) => Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
+        // A controller was killed before it began the record.
+        Ok((0, 0, 0)) => Ok(None),
+        Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
+        Err(source) => match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::NotADatabase) => Err(StoreError::NotARecord { path: path.to_owned() }),
+            _ => Err(StoreError::of(path, source)),
+        },
+    }
+}
+
+/// All of it in one transaction, the mark of a record included: a record is begun whole or not at all.
+pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Result<()> {
+    let json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.execute_batch(RERUNS)?;
+    for instance in &facts.instances {
+        let text = serde_json::to_string(instance).map_err(json)?;
+        transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [text])?;
+    }
+    // The instances have rows of their own: with their ids they are by far the largest part.
+    let rest = CampaignFacts { instances: Vec::new(), ..facts.clone() };
+    let text = serde_json::to_string(&rest).map_err(json)?;
+    transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [text])?;
+    let version = env!("CARGO_PKG_VERSION");
+    transaction.execute("INSERT INTO facts (key, value) VALUES ('mcc-harness', ?1)", [version])?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()
+}
+
+/// Makes a record of format 1 one of this format.
+pub(super) fn upgrade(db: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(RERUNS)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()
+}
+
+pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
+    let database = |source| StoreError::of(path, source);
+    let content = |what: &str| {
+        let (path, what) = (path.to_owned(), what.to_owned());
+        move |source| StoreError::Content { path, what, source }
+    };
+    let text: String = db
+        .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
+        .map_err(database)?;
+    let mut facts: CampaignFacts = serde_json::from_str(&text).map_err(content("the campaign"))?;
+    let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
+    let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(database)?;
+    for text in rows {
+        let text = text.map_err(database)?;
+        facts.instances.push(serde_json::from_str(&text).map_err(content("an instance"))?);
+    }
+    Ok(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Record;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_record_at_rest_is_read_as_immutable_whatever_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("2018 #1, 100 %?é");
+        let facts = CampaignFacts {
+            campaign: "edition = \"mcc-2018\"".into(),
+            settings: BTreeMap::new(),
+            edition: "{}".into(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 2,
+        };
+        drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
+        let path = dir.join("record.db");
+        assert!(!dir.join("record.db-wal").exists(), "a record at rest is one file");
+        let db = connect_immutable(&path).unwrap();
+        assert_eq!(format_of(&db, &path).unwrap(), Some(FORMAT));
+        assert_eq!(read_facts(&db, &path).unwrap(), facts);
+        db.execute("DELETE FROM facts", []).unwrap_err();
+    }
+}

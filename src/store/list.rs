@@ -1,0 +1,141 @@
+//! What is read from a record: open runs, records, attempts, samples, counts.
+
+use super::{Attempt, Record, Sample, StoreError, samples};
+use crate::campaign::Run;
+use rusqlite::params;
+use std::collections::BTreeMap;
+
+/// How many rows are fetched at once while listing: the database is never locked for a whole listing.
+const PAGE: usize = 500;
+
+/// A planned run that has no record yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRun {
+    pub run: Run,
+    /// Attempts made so far; all of them ended in infrastructure.
+    pub attempts: u32,
+}
+
+/// A recorded run: its last attempt is the one that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRecord {
+    pub run: Run,
+    pub attempts: u32,
+    pub last: Attempt,
+}
+
+/// Counts for `status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    pub planned: u64,
+    pub recorded: u64,
+    /// Recorded runs by the outcome of their last attempt.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Attempts that were retried, or will be.
+    pub retried: u64,
+}
+
+impl Record {
+    /// The runs without a record, in the order they were planned.
+    pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
+        let page = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
+                    FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
+        pages(0_i64, move |after| {
+            let rows: Vec<(i64, String, u32)> = self
+                .rows(page, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            rows.into_iter()
+                .map(|(position, run, attempts)| {
+                    Ok((position, OpenRun { run: self.parse("a run", &run)?, attempts }))
+                })
+                .collect()
+        })
+    }
+
+    /// The recorded runs with the attempt that counts, sorted by run id.
+    pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
+        let page = "SELECT id, runs.facts, number, attempts.facts FROM runs JOIN attempts
+                    ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
+                    WHERE recorded = 1 AND id > ?1 ORDER BY id LIMIT ?2";
+        pages(String::new(), move |after| {
+            let rows: Vec<(String, String, u32, String)> =
+                self.rows(page, params![after, PAGE as i64], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                })?;
+            rows.into_iter()
+                .map(|(id, run, attempts, last)| {
+                    let record = RunRecord {
+                        run: self.parse("a run", &run)?,
+                        attempts,
+                        last: self.parse("an attempt", &last)?,
+                    };
+                    Ok((id, record))
+                })
+                .collect()
+        })
+    }
+
+    /// Every committed attempt at a run, oldest first.
+    pub fn attempts(&self, run: &str) -> Result<Vec<Attempt>, StoreError> {
+        let (position, ..) = self.find(run)?;
+        let attempts: Vec<String> =
+            self.rows("SELECT facts FROM attempts WHERE run = ?1 ORDER BY number", [position], |row| {
+                row.get(0)
+            })?;
+        attempts.iter().map(|text| self.parse("an attempt", text)).collect()
+    }
+
+    pub fn summary(&self) -> Result<Summary, StoreError> {
+        let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM runs WHERE recorded = 1),
+                             (SELECT count(*) FROM attempts)";
+        let counts: Vec<(u64, u64, u64)> = self.rows(counts, [], |row| {
+            let count = |column| row.get::<_, i64>(column).map(|count| count.unsigned_abs());
+            Ok((count(0)?, count(1)?, count(2)?))
+        })?;
+        let outcomes = "SELECT outcome, count(*) FROM runs JOIN attempts
+                        ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
+                        WHERE recorded = 1 GROUP BY outcome";
+        let outcomes: Vec<(String, i64)> = self.rows(outcomes, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut summary = Summary::default();
+        for (planned, recorded, attempts) in counts {
+            summary = Summary { planned, recorded, retried: attempts - recorded, ..summary };
+        }
+        summary.outcomes = outcomes.into_iter().map(|(word, count)| (word, count.unsigned_abs())).collect();
+        Ok(summary)
+    }
+
+    /// One per second of an attempt's tool; none where it was never started.
+    pub fn samples(&self, attempt: &Attempt) -> Result<Vec<Sample>, StoreError> {
+        match &attempt.facts {
+            // Format 1 kept them in the facts.
+            Some(facts) if !facts.samples.is_empty() => Ok(facts.samples.clone()),
+            _ if attempt.outputs.iter().any(|output| output.role == samples::FILE) => {
+                samples::read(&self.outputs_dir(&attempt.run, attempt.number).join(samples::FILE))
+            }
+            _ => Ok(vec![]),
+        }
+    }
+}
+
+/// Lists page by page: `fetch` gives what follows a key; ends at the first error.
+fn pages<K: Clone, T>(
+    start: K,
+    mut fetch: impl FnMut(&K) -> Result<Vec<(K, T)>, StoreError>,
+) -> impl Iterator<Item = Result<T, StoreError>> {
+    let mut after = Some(start);
+    let mut page = Vec::new().into_iter();
+    std::iter::from_fn(move || {
+        if page.len() == 0 {
+            match fetch(after.as_ref()?) {
+                Ok(rows) => {
+                    after = rows.last().map(|(key, _)| key.clone());
+                    page = rows.into_iter();
+                }
+                Err(error) => {
+                    after = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+        page.next().map(|(_, item)| Ok(item))
+    })
+}

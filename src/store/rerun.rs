@@ -1,0 +1,69 @@
+//! Recorded runs that are opened again.
+
+use super::{Record, StoreError};
+use crate::campaign::Run;
+
+/// An organizer's decision that the attempts so far do not count; they are kept and shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rerun {
+    /// The attempts up to this one are superseded.
+    pub after: u32,
+    pub reason: String,
+}
+
+impl Record {
+    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
+    pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
+        self.writable()?;
+        let mut reopened = 0;
+        self.write(|transaction| {
+            reopened = transaction.execute(
+                "UPDATE runs SET recorded = 0 WHERE recorded = 1 AND 'infrastructure' =
+                     (SELECT outcome FROM attempts WHERE run = position ORDER BY number DESC LIMIT 1)",
+                [],
+            )?;
+            Ok(())
+        })?;
+        Ok(reopened)
+    }
+
+    /// Opens the recorded runs again that `wanted` takes: each is attempted anew, with a new budget of retries,
+    /// and its last attempt is the one that is judged. Their ids, in the order they were planned.
+    pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<String>, StoreError> {
+        self.writable()?;
+        let recorded: Vec<(i64, String)> =
+            self.rows("SELECT position, facts FROM runs WHERE recorded = 1 ORDER BY position", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let mut chosen = vec![];
+        for (position, facts) in recorded {
+            let run: Run = self.parse("a run", &facts)?;
+            if wanted(&run) {
+                chosen.push((position, run.id()));
+            }
+        }
+        self.write(|transaction| {
+            let mut supersede = transaction.prepare(
+                "INSERT INTO reruns (run, after, reason)
+                 SELECT ?1, max(number), ?2 FROM attempts WHERE run = ?1",
+            )?;
+            let mut open = transaction.prepare("UPDATE runs SET recorded = 0 WHERE position = ?1")?;
+            for (position, _) in &chosen {
+                supersede.execute((position, reason))?;
+                open.execute([position])?;
+            }
+            Ok(())
+        })?;
+        Ok(chosen.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// The decisions to make a run anew, oldest first.
+    pub fn reruns(&self, run: &str) -> Result<Vec<Rerun>, StoreError> {
+        if self.format() < 2 {
+            return Ok(vec![]);
+        }
+        let query =
+            "SELECT after, reason FROM reruns JOIN runs ON run = position WHERE id = ?1 ORDER BY after";
+        self.rows(query, [run], |row| Ok(Rerun { after: row.get(0)?, reason: row.get(1)? }))
+    }
+}

@@ -1,0 +1,105 @@
+//! The kit that organizers give to tool authors (E-5.6): the reference disk as one file that boots by itself, with
+//! sshd, the inputs disk, a start script, instructions. What an author hands in is the disk with a tool on it.
+
+use super::build::{
+    BuildError, Progress, check_tool, copy, forget_no_tool, inputs, into_place, io_at, recipe, remove,
+    rootfs, tool_or_none,
+};
+use super::image::{Image, ImageError, ImageFacts};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const RECIPE: &str =
+    concat!(include_str!("../../vm-images/tool"), include_str!("../../vm-images/kit/recipe"));
+const INITRD_INIT: &str = include_str!("../../vm-images/kit/initrd-init");
+const INIT: &str = include_str!("../../vm-images/kit/init");
+const SSHD_CONFIG: &str = include_str!("../../vm-images/kit/sshd_config");
+const INPUTS_VMDK: &str = include_str!("../../vm-images/kit/inputs-vmdk");
+const START: &str = include_str!("../../vm-images/kit/BenchKitStart.sh");
+const README: &str = include_str!("../../vm-images/kit/README.md");
+
+/// What the kit's disk needs beyond the reference disk.
+const PACKAGES: [&str; 2] = ["openssh-server", "busybox-static"];
+
+const NEEDED: [&str; 10] = [
+    "bash",
+    "mmdebstrap",
+    "mke2fs",
+    "debugfs",
+    "qemu-img",
+    "cpio",
+    "dpkg-deb",
+    "extlinux",
+    "sfdisk",
+    "ssh-keygen",
+];
+
+pub struct BuildKit<'a> {
+    /// The folder that becomes the kit; an image of kind `original`.
+    pub out: &'a Path,
+    /// The reference image.
+    pub reference: &'a Path,
+    /// Put on the disk already: a folder with `BenchKit_head.sh` and `bin/`.
+    pub tool: Option<&'a Path>,
+    /// Debian packages by name.
+    pub packages: &'a [String],
+    /// Instance archives by name, already validated; none: a kit without inputs disk.
+    pub archives: &'a [(String, PathBuf)],
+    pub size: &'a str,
+}
+
+/// Builds a kit. Needs root, and loop devices for the bootloader.
+pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
+    build.tool.map_or(Ok(()), check_tool)?;
+    let reference = Image::open(build.reference)?;
+    let kernel = reference.folder.join("kernel.deb");
+    let base = reference.folder.join("rootfs.tar");
+    if !kernel.is_file() || !base.is_file() {
+        let reason = "a kit is built on a reference image, with its kernel.deb and rootfs.tar".to_owned();
+        return Err(ImageError::Bad { path: build.reference.to_owned(), reason }.into());
+    }
+    into_place(build.out, &NEEDED, |out| {
+        progress("adding Debian packages");
+        let packages: Vec<&str> =
+            PACKAGES.into_iter().chain(build.packages.iter().map(String::as_str)).collect();
+        let listed = rootfs(&base, &packages.join(","), out)?;
+        progress("making the disk");
+        let rootfs = out.join("rootfs.tar");
+        let tool = tool_or_none(build.tool, out)?;
+        let settings = [
+            ("ROOTFS", rootfs.as_os_str()),
+            ("KERNEL", kernel.as_os_str()),
+            ("TOOL", tool.as_os_str()),
+            ("SIZE", build.size.as_ref()),
+            ("INITRD_INIT", INITRD_INIT.as_ref()),
+            ("INIT", INIT.as_ref()),
+            ("SSHD_CONFIG", SSHD_CONFIG.as_ref()),
+        ];
+        recipe("kit/recipe", RECIPE, out, &settings)?;
+        forget_no_tool(out)?;
+        remove(&rootfs)?;
+        if !build.archives.is_empty() {
+            let packed = inputs(build.archives, None, &out.join("inputs"), progress)?;
+            recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", packed.disk().as_os_str())])?;
+            fs::remove_dir_all(&packed.folder).map_err(io_at(&packed.folder))?;
+        }
+        for (name, text) in [("BenchKitStart.sh", START), ("README.md", README)] {
+            let path = out.join(name);
+            fs::write(&path, text).map_err(io_at(&path))?;
+        }
+        let start = out.join("BenchKitStart.sh");
+        fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).map_err(io_at(&start))?;
+        let disk = out.join("disk.vmdk");
+        Ok(ImageFacts { packages: listed, ..Image::open_original(&disk).map_err(BuildError::from)?.facts })
+    })
+}
+
+/// Takes an author's disk over: an image folder with the disk as it was handed in, and what is read from it.
+pub fn import(disk: &Path, out: &Path) -> Result<Image, BuildError> {
+    let facts = Image::open_original(disk)?.facts;
+    into_place(out, &[], |out| {
+        copy(disk, &out.join(&facts.disk))?;
+        Ok(facts)
+    })
+}

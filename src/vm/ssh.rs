@@ -1,0 +1,346 @@
+//! Talking to an original disk through its own sshd: one connection of the system's `ssh`, on it a session for
+//! control, which answers as the guest agent does (`ssh.bash`), and one for the tool, whose streams are its output.
+
+use super::guest::{GuestEvent, Job, MAX_LINE, Request, Signed};
+use super::machine::VmError;
+use super::qmp::Lines;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const SESSION: &str = include_str!("ssh.bash");
+
+/// Kept in the attempt's folder: ssh's own complaints, and the host key the disk showed.
+pub const LOG: &str = "ssh.log";
+const KNOWN_HOSTS: &str = "known_hosts";
+/// The socket of the connection's sessions; relative, because a socket's path has at most 107 bytes.
+const CONTROL_PATH: &str = "./ssh";
+
+/// QEMU's user network takes 6 seconds to repeat a packet the guest was not there for; so another knock follows.
+const KNOCK_EVERY: Duration = Duration::from_millis(500);
+/// A lost connection: within this the guest's sshd must answer again.
+const LOST_PATIENCE: Duration = Duration::from_secs(20);
+/// From the end of the tool's streams to the control session's word on how the tool ended.
+const WORD_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who is let in, and with which key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    pub user: String,
+    pub key: PathBuf,
+}
+
+pub struct Ssh {
+    login: Login,
+    port: u16,
+    folder: PathBuf,
+    state: State,
+    /// The tool's session gets these as its stdout and stderr.
+    outputs: Option<(OwnedFd, OwnedFd)>,
+    /// What the tool's session will run.
+    examination: Option<String>,
+    nonce: String,
+    control: Option<(Child, Lines)>,
+    tool: Option<Child>,
+    /// When the tool's streams ended.
+    closed: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Booting,
+    Preparing,
+    Examining,
+    Ended,
+    Drained,
+}
+
+struct State {
+    stage: Stage,
+    /// Connections that wait for sshd's greeting, and when the next one is due.
+    knocking: Option<(Vec<TcpStream>, Instant)>,
+    lost: Option<Instant>,
+}
+
+impl Ssh {
+    /// `port` of 127.0.0.1 leads to the guest's sshd; `folder` is the attempt's.
+    pub fn new(login: &Login, port: u16, folder: &Path, outputs: (OwnedFd, OwnedFd)) -> Self {
+        let knocking = Some((vec![], Instant::now()));
+        Self {
+            login: login.clone(),
+            port,
+            folder: folder.to_owned(),
+            state: State { stage: Stage::Booting, knocking, lost: None },
+            outputs: Some(outputs),
+            examination: None,
+            nonce: String::new(),
+            control: None,
+            tool: None,
+            closed: None,
+        }
+    }
+
+    pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
+        match request {
+            Request::Ready => Ok(()),
+            Request::Prepare(job) => {
+                self.state.stage = Stage::Preparing;
+                let script = preparation(job);
+                self.nonce.clone_from(&job.nonce);
+                self.examination = Some(examination(job));
+                self.tell(&script)
+            }
+            Request::Start => {
+                let script = self.examination.take();
+                let script = script.ok_or_else(|| VmError::Agent("start without a job".to_owned()))?;
+                let (stdout, stderr) =
+                    self.outputs.take().ok_or_else(|| VmError::Agent("a second job".to_owned()))?;
+                let mut ssh = self.command();
+                ssh.arg("-n").arg(self.address()).arg(format!("exec bash -c {}", quoted(&script)));
+                ssh.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+                self.tool = Some(spawn(&mut ssh)?);
+                self.state.stage = Stage::Examining;
+                self.tell("watch\n")
+            }
+        }
+    }
+
+    /// The next event, without waiting.
+    pub fn next(&mut self) -> Result<Option<Signed>, VmError> {
+        if self.state.knocking.is_some() && self.knock()? {
+            if self.state.lost.is_some() {
+                // The guest and its sshd are there: whoever ended our sessions had the tool's rights.
+                return Ok(Some(self.signed(GuestEvent::Lost)));
+            }
+            self.begin()?;
+        }
+        if let Some((_, lines)) = &mut self.control {
+            while let Some(line) = lines.next().map_err(VmError::Agent)? {
+                if let Ok(signed) = serde_json::from_slice::<Signed>(&line) {
+                    if signed.nonce == self.nonce
+                        && matches!(signed.event, GuestEvent::Ended { .. })
+                        && self.state.stage == Stage::Examining
+                    {
+                        self.state.stage = Stage::Ended;
+                    }
+                    return Ok(Some(signed));
+                }
+            }
+            if !lines.open {
+                self.end(|ssh| ssh.control.take().map(|(child, _)| child));
+                self.lost()?;
+            }
+        }
+        let killed = self.closed.is_some_and(|closed| closed.elapsed() >= WORD_PATIENCE);
+        if killed && self.state.stage == Stage::Examining {
+            self.state.stage = Stage::Ended;
+            return Ok(Some(self.signed(GuestEvent::Lost)));
+        }
+        Ok(None)
+    }
+
+    /// Told that both of the tool's streams have ended after so many bytes.
+    pub fn output_closed(&mut self, (stdout_bytes, stderr_bytes): (u64, u64)) -> Option<GuestEvent> {
+        self.closed.get_or_insert_with(Instant::now);
+        (self.state.stage == Stage::Ended).then(|| {
+            self.state.stage = Stage::Drained;
+            GuestEvent::Drained { stdout_bytes, stderr_bytes }
+        })
+    }
+
+    /// What to wait for, and the moment to look again all the same.
+    pub fn waits_for(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
+        let mut fds: Vec<_> = self.control.iter().map(|(_, lines)| lines.stream.as_fd()).collect();
+        let mut look =
+            self.closed.filter(|_| self.state.stage == Stage::Examining).map(|at| at + WORD_PATIENCE);
+        if let Some((knocks, next)) = &self.state.knocking {
+            fds.extend(knocks.iter().map(|knock| knock.as_fd()));
+            look = Some(*next);
+        }
+        (fds, look)
+    }
+
+    /// Ends every session.
+    pub fn close(&mut self) {
+        self.end(|ssh| ssh.tool.take());
+        self.end(|ssh| ssh.control.take().map(|(child, _)| child));
+        let _ = fs::remove_file(self.folder.join(CONTROL_PATH));
+    }
+
+    fn end(&mut self, which: impl FnOnce(&mut Self) -> Option<Child>) {
+        if let Some(mut child) = which(self) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// The host's own word, signed as the machine expects it.
+    fn signed(&self, event: GuestEvent) -> Signed {
+        Signed { nonce: self.nonce.clone(), event }
+    }
+
+    /// True once sshd greeted.
+    fn knock(&mut self) -> Result<bool, VmError> {
+        let Some((knocks, next)) = &mut self.state.knocking else { return Ok(false) };
+        if self.state.lost.is_some_and(|lost| lost.elapsed() >= LOST_PATIENCE) {
+            return Err(VmError::Agent("the connection was lost and sshd no longer answers".to_owned()));
+        }
+        let mut greeted = false;
+        knocks.retain_mut(|knock| match knock.read(&mut [0; 4]) {
+            Ok(0) => false,
+            Ok(_) => {
+                greeted = true;
+                false
+            }
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        });
+        if greeted {
+            self.state.knocking = None;
+        } else if Instant::now() >= *next {
+            // QEMU itself accepts, so this never waits for the guest.
+            if let Ok(knock) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
+                knock.set_nonblocking(true).map_err(VmError::Start)?;
+                knocks.push(knock);
+            }
+            *next = Instant::now() + KNOCK_EVERY;
+        }
+        Ok(greeted)
+    }
+
+    /// Opens the connection and its control session.
+    fn begin(&mut self) -> Result<(), VmError> {
+        let (ours, theirs) = UnixStream::pair().map_err(VmError::Start)?;
+        ours.set_nonblocking(true).map_err(VmError::Start)?;
+        let log = File::options().create(true).append(true).open(self.folder.join(LOG));
+        let log = log.map_err(|source| VmError::Io { path: self.folder.join(LOG), source })?;
+        let mut ssh = self.command();
+        ssh.args(["-M", "-T"]).arg(self.address()).arg("exec bash -s");
+        let theirs = OwnedFd::from(theirs);
+        ssh.stdin(theirs.try_clone().map_err(VmError::Start)?).stdout(theirs).stderr(log);
+        self.control = Some((spawn(&mut ssh)?, Lines::new(ours, MAX_LINE)));
+        self.tell(&format!("{SESSION}hello\n"))
+    }
+
+    /// The control session ended. Before the guest was ready, sshd was only not ready to let us in.
+    fn lost(&mut self) -> Result<(), VmError> {
+        let again = Some((vec![], Instant::now() + KNOCK_EVERY));
+        match self.state.stage {
+            Stage::Booting => self.state.knocking = again,
+            Stage::Preparing => return Err(VmError::Agent("the connection was lost".to_owned())),
+            Stage::Examining => {
+                self.state.knocking = again;
+                self.state.lost = Some(Instant::now());
+            }
+            Stage::Ended | Stage::Drained => {}
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, script: &str) -> Result<(), VmError> {
+        let Some((_, lines)) = &self.control else {
+            return Err(VmError::Agent("the connection was lost".to_owned()));
+        };
+        // A few KiB, far below a socket's buffer. A session that has ended is noticed where it is read.
+        match (&lines.stream).write_all(script.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(VmError::Agent("ssh does not read its input".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn address(&self) -> String {
+        format!("{}@127.0.0.1", self.login.user)
+    }
+
+    fn command(&self) -> Command {
+        let mut ssh = Command::new("ssh");
+        ssh.current_dir(&self.folder).args(["-F", "none", "-S", CONTROL_PATH, "-E", LOG]);
+        ssh.arg("-p").arg(self.port.to_string()).arg("-i").arg(&self.login.key);
+        for option in [
+            "BatchMode=yes",
+            "IdentitiesOnly=yes",
+            "IdentityAgent=none",
+            "PreferredAuthentications=publickey",
+            // The way is a loopback port of our own QEMU; and disks of old editions know only this algorithm.
+            "StrictHostKeyChecking=no",
+            "HostKeyAlgorithms=+ssh-rsa",
+            "PubkeyAcceptedAlgorithms=+ssh-rsa",
+            "ClearAllForwardings=yes",
+            "ForwardAgent=no",
+            "EscapeChar=none",
+            "LogLevel=ERROR",
+        ] {
+            ssh.args(["-o", option]);
+        }
+        ssh.arg("-o").arg(format!("UserKnownHostsFile={KNOWN_HOSTS}"));
+        ssh
+    }
+}
+
+impl Drop for Ssh {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// It dies with the thread that drives the machine, as QEMU does.
+fn spawn(command: &mut Command) -> Result<Child, VmError> {
+    let controller = std::process::id();
+    // SAFETY: between fork and exec only system calls are made, on data prepared before.
+    unsafe {
+        command.pre_exec(move || {
+            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            match nix::unistd::getppid().as_raw() as u32 == controller {
+                true => Ok(()),
+                false => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        });
+    }
+    command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => VmError::NoSsh,
+        _ => VmError::Start(error),
+    })
+}
+
+/// For the control session: everything of the job but its start. Clock, random pool and inputs disk are the
+/// image's own business: its user has no right to them.
+fn preparation(job: &Job) -> String {
+    let mut script = format!("nonce={}\nwhy=$(set -e; exec 2>&1\npipes {}\n", quoted(&job.nonce), pipes(job));
+    for folder in &job.fresh {
+        script += &format!("rm -rf {0}; mkdir -p {0}\n", quoted(folder));
+    }
+    if let Some(unpack) = &job.unpack {
+        let (archive, to) = (quoted(&unpack.archive), quoted(&unpack.to));
+        script += &format!("tar -xzf {archive} -C {to} --strip-components=1\n");
+    }
+    script + &format!(")\ntold $? \"$why\"; pipes={}\n", pipes(job))
+}
+
+/// For the tool's own session, which waits until the control session lets it go.
+fn examination(job: &Job) -> String {
+    let pipes = pipes(job);
+    let exports: String =
+        job.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+    let command: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
+    format!(
+        "{exports}cd {} || exit\nread -r go < {pipes}/go\n{} < /dev/null\necho \"$? $$\" > {pipes}/end\n",
+        quoted(&job.cwd),
+        command.join(" ")
+    )
+}
+
+fn pipes(job: &Job) -> String {
+    quoted(&format!("/tmp/mcc-{}", job.nonce))
+}
+
+/// For a shell, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,224 @@
+//! Editions as people use them: listed, shown, changed, planned, run, judged and reported.
+
+mod campaign;
+mod data;
+mod images;
+mod tool;
+
+use assert_cmd::Command;
+use campaign::{Folder, Judged, stderr};
+use mcc_harness::edition::{Edition, known};
+use mcc_harness::store::Outcome;
+use std::collections::BTreeMap;
+use std::fs;
+
+fn edition(args: &[&str]) -> String {
+    let output = Command::cargo_bin("mcc-harness").unwrap().arg("edition").args(args).assert().success();
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_list_names_every_edition_with_its_size_and_what_is_unknown_of_it() {
+    let list: serde_json::Value = serde_json::from_str(&edition(&["list", "--format", "json"])).unwrap();
+    let rows = list.as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, known().collect::<Vec<_>>());
+    let row = |name: &str| &rows[names.iter().position(|known| *known == name).unwrap()];
+    assert_eq!(row("mcc-2018")["examinations"], 9);
+    assert_eq!((&row("mcc-2023")["examinations"], &row("mcc-2023")["podiums"]), (&13.into(), &6.into()));
+    assert_eq!(row("mcc-2023")["multipliers"]["surprise"], "10");
+    assert_eq!(row("mcc-2017")["multipliers"]["stripped"], "1");
+    let unknown = row("mcc-2020")["unknown"].as_array().unwrap();
+    assert!(unknown.contains(&"judging.multipliers.surprise".into()), "{unknown:?}");
+    let text = edition(&["list"]);
+    assert!(text.contains("mcc-2018              9        5  known x1, surprise x4\n"), "{text}");
+    assert!(text.contains("unknown: judging.normalization: the organizers' formula"), "{text}");
+}
+
+#[test]
+fn what_is_shown_of_an_edition_is_a_whole_edition_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    for name in known() {
+        fs::write(&file, edition(&["show", name])).unwrap();
+        assert_eq!(Edition::load(file.to_str().unwrap()).unwrap(), Edition::load(name).unwrap(), "{name}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&edition(&["show", "mcc-2025", "--format", "json"])).unwrap();
+    assert_eq!(json["podium"][1]["category"], "GlobalProperties");
+    let wrong =
+        Command::cargo_bin("mcc-harness").unwrap().args(["edition", "show", "mcc-2052"]).assert().code(2);
+    assert!(stderr(&wrong).contains("did you mean `mcc-2025`?"), "{}", stderr(&wrong));
+}
+
+/// Judges a table of answers in a temporary folder and gives podiums.csv.
+fn judged(edition: &str, answers: &str, models: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let answers = format!("tool,instance,examination,answers,wrong\n{answers}");
+    fs::write(folder.path().join("answers.csv"), answers).unwrap();
+    fs::write(folder.path().join("models.csv"), format!("instance,family,status\n{models}")).unwrap();
+    let mut judge = Command::cargo_bin("mcc-harness").unwrap();
+    judge.current_dir(folder.path()).args(["judge", "answers.csv", "--edition", edition, "--out", "judged"]);
+    if !models.is_empty() {
+        judge.args(["--models", "models.csv"]);
+    }
+    judge.assert().success();
+    fs::read_to_string(folder.path().join("judged/podiums.csv")).unwrap()
+}
+
+#[test]
+fn the_five_global_properties_share_a_podium_and_surprise_models_count_tenfold_from_2023_on() {
+    let mut answers = String::new();
+    for (examination, _) in &SIX[..5] {
+        for (instance, third) in [("Old-PT-1", "T"), ("New-PT-1", "?")] {
+            for (tool, value) in [("a", "T"), ("b", "T"), ("c", third)] {
+                answers += &format!("{tool},{instance},{examination},{value},\n");
+            }
+        }
+    }
+    let models = "Old-PT-1,Old,known\nNew-PT-1,New,surprise\n";
+    for (edition, all) in [("mcc-2022", 5 * 16 * (1 + 4)), ("mcc-2023", 5 * 16 * (1 + 10))] {
+        let podiums = judged(edition, &answers, models);
+        let rows: Vec<&str> = podiums.lines().filter(|row| row.starts_with("GlobalProperties,")).collect();
+        let places = [("1,a", all, "gold"), ("1,b", all, "gold"), ("3,c", 80, "bronze")];
+        let expected =
+            places.map(|(place, points, medal)| format!("GlobalProperties,{place},,{points},{medal}"));
+        assert_eq!(rows, expected, "{edition}");
+    }
+}
+
+#[test]
+fn stripped_models_of_2017_are_told_by_their_names_and_belong_to_their_family() {
+    let row = |tool: &str, instance: &str| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
+    // Ring has an instance, its stripped twin and the larger family to compare with: nmax = 3.
+    let instances = ["Ring-PT-1", "S_Ring-PT-1", "Big-PT-1", "Big-PT-2", "Big-PT-3"];
+    let answers: String = instances.iter().map(|name| row("a", name) + &row("b", name)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    fs::write(&file, "base = 'mcc-2017'\nname = 'mine'\n[judging.multipliers]\nstripped = 3\n").unwrap();
+    let points = |edition: &str| {
+        let podiums = judged(edition, &answers, "");
+        let first = podiums.lines().find(|row| row.starts_with("Reachability,1,a,,")).unwrap();
+        first.split(',').nth(4).unwrap().to_owned()
+    };
+    // Big weighs 2; Ring with its twin 1 + 1/2, each of them half of that; else both families of one weigh 1.
+    assert_eq!(points("mcc-2017"), (16 * 2 + 16 * 3 / 2).to_string());
+    assert_eq!(points(file.to_str().unwrap()), (16 * 2 + 16 * 3 / 4 + 3 * 16 * 3 / 4).to_string());
+    assert_eq!(points("mcc-2018"), (16 * 2 + 16 + 16).to_string());
+}
+
+#[test]
+fn real_archives_of_later_editions_are_planned_and_linted_in_all_13_examinations() {
+    let Some(mcc) = data::shared("mcc") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let harness = |args: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").unwrap();
+        let assert =
+            command.current_dir(folder.path()).args(args).args(["--format", "json"]).assert().success();
+        serde_json::from_slice::<serde_json::Value>(&assert.get_output().stdout).unwrap()
+    };
+    let build = format!("{}/build", env!("CARGO_MANIFEST_DIR"));
+    for year in ["2023", "2025"] {
+        let edition = Edition::load(&format!("mcc-{year}")).unwrap();
+        let inputs = mcc.join(year).join("inputs");
+        let campaign = format!(
+            "edition = 'mcc-{year}'\ninputs = {inputs:?}\n[[tool]]\nentry = 'breadth-first'\n\
+             image = '{build}/images/breadth-first'\nkind = 'sequential'\n"
+        );
+        fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
+        let plan = harness(&["plan", "campaign.toml"]);
+        assert_eq!(plan["runs"].as_array().unwrap().len(), 6 * 13, "{year}");
+
+        let archive = inputs.join("RefineWMG-PT-002002.tgz");
+        let unpacked = tool::unpack(&archive);
+        for examination in &edition.examinations {
+            let name = &examination.name;
+            let printed = tool::command(&unpacked.path, name, "--strategy bfs").output().unwrap();
+            fs::write(folder.path().join("stdout"), printed.stdout).unwrap();
+            let instance = archive.to_str().unwrap();
+            let edition = edition.name.as_str();
+            let lint =
+                ["lint", "--edition", edition, "--examination", name, "--instance", instance, "stdout"];
+            let lint = harness(&lint);
+            assert_eq!(lint["anomalies"], serde_json::json!([]), "{year} {name}");
+            let values = lint["values"].as_array().unwrap();
+            assert_eq!(values.len(), examination.values, "{year} {name}");
+            let given = values.iter().filter(|value| !value["value"].is_null()).count();
+            let ltl = name.starts_with("LTL");
+            assert_eq!(given, if ltl { 0 } else { examination.values }, "{year} {name}");
+        }
+    }
+}
+
+/// The five global properties and one more, of all 13: the rest is written down as not competing.
+const SIX: [(&str, &str); 6] = [
+    ("ReachabilityDeadlock", "RD"),
+    ("QuasiLiveness", "QL"),
+    ("StableMarking", "SM"),
+    ("Liveness", "L"),
+    ("OneSafe", "OS"),
+    ("CTLCardinality", "CTLC"),
+];
+
+const NOT_COMPETING: &str = "['State*', 'Upper*', 'ReachabilityC*', 'ReachabilityF*', 'CTLF*', 'LTL*']";
+
+#[test]
+fn a_campaign_of_a_later_edition_runs_and_is_judged_as_its_oracle_says() {
+    let Some(mcc) = data::shared("mcc") else { return };
+    // Its CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no file at all.
+    let instance = "ResAllocation-PT-R002C002";
+    let mut campaign = format!(
+        "edition = 'mcc-2025'\ninputs = {:?}\ninstances = [{instance:?}]\n[hosts]\njobs = 2\n",
+        mcc.join("2025/inputs")
+    );
+    for entry in ["breadth-first", "depth-first"] {
+        images::image(&format!("images/{entry}"));
+        campaign += &format!(
+            "[[tool]]\nentry = '{entry}'\nimage = '{{build}}/images/{entry}'\nkind = 'sequential'\n\
+             not_competing = {NOT_COMPETING}\n"
+        );
+    }
+    let folder = Folder::new(&campaign);
+    let plan = assert_cmd::Command::from(folder.harness(&["plan", "campaign.toml"])).assert().success();
+    let plan = String::from_utf8(plan.get_output().stdout.clone()).unwrap();
+    assert!(plan.contains("26 runs, 12 of them in a machine"), "{plan}");
+    assert!(plan.contains("edition mcc-2025") && plan.contains("unknown judging.normalization: "), "{plan}");
+
+    folder.run(&[]).success();
+    let judge = folder.judge().success();
+    let judge = String::from_utf8(judge.get_output().stdout.clone()).unwrap();
+    assert!(judge.contains("`judging.normalization` is unknown: "), "{judge}");
+    let runs = folder.runs();
+    assert_eq!(runs.len(), 2 * 13);
+    let judged = Judged::read(&folder.path().join("judgement"));
+    assert_eq!(judged.0.examinations.len(), 13);
+    let trusted: BTreeMap<&str, Vec<_>> = (judged.0.blocks.iter())
+        .map(|block| (judged.0.examinations[block.examination].as_str(), block.trusted.iter().collect()))
+        .collect();
+    for (examination, short) in SIX {
+        for entry in ["breadth-first", "depth-first"] {
+            let run = &runs[&format!("{entry}/{instance}/{examination}")];
+            assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{entry} {examination}");
+            assert!(judged.cell(entry, instance, examination).complete, "{entry} {examination}");
+        }
+        // The oracle counts positions.
+        let oracle = tool::oracle(&mcc.join(format!("2025/oracle/{instance}-{short}.out")));
+        let found: Vec<String> =
+            trusted[examination].iter().map(|value| value.value.as_ref().unwrap().to_string()).collect();
+        assert_eq!(found, oracle.into_values().collect::<Vec<_>>(), "{examination}");
+        assert!(trusted[examination].iter().all(|value| value.basis == "unanimous"), "{examination}");
+    }
+    let ids: Vec<&str> = trusted["CTLCardinality"].iter().map(|value| value.id.as_str()).collect();
+    assert_eq!(ids[0], "ResAllocation-PT-R002C002-CTLCardinality-2023-12");
+    assert_eq!(ids[4], "ResAllocation-PT-R002C002-CTLCardinality-2025-00");
+    assert_eq!(trusted["OneSafe"][0].id, "OneSafe");
+
+    let report = ["report", "judgement", "--out", "site"];
+    assert_cmd::Command::from(folder.harness(&report)).assert().success();
+    let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
+    assert!(page.contains("`judging.normalization` is unknown: the organizers"), "{page}");
+    assert!(page.contains("GlobalProperties"), "{page}");
+    for examination in &judged.0.examinations {
+        assert!(page.contains(examination.as_str()), "{examination}");
+    }
+}

@@ -1,0 +1,357 @@
+//! The host in trouble: no room, no memory, no descriptors, a controller held up, disks that change. The record
+//! survives, the campaign says what to do, and goes on when it is done (P2, P7).
+
+mod campaign;
+mod images;
+
+use campaign::{EXAMINATIONS, Folder, stderr, until};
+use mcc_harness::store::Outcome;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ONE: &str = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
+
+/// One entry, one examination, and more lines for `[hosts]`.
+fn one_run(hosts: &str) -> Folder {
+    Folder::with_stand_in(1, &["ReachabilityDeadlock"], &format!("[hosts]\n{hosts}\n"))
+}
+
+/// State and reason of the attempts at a run that ended in infrastructure.
+fn troubles(folder: &Folder, run: &str) -> Vec<(String, String)> {
+    let attempts = folder.record().attempts(run).unwrap().into_iter();
+    let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
+        Outcome::Infrastructure { state, reason } => Some((state, reason)),
+        _ => None,
+    };
+    attempts.filter_map(trouble).collect()
+}
+
+/// A file system in memory of so many bytes, as long as it lives (needs root, as the building of images does).
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn at(path: &Path, bytes: u64) -> Self {
+        fs::create_dir_all(path).unwrap();
+        let size = format!("size={bytes}");
+        mount(Some("none"), path, Some("tmpfs"), MsFlags::empty(), Some(size.as_str())).expect("root mounts");
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        umount2(&self.0, MntFlags::MNT_DETACH).unwrap();
+    }
+}
+
+/// Fills the disk of the results to the last byte.
+const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/null";
+
+/// The campaign stops, says what to do, has lost nothing; with room there again it goes on to its end.
+fn stops_and_goes_on(folder: &Folder, words: &[&str], heal: impl Fn()) {
+    let stopped = folder.run(&[]).code(1);
+    let said = stderr(&stopped);
+    for words in words.iter().chain(&["nothing recorded", "make room", "`run` again"]) {
+        assert!(said.contains(words), "{words} in {said}");
+    }
+    assert_eq!(folder.machines(), [0; 0]);
+    let summary = folder.record().summary().unwrap();
+    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full host is no run's trouble: {said}");
+    fs::remove_file(folder.results().join("ballast")).unwrap();
+    heal();
+    folder.run(&[]).success();
+    assert_eq!(folder.runs().len(), 1);
+    assert!(folder.under_way().is_empty());
+}
+
+#[test]
+fn no_room_for_the_output_stops_the_campaign_which_goes_on_when_there_is() {
+    let folder = one_run("");
+    let _disk = SmallDisk::at(&folder.results(), 4 << 20);
+    let print = "power_on; ready; prepared; started
+                 printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
+    folder.stand_in(&format!("{FILL}; {print}; answer_until quit"));
+    stops_and_goes_on(&folder, &["outputs/stdout", "No space left on device"], || {
+        folder.stand_in(&format!("{print}; answer_until quit"));
+    });
+    assert_eq!(folder.output(ONE, 1, "stdout").len(), 300_000);
+}
+
+#[test]
+fn no_room_for_the_record_stops_the_campaign_which_goes_on_when_there_is() {
+    let folder = one_run("");
+    let _disk = SmallDisk::at(&folder.results(), 4 << 20);
+    folder
+        .stand_in(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
+    stops_and_goes_on(&folder, &["record.db cannot be written", "full"], || folder.stand_in("whole_run x"));
+}
+
+#[test]
+fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not() {
+    let folder = one_run("");
+    // A write past this limit fails as one to a broken disk does: SQLite reports an I/O error.
+    folder.stand_in("power_on; command -p prlimit --pid $PPID --fsize=8192; ready; prepared; started; ended; drained; linger");
+    let stopped = limited(&folder, "trap '' XFSZ").code(1);
+    assert!(stderr(&stopped).contains("record.db cannot be written: disk I/O error"), "{}", stderr(&stopped));
+    assert!(stderr(&stopped).contains("nothing recorded is lost"), "{}", stderr(&stopped));
+    assert_eq!(folder.record().summary().unwrap().recorded, 0);
+    folder.stand_in("whole_run x");
+    folder.run(&[]).success();
+    assert_eq!(folder.runs()[ONE].attempts, 1);
+}
+
+/// Runs the campaign under what these shell commands set.
+fn limited(folder: &Folder, limits: &str) -> assert_cmd::assert::Assert {
+    let run = folder.run_command(&[]);
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("{limits}; exec \"$@\""), "-"]).arg(run.get_program()).args(run.get_args());
+    let path = run.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+    shell.current_dir(folder.path()).env("PATH", path.unwrap());
+    assert_cmd::Command::from(shell).assert()
+}
+
+/// A campaign of one run in a real machine.
+fn real(hosts: &str) -> Folder {
+    images::image("images/breadth-first");
+    Folder::new(&format!(
+        "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
+         examinations = [\"ReachabilityDeadlock\"]\n[[tool]]\nentry = \"tool-0\"\n\
+         image = \"{{build}}/images/breadth-first\"\nkind = \"sequential\"\n[hosts]\n{hosts}\n"
+    ))
+}
+
+#[test]
+fn no_room_for_the_overlay_stops_the_machine_before_its_guest_sees_it() {
+    let folder = real("");
+    let _disk = SmallDisk::at(&folder.results(), 16 << 20);
+    // Room for the output, none for what the guest writes to its disk.
+    let left = |bytes: u32| format!("{FILL}; truncate -s -{bytes} results/ballast");
+    folder.qemu(&left(96 << 10));
+    let stopped = folder.run(&[]).code(1);
+    assert!(stderr(&stopped).contains("Could not create temporary overlay"), "{}", stderr(&stopped));
+    assert!(stderr(&stopped).contains("make room"), "{}", stderr(&stopped));
+    fs::remove_file(folder.results().join("ballast")).unwrap();
+    folder.qemu(&left(320 << 10));
+    stops_and_goes_on(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
+}
+
+/// The same arguments for QEMU, but with this disk.
+fn with_disk(disk: &Path) -> String {
+    format!(
+        r#"for word; do
+               shift
+               case "$word" in if=none,id=disk,*) word="${{word%%file=*}}file={}";; esac
+               set -- "$@" "$word"
+           done"#,
+        disk.display()
+    )
+}
+
+/// Makes every cluster of a qcow2 disk unreadable whose place stands in its second level of tables; the first is
+/// left, so that QEMU opens it.
+fn corrupt(disk: &Path) {
+    use std::os::unix::fs::FileExt;
+    let file = fs::File::options().read(true).write(true).open(disk).unwrap();
+    let number = |at: u64| {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, at).unwrap();
+        u64::from_be_bytes(bytes)
+    };
+    let (entries, first_level) = (number(32) & 0xffff_ffff, number(40));
+    for entry in 0..entries {
+        let second_level = number(first_level + 8 * entry) & 0x00ff_ffff_ffff_fe00;
+        if second_level != 0 {
+            // Not at the beginning of a cluster: QEMU takes it as corrupt.
+            let unaligned = 0x8000_0000_0000_0200_u64.to_be_bytes();
+            file.write_all_at(&unaligned.repeat(8192), second_level).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_cannot_be_read_stops_the_machine_and_is_named() {
+    let folder = real("retries = 0");
+    let disk = folder.path().join("corrupt.qcow2");
+    fs::copy(images::image("images/breadth-first").disk(), &disk).unwrap();
+    corrupt(&disk);
+    folder.qemu(&with_disk(&disk));
+    folder.run(&[]).code(1);
+    let troubles = troubles(&folder, ONE);
+    let [(state, reason)] = &troubles[..] else { panic!("{troubles:?}") };
+    assert_eq!(state, "booting");
+    assert!(reason.contains("read of disk") && reason.contains("Input/output error"), "{reason}");
+    assert!(folder.output(ONE, 1, "qemu.log").contains("corrupt"));
+}
+
+#[test]
+fn a_host_without_memory_for_a_machine_is_infrastructure_and_retried() {
+    let folder = real("retries = 1");
+    folder.qemu("ulimit -v 4000000");
+    folder.run(&[]).code(1);
+    let troubles = troubles(&folder, ONE);
+    assert_eq!(troubles.len(), 2);
+    for (state, reason) in troubles {
+        assert_eq!(state, "booting");
+        assert!(reason.contains("Cannot allocate memory"), "{reason}");
+    }
+}
+
+#[test]
+fn a_host_without_file_descriptors_is_infrastructure_and_retried() {
+    let folder = one_run("retries = 1");
+    limited(&folder, "ulimit -n 16").code(1);
+    let troubles = troubles(&folder, ONE);
+    assert_eq!(troubles.len(), 2);
+    for (_, reason) in troubles {
+        assert!(reason.contains("Too many open files"), "{reason}");
+    }
+    folder.run(&["--retry", "infrastructure"]).success();
+}
+
+#[test]
+fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
+    let folder = one_run("stall_s = 1\nretries = 5");
+    folder.stand_in(
+        "power_on; ready; prepared; started
+         if [[ ! -e held ]]; then : > held; linger; fi
+         ended; drained; answer_until quit",
+    );
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
+    until("the tool runs", || folder.path().join("held").exists());
+    let signal = |signal| kill(Pid::from_raw(controller.id() as i32), signal).unwrap();
+    signal(Signal::SIGSTOP);
+    let stopped = Instant::now();
+    until("it was stopped for longer than it may", || stopped.elapsed() > Duration::from_secs(4));
+    signal(Signal::SIGCONT);
+    assert!(controller.wait().unwrap().success());
+    let (state, reason) = &troubles(&folder, ONE)[0];
+    assert_eq!(state, "examining");
+    assert!(reason.starts_with("suspended host: the controller was kept from looking"), "{reason}");
+    assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(folder.machines(), [0; 0]);
+}
+
+#[test]
+fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
+    let folder = one_run("");
+    folder.stand_in("power_on; ready; prepared; started; : > held; linger");
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
+    until("the tool runs", || folder.path().join("held").exists());
+    let mut ended = None;
+    // Two at the same moment would be one signal.
+    until("it stops", || {
+        let _ = kill(Pid::from_raw(controller.id() as i32), Signal::SIGINT);
+        ended = controller.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert_eq!(ended.unwrap().code(), Some(130));
+    until("its machine is gone", || folder.machines().is_empty());
+    assert_eq!(folder.record().summary().unwrap().recorded, 0);
+    folder.stand_in("whole_run x");
+    folder.run(&[]).success();
+    assert_eq!(folder.runs()[ONE].attempts, 1);
+}
+
+#[test]
+fn a_disk_that_changes_under_a_running_campaign_stops_it_by_name() {
+    let folder = Folder::with_stand_in(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
+    let disk = folder.path().join("image/disk");
+    // Changed while the second run's tool runs: what it saw nobody knows.
+    folder.stand_in(
+        "echo >> count; mapfile -t begun < count
+         if (( ${#begun[@]} == 2 )); then echo more >> image/disk; fi; whole_run x",
+    );
+    let stopped = folder.run(&[]).code(2);
+    let said = stderr(&stopped);
+    assert!(said.contains("image/disk") && said.contains("9 bytes, before 4"), "{said}");
+    assert!(said.contains("put it back"), "{said}");
+    assert_eq!(folder.record().summary().unwrap().recorded, 1);
+    assert_eq!(fs::read_to_string(folder.path().join("count")).unwrap().lines().count(), 2, "none after it");
+    // With the changed disk it is another campaign.
+    let refused = folder.run(&[]).code(2);
+    assert!(stderr(&refused).contains("disk disk tool-0 differs"), "{}", stderr(&refused));
+    fs::write(disk, "disk").unwrap();
+    folder.run(&[]).success();
+    assert!(folder.runs().values().all(|run| run.attempts == 1));
+}
+
+#[test]
+fn an_inputs_disk_of_another_edition_or_of_other_archives_is_refused() {
+    let folder = one_run("");
+    let edition = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/editions/mcc-2018.toml")).unwrap();
+    assert!(edition.contains("name = \"mcc-2018\""));
+    let other = folder.path().join("other.toml");
+    fs::write(&other, edition.replace("name = \"mcc-2018\"", "name = \"mcc-2016\"")).unwrap();
+    fs::create_dir(folder.path().join("models")).unwrap();
+    let fixture = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("pnml-fixtures").join(name);
+    fs::copy(fixture("DiningTable-PT-03.tgz"), folder.path().join("models/DiningTable-PT-03.tgz")).unwrap();
+    let make = |edition: &str| {
+        let make =
+            folder.harness(&["image", "inputs", "models", "--out", "inputs-disk", "--edition", edition]);
+        assert_cmd::Command::from(make).assert().success();
+    };
+    make("./other.toml");
+    let file = folder.path().join("campaign.toml");
+    let campaign = fs::read_to_string(&file).unwrap();
+    let (before, after) = campaign.split_once("inputs = ").unwrap();
+    let after = after.split_once('\n').unwrap().1;
+    fs::write(&file, format!("{before}inputs = \"inputs-disk\"\n{after}")).unwrap();
+    let refused = folder.run(&[]).code(2);
+    assert!(
+        stderr(&refused).contains("is of edition mcc-2016, the campaign of mcc-2018"),
+        "{}",
+        stderr(&refused)
+    );
+
+    make("mcc-2018");
+    let packed = folder.path().join("inputs-disk/archives/DiningTable-PT-03.tgz");
+    let sound = fs::read(&packed).unwrap();
+    // The same instance, packed otherwise.
+    fs::write(&packed, recompressed(&sound)).unwrap();
+    let refused = folder.run(&[]).code(2);
+    assert!(stderr(&refused).contains("does not hold DiningTable-PT-03"), "{}", stderr(&refused));
+    fs::write(&packed, sound).unwrap();
+    assert!(!folder.results().exists());
+    folder.run(&[]).success();
+}
+
+fn recompressed(archive: &[u8]) -> Vec<u8> {
+    use std::io::Read;
+    let mut tar = vec![];
+    flate2::read::GzDecoder::new(archive).read_to_end(&mut tar).unwrap();
+    let mut encoder = flate2::read::GzEncoder::new(&tar[..], flate2::Compression::fast());
+    let mut archive = vec![];
+    encoder.read_to_end(&mut archive).unwrap();
+    archive
+}
+
+/// The host's wall clock may be set at any moment. What measures and limits a run never reads it: in these rooms
+/// it is read in the two places named here, for people and for the guest's own clock.
+#[test]
+fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut readings = vec![];
+    for room in ["executor", "vm", "host", "store"] {
+        for file in walkdir::WalkDir::new(src.join(room)).sort_by_file_name() {
+            let file = file.unwrap().into_path();
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let reads = |line: &&str| {
+                ["SystemTime::now", "Timestamp::now", "CLOCK_REALTIME"].iter().any(|c| line.contains(c))
+            };
+            readings.extend(text.lines().filter(reads).map(|line| line.trim().to_owned()));
+        }
+    }
+    readings.sort();
+    assert_eq!(
+        readings,
+        [
+            "let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();",
+            "let now = jiff::Timestamp::now();",
+        ]
+    );
+}

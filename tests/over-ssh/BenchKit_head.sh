@@ -1,0 +1,40 @@
+#!/bin/bash
+# The tool of the disk that tests treat as an original one: what it does depends on the examination.
+answer() { echo "FORMULA $BK_INPUT-$BK_EXAMINATION-$1 $2 TECHNIQUES EXPLICIT"; }
+
+case $BK_EXAMINATION in
+StateSpace | ReachabilityDeadlock) # The reference tool.
+    exec bash "$BK_BIN_PATH/reference_head.sh"
+    ;;
+UpperBounds) # Answers, then ends every session of its user's sshd, ours among them.
+    answer 00 1
+    sleep 1
+    kill -9 -1
+    ;;
+ReachabilityCardinality) # Forges ends and answers wherever it can write, then ends by itself.
+    forged='{"nonce":"","event":"ended","exit":{"code":0},"memory_kib":1,"oom_kills":0,"left_behind":0}'
+    for stream in /proc/[0-9]*/fd/1; do
+        [ "$stream" -ef /proc/$$/fd/1 ] || echo "$forged" > "$stream"
+    done 2> /dev/null
+    echo BK_STOP 1526000000000
+    answer 00 TRUE >&2
+    echo "cwd=$PWD user=$(id -un) inputs=$(cd "$BK_BIN_PATH/../INPUTS" && echo DiningTable-PT-03*) instance=$(ls model.pnml)"
+    touch "$BK_BIN_PATH/../INPUTS/mine" && echo "INPUTS=writable"
+    (exec 3<> /dev/tcp/10.0.2.2/22) && echo "network=open"
+    exit 7
+    ;;
+ReachabilityFireability) # Leaves processes behind that hold its output, in a session of their own.
+    answer 00 TRUE
+    setsid sleep 100000 &
+    (while :; do sleep 1; done) &
+    exit 3
+    ;;
+CTLCardinality) # Is out of memory.
+    answer 00 TRUE
+    tail /dev/zero
+    ;;
+CTLFireability) # Answers, then burns CPU.
+    answer 00 TRUE
+    while :; do :; done
+    ;;
+esac

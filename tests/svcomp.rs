@@ -1,0 +1,447 @@
+//! `judge`, `report` and `explain` on SV-COMP, as an organizer uses them, and the laws of its judgements.
+
+mod data;
+
+use assert_cmd::Command;
+use mcc_harness::edition::svcomp::SvcompEdition;
+use mcc_harness::edition::{Rules, SisterEdition};
+use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
+use num_rational::BigRational;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn harness() -> Command {
+    Command::cargo_bin("mcc-harness").unwrap()
+}
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut table = csv::Reader::from_path(path).unwrap();
+    table.deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// Judges `input` and returns what was said on stdout and stderr.
+fn judge(input: &Path, edition: &str, out: &Path, more: &[&str]) -> (String, String) {
+    let judged = harness()
+        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), edition.as_ref()])
+        .args(["--out".as_ref(), out.as_os_str()])
+        .args(more)
+        .assert()
+        .success();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&judged.get_output().stdout), text(&judged.get_output().stderr))
+}
+
+/// `rank tool points` of a category, points cut as the report of 2013 prints them.
+fn podium(out: &Path, category: &str) -> Vec<(String, String, String)> {
+    let places = rows(&out.join("podiums.csv")).into_iter().filter(|row| row["category"] == category);
+    let cut = |points: &str| points.parse::<BigRational>().unwrap().trunc().to_string();
+    places.map(|row| (row["rank"].clone(), row["tool"].clone(), cut(&row["points"]))).collect()
+}
+
+#[test]
+fn the_report_of_2013_comes_out_with_every_podium_in_order() {
+    let Some(input) = data::shared("svcomp-2013") else { return };
+    let out = TempDir::new().unwrap();
+    judge(&input, "svcomp-2013", out.path(), &[]);
+    let mut compared = 0;
+    for printed in rows(&input.join("podiums.csv")) {
+        let place: usize = printed["rank"].parse().unwrap();
+        let ours = &podium(out.path(), &printed["category"])[place - 1];
+        let expected = (printed["rank"].clone(), printed["tool"].clone());
+        assert_eq!((ours.0.clone(), ours.1.clone()), expected, "{}", printed["category"]);
+        // The report rounds ControlFlowInteger (145.85 is printed 146) and cuts Overall.
+        let exact = rows(&out.path().join("podiums.csv"))
+            .into_iter()
+            .find(|row| row["category"] == printed["category"] && row["tool"] == printed["tool"])
+            .unwrap()["points"]
+            .parse::<BigRational>()
+            .unwrap();
+        let prints = [exact.trunc().to_string(), exact.round().to_string()];
+        assert!(prints.contains(&printed["score"]), "{printed:?}: {exact}");
+        compared += 1;
+    }
+    assert_eq!(compared, 33);
+
+    let overall = podium(out.path(), "Overall");
+    let points: Vec<(&str, &str)> =
+        overall.iter().map(|(_, tool, cut)| (tool.as_str(), cut.as_str())).collect();
+    let expected = [
+        ("CPAchecker-SeqCom", "2090"),
+        ("CPAchecker-Explicit", "2030"),
+        ("ESBMC", "1919"),
+        ("Predator", "799"),
+        ("BLAST", "80"),
+        ("UFO", "-208"),
+    ];
+    assert_eq!(points, expected);
+    for row in rows(&out.path().join("podiums.csv")).iter().filter(|row| row["category"] == "Overall") {
+        let marked = row["note"] == "not recomputable: opted-out results unpublished";
+        assert_eq!(marked, ["ESBMC", "BLAST", "UFO"].contains(&row["tool"].as_str()), "{row:?}");
+    }
+    let features: Vec<_> = podium(out.path(), "FeatureChecks").into_iter().take(2).collect();
+    let tied = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned(), "166".to_owned());
+    assert_eq!(features, [tied("1", "Predator"), tied("2", "LLBMC")]);
+    // A dash is no 0: UFO opted out of BitVectors and has no place there.
+    assert!(podium(out.path(), "BitVectors").iter().all(|(_, tool, _)| tool != "UFO"));
+    let scores = rows(&out.path().join("scores.csv"));
+    let dash = scores.iter().find(|row| row["tool"] == "UFO" && row["category"] == "BitVectors").unwrap();
+    assert_eq!((dash["points"].as_str(), dash["note"].as_str()), ("", "opted out"));
+
+    let site = out.path().join("site");
+    harness()
+        .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
+        .assert()
+        .success();
+    let front = std::fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(front.contains("CPAchecker-SeqCom") && front.contains("not recomputable"));
+    assert!(site.join("categories/FeatureChecks.html").is_file() && site.join("data/podiums.csv").is_file());
+}
+
+/// A result file as BenchExec writes it. `runs`: task, expected verdict, status, category, CPU and wall seconds.
+fn result(benchmark: &str, name: &str, block: &str, runs: &[(&str, &str, &str, &str, &str, &str)]) -> String {
+    let block = if block.is_empty() { String::new() } else { format!(" block=\"{block}\"") };
+    let mut xml = format!(
+        "<?xml version='1.0' encoding='utf-8'?>\n<!DOCTYPE result\n  PUBLIC '+//IDN sosy-lab.org//DTD BenchExec \
+         result 3.0//EN'\n  'https://www.sosy-lab.org/benchexec/result-3.0.dtd'>\n<result \
+         benchmarkname=\"{benchmark}\"{block} date=\"2023-11-29 10:00:00 CET\" name=\"{name}\" tool=\"Tool\" \
+         timelimit=\"900s\">\n  <columns><column title=\"status\"/></columns>\n"
+    );
+    for (task, expected, status, category, cpu, wall) in runs {
+        xml += &format!(
+            "  <run name=\"{task}\" files=\"[{task}]\" properties=\"unreach-call\" expectedVerdict=\"{expected}\">\n    \
+             <column title=\"status\" value=\"{status}\"/>\n    <column title=\"cputime\" value=\"{cpu}s\"/>\n    \
+             <column title=\"walltime\" value=\"{wall}s\"/>\n    <column hidden=\"true\" title=\"category\" \
+             value=\"{category}\"/>\n  </run>\n"
+        );
+    }
+    xml + "</result>\n"
+}
+
+fn write(dir: &Path, name: &str, content: &str) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if name.ends_with(".bz2") {
+        let mut packed = bzip2::write::BzEncoder::new(vec![], bzip2::Compression::fast());
+        packed.write_all(content.as_bytes()).unwrap();
+        std::fs::write(&path, packed.finish().unwrap()).unwrap();
+    } else {
+        std::fs::write(&path, content).unwrap();
+    }
+    path
+}
+
+/// The rules page's example: category 1 has 10 tasks with result TRUE, category 2 has 10 with result FALSE.
+fn example(dir: &Path) {
+    for (tool, right) in [("A", [5, 5]), ("B", [10, 0]), ("C", [0, 10]), ("D", [8, 8])] {
+        for (number, verdict) in ["true", "false"].into_iter().enumerate() {
+            let tasks: Vec<String> = (0..10).map(|task| format!("c{number}/t{task}.yml")).collect();
+            let runs: Vec<_> = tasks
+                .iter()
+                .enumerate()
+                .map(|(at, task)| {
+                    let solved = at < right[number];
+                    let (status, category) =
+                        if solved { (verdict, "correct") } else { ("unknown", "unknown") };
+                    (task.as_str(), verdict, status, category, "1.5", "2")
+                })
+                .collect();
+            let category = ["Category1", "Category2"][number];
+            let text = result(tool, &format!("SV-COMP.{category}"), category, &runs);
+            write(dir, &format!("{tool}.results.SV-COMP.{category}.xml.bz2"), &text);
+        }
+    }
+    let categories = "category,tasks,parent\nCategory1,10,Overall\nCategory2,10,Overall\nOverall,20,\n";
+    write(dir, "categories.csv", categories);
+}
+
+#[test]
+fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    example(input.path());
+    let (said, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let overall = podium(out.path(), "Overall");
+    let shown: Vec<String> =
+        overall.iter().map(|(rank, tool, points)| format!("{rank} {tool} {points}")).collect();
+    assert_eq!(shown, ["1 D 24", "2 B 20", "3 A 15", "4 C 10"]);
+    assert!(said.contains("Overall\n   1  D"), "{said}");
+    assert!(notes.contains("no validator's results are here of A, B, C, D"), "{notes}");
+    // The right end of the quantile function is the score; its points weigh as in the meta category.
+    let quantiles = rows(&out.path().join("quantiles.csv"));
+    for (_, tool, points) in overall {
+        let mut of = quantiles.iter().filter(|row| row["category"] == "Overall" && row["tool"] == tool);
+        assert_eq!(of.next_back().unwrap()["x"], points);
+    }
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--instance", "c0/t9.yml", "--examination", "Category1"])
+        .assert()
+        .success()
+        .stdout(predicates::str::contains("the right answer is true"))
+        .stdout(predicates::str::is_match("(?m)^B +true +right +2 +cpu_s=1.5$").unwrap())
+        .stdout(predicates::str::is_match("(?m)^A +unknown +unknown +0 ").unwrap());
+}
+
+/// The edition of a year with something added or replaced.
+fn edition(dir: &Path, year: u32, change: (&str, &str), more: &str) -> String {
+    let path = format!("{}/editions/svcomp-{year}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(change.0), "{}", change.0);
+    let path = dir.join("edition.toml");
+    std::fs::write(&path, text.replacen(change.0, change.1, 1) + more).unwrap();
+    path.display().to_string()
+}
+
+fn score(out: &Path, tool: &str, category: &str, column: &str) -> String {
+    let rows = rows(&out.join("scores.csv"));
+    let found = rows.into_iter().find(|row| row["tool"] == tool && row["category"] == category);
+    found.unwrap_or_else(|| panic!("{tool} {category}"))[column].clone()
+}
+
+#[test]
+fn an_opt_out_shows_a_dash_and_its_real_results_count_in_the_meta_category() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    example(input.path());
+    let opt_out = "\n[[opt_out]]\nentry = \"A\"\ncategories = [\"Category2\"]\n";
+    let edition = edition(out.path(), 2024, ("", ""), opt_out);
+    judge(input.path(), &edition, out.path(), &[]);
+    assert_eq!(score(out.path(), "A", "Category2", "points"), "");
+    assert_eq!(score(out.path(), "A", "Category2", "right"), "0");
+    assert_eq!(score(out.path(), "A", "Overall", "points"), "15");
+    assert!(podium(out.path(), "Category2").iter().all(|(_, tool, _)| tool != "A"));
+}
+
+#[test]
+fn a_new_category_needs_three_teams_and_leaves_its_meta_category_otherwise() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    example(input.path());
+    let new = "category,tasks,parent,new\nCategory1,10,Overall,no\nCategory2,10,Overall,yes\nOverall,,,no\n";
+    write(input.path(), "categories.csv", new);
+    judge(input.path(), "svcomp-2024", out.path(), &[]);
+    assert_eq!(score(out.path(), "D", "Overall", "points"), "24");
+    let teams =
+        edition(out.path(), 2024, ("", ""), "\n[teams]\none = [\"A\", \"B\"]\ntwo = [\"C\", \"D\"]\n");
+    judge(input.path(), &teams, out.path(), &[]);
+    assert_eq!(podium(out.path(), "Category2"), []);
+    assert_eq!(score(out.path(), "D", "Overall", "points"), "16");
+}
+
+#[test]
+fn validators_confirm_answers_in_their_time_and_a_merged_file_goes_before_the_raw_one() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let tasks = ["a.yml", "b.yml", "c.yml"];
+    let runs = tasks.map(|task| (task, "true", "true", "correct", "10", "10"));
+    let text = |name| result(name, "SV-COMP.ReachSafety-Loops", "ReachSafety-Loops", &runs);
+    write(input.path(), "one.xml.bz2", &text("one"));
+    write(input.path(), "two.xml.bz2", &text("two"));
+    let merged = text("two").replacen("value=\"correct\"", "value=\"correct-unconfirmed\"", 1);
+    write(input.path(), "two.xml.bz2.merged.xml.bz2", &merged);
+    // b is confirmed too late, c by nobody.
+    let checked = [
+        ("a.yml", "true", "true", "correct", "899", "899"),
+        ("b.yml", "true", "true", "correct", "900", "900"),
+        ("c.yml", "true", "false(unreach-call)", "wrong", "5", "5"),
+    ];
+    let validator =
+        result("val-validate-correctness-witnesses-one", "SV-COMP", "ReachSafety-Loops", &checked);
+    write(input.path(), "validation/val.xml", &validator);
+    write(input.path(), "table.xml", "<table/>");
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let of = |tool, column| score(out.path(), tool, "ReachSafety-Loops", column);
+    assert_eq!(
+        (of("one", "points"), of("one", "right"), of("one", "unconfirmed")),
+        ("2".into(), "1".into(), "2".into())
+    );
+    assert_eq!((of("two", "points"), of("two", "unconfirmed")), ("4".into(), "1".into()));
+    assert!(notes.contains("two.xml.bz2 is passed over: a later state of it is there"), "{notes}");
+    assert!(notes.contains("table.xml is no result file but <table>"), "{notes}");
+    judge(input.path(), "svcomp-2018", out.path(), &[]);
+    assert_eq!(score(out.path(), "one", "ReachSafety-Loops", "points"), "4");
+    judge(input.path(), "svcomp-2014", out.path(), &[]);
+    assert_eq!(score(out.path(), "one", "ReachSafety-Loops", "points"), "6");
+}
+
+#[test]
+fn a_whole_run_definition_gives_way_to_its_blocks_and_runs_they_lack_are_named() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = |task| (task, "true", "true", "correct", "1", "1");
+    write(input.path(), "t.xml", &result("t", "SV", "", &[run("a.yml"), run("b.yml"), run("c.yml")]));
+    write(input.path(), "t.Loops.xml", &result("t", "SV.Loops", "Loops", &[run("a.yml")]));
+    write(input.path(), "t.Arrays.xml", &result("t", "SV.Arrays", "Arrays", &[run("b.yml")]));
+    let (_, notes) = judge(input.path(), "svcomp-2013", out.path(), &[]);
+    assert!(notes.contains("t.xml: 1 of its runs are in no block's file and are not judged"), "{notes}");
+    assert_eq!(rows(&out.path().join("verdicts.csv")).len(), 2);
+}
+
+#[test]
+fn an_entry_that_started_on_half_of_its_tasks_or_less_is_judged_and_not_ranked() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [
+        ("a.c", "true", "true", "correct", "1", "1"),
+        ("b.c", "true", "ERROR (parsing failed)", "error", "1", "1"),
+    ];
+    write(input.path(), "half.xml", &result("half", "SV.Loops", "Loops", &runs));
+    write(input.path(), "all.xml", &result("all", "SV.Loops", "Loops", &runs[..1]));
+    judge(input.path(), "svcomp-2013", out.path(), &[]);
+    let shown = podium(out.path(), "Loops");
+    let line = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned(), "2".to_owned());
+    assert_eq!(shown, [line("1", "all"), line("", "half")]);
+    let tools = rows(&out.path().join("tools.csv"));
+    assert_eq!(tools[1]["status"], "out-of-competition");
+    assert_eq!(tools[1]["note"], "not qualified: started on 1 of 2 tasks");
+}
+
+#[test]
+fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
+    let Some(input) = data::shared("benchexec") else { return };
+    let out = TempDir::new().unwrap();
+    let file = input.join("integration-predicateAnalysis.2015-10-20_1355.results.xml.bz2");
+    judge(&file, "svcomp-2013", out.path(), &[]);
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows(&out.path().join("verdicts.csv")) {
+        *counts.entry(row["verdict"].clone()).or_default() += 1;
+    }
+    // BenchExec's own categories there: 338 correct, 8 wrong, 119 error, 17 unknown, 2 runs without result.
+    let counted: Vec<(&str, usize)> = counts.iter().map(|(word, count)| (word.as_str(), *count)).collect();
+    assert_eq!(
+        counted,
+        [("not-started", 2), ("right", 338), ("timeout", 112), ("unknown", 24), ("wrong", 8)]
+    );
+    for name in ["nan_and_inf.xml", "test.2015-03-03_1613.results.predicateAnalysis.xml.gz"] {
+        judge(&input.join(name), "svcomp-2013", out.path(), &[]);
+    }
+    let (_, notes) = judge(&input, "svcomp-2013", out.path(), &[]);
+    assert!(notes.contains("had a time limit of 60 s, the edition has 900 s"), "{notes}");
+}
+
+#[test]
+fn bad_input_is_refused_with_file_line_and_way_out() {
+    let dir = TempDir::new().unwrap();
+    let refused = |name: &str, content: &str, parts: &[&str]| {
+        let input = if content.is_empty() { dir.path().join(name) } else { write(dir.path(), name, content) };
+        let failed = harness()
+            .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), "svcomp-2013".as_ref()])
+            .args(["--out".as_ref(), dir.path().join("out").as_os_str()])
+            .assert()
+            .code(2);
+        let message = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        assert!(!dir.path().join("out").exists());
+    };
+    let header = "tool,category,opted_out,score,success_cpu_s\n";
+    refused("a.csv", &format!("{header}T,Loops,no,many,1\n"), &["a.csv:2", "`many` is no number"]);
+    refused("a.csv", &format!("{header}T,Loops,no,,1\n"), &["a.csv:2", "or yes in column opted_out"]);
+    refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
+    refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
+    refused("a.csv", &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"), &["a.csv:3", "again", "keep one"]);
+    refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
+    refused("a.xml", "<result><run name=\"x\">", &["a.xml:1", "ends inside an element"]);
+    refused("a.xml.bz2", "<result/>x", &["a.xml.bz2:1", "not well-formed"]);
+    std::fs::create_dir_all(dir.path().join("empty")).unwrap();
+    refused("empty", "", &["no result file"]);
+    let run = [("a.c", "true", "true", "correct", "1", "1")];
+    write(dir.path(), "twice/1.xml", &result("t", "SV.Loops", "Loops", &run));
+    write(dir.path(), "twice/2.xml", &result("t", "SV.Loops", "Loops", &run));
+    refused("twice", "", &["2.xml:", "a.c", "keep one of the files"]);
+    let cycle = "category,tasks,parent\nA,1,B\nB,1,A\n";
+    write(dir.path(), "cycle/categories.csv", cycle);
+    write(dir.path(), "cycle/1.xml", &result("t", "SV.Loops", "Loops", &run));
+    refused("cycle", "", &["categories.csv:2", "a part of itself"]);
+}
+
+fn rules(name: &str) -> SvcompEdition {
+    let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
+    let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };
+    edition
+}
+
+const BASE: [&str; 4] =
+    ["BitVectors", "Loops", "ControlFlowInteger-MemSimple", "ControlFlowInteger-MemPrecise"];
+
+/// What was said: entry, category, task, the right answer, status, CPU seconds.
+type Said = (usize, usize, usize, bool, &'static str, u64);
+
+fn results(edition: &SvcompEdition, said: &[Said]) -> Results {
+    let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
+    results.entries = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+    let mut seen = std::collections::BTreeSet::new();
+    for (entry, category, task, holds, status, cpu) in said {
+        let number = results.categories.iter().position(|of| of.name == BASE[*category]).unwrap();
+        // A task has one right answer, and an entry one run of it.
+        let holds = *holds == task.is_multiple_of(2);
+        let name = format!("t{task}_{}.c", if holds { "true" } else { "false" });
+        if seen.insert((*entry, number, name.clone())) {
+            let cputime = Some(BigRational::from_integer((*cpu).into()));
+            let raw = RawRun { name, status: (*status).to_owned(), cputime, ..RawRun::default() };
+            results.runs.push(Run::new(*entry, number, raw));
+        }
+    }
+    results
+}
+
+fn judged(edition: &SvcompEdition, results: Results) -> serde_json::Value {
+    serde_json::to_value(svcomp::judge(edition, results).unwrap()).unwrap()
+}
+
+fn said() -> impl Strategy<Value = Vec<Said>> {
+    let status = prop::sample::select(vec!["true", "false", "unknown", "TIMEOUT", ""]);
+    prop::collection::vec((0..3usize, 0..4usize, 0..6usize, any::<bool>(), status, 0..1000u64), 1..60)
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_runs_and_entries_never_matters(said in said(), turn in 0..60usize) {
+        let edition = rules("svcomp-2013");
+        let one = judged(&edition, results(&edition, &said));
+        let mut other = results(&edition, &said);
+        let runs = other.runs.len();
+        other.runs.rotate_left(turn % runs);
+        other.entries.reverse();
+        other.runs.iter_mut().for_each(|run| run.entry = 3 - run.entry);
+        prop_assert_eq!(one, judged(&edition, other));
+    }
+
+    #[test]
+    fn an_entry_that_answers_nothing_changes_nobody(said in said()) {
+        let edition = rules("svcomp-2013");
+        let mut with: Vec<Said> = said.clone();
+        with.extend((0..4).flat_map(|category| (0..6).map(move |task| (3, category, task, true, "unknown", 1))));
+        let places = |said: &[Said]| {
+            let judgement = svcomp::judge(&edition, results(&edition, said)).unwrap();
+            let mut places = Vec::new();
+            for podium in &judgement.podiums {
+                let category = judgement.categories[podium.category].category.clone();
+                for place in podium.places.iter().filter(|place| judgement.entries[place.entry].entry != "d") {
+                    let name = judgement.entries[place.entry].entry.clone();
+                    places.push((category.clone(), name, place.points.clone()));
+                }
+            }
+            places.sort();
+            places
+        };
+        prop_assert_eq!(places(&said), places(&with));
+    }
+
+    #[test]
+    fn points_are_the_sum_of_their_parts_and_the_quantile_function_ends_at_the_score(said in said()) {
+        let edition = rules("svcomp-2013");
+        let judgement = svcomp::judge(&edition, results(&edition, &said)).unwrap();
+        for score in &judgement.scores {
+            let Some(points) = &score.points else { continue };
+            let meta = judgement.categories.iter().any(|of| of.parent == Some(score.category));
+            if !meta {
+                let cells = judgement.blocks.iter().filter(|block| block.category == score.category);
+                let cells = cells.flat_map(|block| &block.cells).filter(|cell| cell.entry == score.entry);
+                prop_assert_eq!(cells.map(|cell| &cell.points).sum::<BigRational>(), points.0.clone());
+            }
+            let quantile = judgement.quantiles.iter().find(|of| of.entry == score.entry && of.category == score.category);
+            if let Some(of) = quantile {
+                let end = of.steps.last().map_or(&of.start, |step| &step.x);
+                prop_assert_eq!(end, &points.0);
+                prop_assert!(of.steps.is_sorted_by(|a, b| a.cpu_s <= b.cpu_s && a.x < b.x));
+            }
+        }
+    }
+}
