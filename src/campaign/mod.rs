@@ -2,12 +2,14 @@
 
 mod facts;
 mod instances;
+mod jobs;
 mod load;
 mod models;
 mod plan;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use instances::archives_in;
+pub use jobs::{FromJobs, JobsError, ToJobs};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};

@@ -3,8 +3,12 @@
 mod doctor;
 mod edition;
 mod explain;
+mod export;
 mod image;
+mod import;
 mod judge;
+mod judge_sister;
+mod judged;
 mod lint;
 mod plan;
 mod print;
@@ -36,6 +40,8 @@ enum Command {
     Explain(explain::Args),
     Lint(lint::Args),
     Image(image::Args),
+    Export(export::Args),
+    Import(import::Args),
 }
 
 /// How results are printed.
@@ -97,6 +103,8 @@ pub fn main() -> Exit {
         Command::Explain(args) => explain::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

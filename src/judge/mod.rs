@@ -1,12 +1,15 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod benchkit_results;
 pub mod compare;
+pub mod contest_table;
 pub mod crv;
 pub mod explain;
 mod in_order;
 pub mod judgement;
 pub mod mcc;
+pub mod oracle;
 pub mod overrides;
 pub mod record;
 pub mod show;

@@ -184,11 +184,16 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
-        Outcome::Finished { .. } => match answers {
-            Some(answers) if answers.values.iter().any(Option::is_some) => Ending::Answered,
-            Some(Answers { declared: Some(Declared::DoNotCompete), .. }) => Ending::DidNotCompete,
-            Some(Answers { declared: Some(Declared::CannotCompute), .. }) => Ending::CannotCompute,
-            _ => Ending::NoAnswer,
-        },
+        Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
+    }
+}
+
+/// What the output of a tool that ended by itself comes to.
+pub(super) fn answered(answers: &Answers) -> Ending {
+    match answers.declared {
+        _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
+        Some(Declared::DoNotCompete) => Ending::DidNotCompete,
+        Some(Declared::CannotCompute) => Ending::CannotCompute,
+        None => Ending::NoAnswer,
     }
 }

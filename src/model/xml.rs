@@ -160,6 +160,14 @@ pub(super) fn attributes_named<'a, const N: usize>(
     values
 }
 
+/// Names, as written, and values of the attributes, entities resolved.
+pub(super) fn attributes(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
+    start.attributes().flatten().filter_map(|attribute| {
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
+        Some((attribute.key.as_ref().to_owned(), value))
+    })
+}
+
 /// Counts lines as they are consumed and bounds the length of one item.
 struct Counting<R> {
     source: R,
