@@ -96,6 +96,21 @@ impl Texts {
     }
 }
 
+/// An id of a node: where its text stands in `Reader::ids`, and its number in `Reader::nodes`. Small, because in large
+/// nets nearly every look at one waits for memory; 2^32 nodes would fill it long before.
+struct Numbered {
+    hash: u64,
+    start: usize,
+    length: u32,
+    number: u32,
+}
+
+impl Numbered {
+    fn is(&self, hash: u64, id: &str, ids: &Texts) -> bool {
+        self.hash == hash && &ids.all[self.start..self.start + self.length as usize] == id
+    }
+}
+
 /// The label of the current place or arc.
 struct Label {
     line: u64,
@@ -115,8 +130,9 @@ struct Reader<'f> {
     arc_ids: Texts,
     /// Ids of nodes, in the order of `nodes`.
     ids: Texts,
-    /// Number in `nodes` by the hash of the id.
-    numbers: HashTable<(u64, usize)>,
+    numbers: HashTable<Numbered>,
+    /// What was asked for last: arcs of one transition mostly follow each other.
+    last: [usize; 2],
     hasher: DefaultHashBuilder,
     /// What the id stands for and the line that declared it.
     nodes: Vec<(Node, u64)>,
@@ -213,18 +229,26 @@ impl Reader<'_> {
 
     /// The number of an id in `nodes`.
     fn number(&mut self, id: &str) -> usize {
+        if let Some(last) =
+            self.last.into_iter().find(|last| *last < self.nodes.len() && self.ids.get(*last) == id)
+        {
+            return last;
+        }
         let hash = self.hasher.hash_one(id);
-        let same = |(known, number): &(u64, usize)| *known == hash && self.ids.get(*number) == id;
-        match self.numbers.entry(hash, same, |(hash, _)| *hash) {
-            Entry::Occupied(known) => known.get().1,
+        let same = |known: &Numbered| known.is(hash, id, &self.ids);
+        let number = match self.numbers.entry(hash, same, |known| known.hash) {
+            Entry::Occupied(known) => known.get().number as usize,
             Entry::Vacant(new) => {
                 let number = self.nodes.len();
-                new.insert((hash, number));
+                let (length, start) = (id.len() as u32, self.ids.all.len());
+                new.insert(Numbered { hash, start, length, number: number as u32 });
                 self.ids.push(id);
                 self.nodes.push((Node::Undeclared, 0));
                 number
             }
-        }
+        };
+        self.last = [number, self.last[0]];
+        number
     }
 
     fn declare(&mut self, id: &str, node: Node) -> Result<(), ModelError> {
@@ -321,11 +345,15 @@ impl Reader<'_> {
             let (a, b) = pairs.find(|(a, b)| same(*a, *b))?;
             Some((self.arcs[b].line, self.arcs[a].line, b))
         });
-        let with_nodes = hashes.iter().filter_map(|(hash, arc)| {
-            let same = |(known, number): &(u64, usize)| {
-                known == hash && self.ids.get(*number) == self.arc_ids.get(*arc)
-            };
-            let (node, line) = self.nodes[self.numbers.find(*hash, same)?.1];
+        let mut nodes: Vec<&Numbered> = self.numbers.iter().collect();
+        nodes.sort_unstable_by_key(|known| known.hash);
+        let mut rest = &hashes[..];
+        let with_nodes = nodes.into_iter().filter_map(|known| {
+            // Both are sorted: what is below this node's hash is below the next one's.
+            rest = &rest[rest.iter().take_while(|(hash, _)| *hash < known.hash).count()..];
+            let mut alike = rest.iter().take_while(|(hash, _)| *hash == known.hash);
+            let (_, arc) = alike.find(|(hash, arc)| known.is(*hash, self.arc_ids.get(*arc), &self.ids))?;
+            let (node, line) = self.nodes[known.number as usize];
             let lines = [line, self.arcs[*arc].line];
             (node != Node::Undeclared).then(|| (lines[0].max(lines[1]), lines[0].min(lines[1]), *arc))
         });
