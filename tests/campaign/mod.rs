@@ -121,6 +121,8 @@ impl Folder {
         let folders = std::iter::once(self.path().join("bin")).chain(std::env::split_paths(&path));
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(args).current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
+        // Campaigns of other tests on this host are none of this one's business.
+        command.env("MCC_HARNESS_LEASES", self.path().join("leases"));
         command
     }
 
