@@ -3,7 +3,7 @@
 use super::synthetic::Rng;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, RunFacts, Sample};
+use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, Room, RunFacts, Sample};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -97,18 +97,28 @@ fn attempt(run: &str) -> Attempt {
         },
         disks: vec![],
         machine: vec![],
+        room: Room::default(),
         facts: Some(RunFacts {
             boot_ms: 3000,
             wall_ms: 1000,
             cpu_ms: 1000,
             vcpus: 1,
             memory_kib: Some(1000),
-            host_memory_kib: None,
-            stdout_bytes: 0,
-            stderr_bytes: 0,
             // As ten minutes have.
-            samples: (0..600).map(|n| Sample { at_ms: n * 1000, cpu_ms: n * 1000, memory_kib: n }).collect(),
+            samples: (0..600).map(sample).collect(),
+            ..RunFacts::default()
         }),
         outputs: vec![],
+    }
+}
+
+fn sample(second: u64) -> Sample {
+    Sample {
+        at_ms: second * 1000,
+        cpu_ms: second * 1000,
+        memory_kib: second,
+        balloon_memory_kib: None,
+        host_memory_kib: second,
+        io_wait_ms: 0,
     }
 }
