@@ -10,8 +10,10 @@ use mcc_harness::model::{Net, Nupn, Property};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// All targets, by the name of their corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+/// The name of its corpus, and what takes its bytes.
+type Target = (&'static str, fn(&[u8]));
+
+pub const TARGETS: [Target; 9] = [
     ("answers", answers),
     ("table", table),
     ("pnml", pnml),
