@@ -102,7 +102,7 @@ struct Position {
 }
 
 /// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Given {
     text: String,
     line: u64,
@@ -176,7 +176,6 @@ impl<'a> Reader<'a> {
     fn statement(&mut self, statement: &Statement<'_>, cut_off: bool) -> bool {
         let Some(subject) = statement.subject else { return false };
         let known = self.find(subject);
-        let shown = self.shown(known, subject);
         // Tools log about formulas: without a value it only matters if it names one that is asked for.
         let meant = known.is_some() || statement.verdict.is_value();
         if !meant || (statement.stuck && known.is_none()) {
@@ -196,11 +195,10 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::TooLong { limit: LONGEST_RESULT });
             return false;
         }
-        let expected = self.expected();
         match &statement.verdict {
             Verdict::Value(text) => return self.value(known, subject, text, statement),
             Verdict::Negative => {
-                let id = shown;
+                let id = self.shown(known, subject);
                 self.anomaly(match (self.questions.answers, id.as_str()) {
                     (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
                     // The protocol's own way to leave one of the other three metrics out.
@@ -212,7 +210,9 @@ impl<'a> Reader<'a> {
             Verdict::CannotCompute { more } => {
                 if *more || keyword == "STATE_SPACE" {
                     let form = match known {
-                        Some(_) if keyword == "FORMULA" => format!("FORMULA {shown} CANNOT_COMPUTE"),
+                        Some(_) if keyword == "FORMULA" => {
+                            format!("FORMULA {} CANNOT_COMPUTE", self.shown(known, subject))
+                        }
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
                     self.anomaly(AnomalyKind::WordsAfterGiveUp { form });
@@ -228,41 +228,54 @@ impl<'a> Reader<'a> {
                 self.anomaly(AnomalyKind::Spaced { found: (*found).to_owned(), keyword });
                 return self.give_up(known, subject);
             }
-            Verdict::Missing => self.anomaly(AnomalyKind::NoValue { id: shown, expected }),
+            Verdict::Missing => {
+                let (id, expected) = (self.shown(known, subject), self.expected());
+                self.anomaly(AnomalyKind::NoValue { id, expected });
+            }
             Verdict::Other(text) => match misspelt(text, &DECLARATIONS) {
                 Some(keyword) => self.misspelt(text, keyword),
-                None => self.anomaly(AnomalyKind::BadValue { id: shown, text: cut(text), expected }),
+                None => {
+                    let (id, expected) = (self.shown(known, subject), self.expected());
+                    self.anomaly(AnomalyKind::BadValue { id, text: cut(text), expected });
+                }
             },
         }
         false
     }
 
     fn value(&mut self, known: Option<usize>, subject: &[u8], text: &str, statement: &Statement<'_>) -> bool {
-        let id = self.shown(known, subject);
         let techniques = match statement.techniques() {
             Ok(Some(words)) if !words.is_empty() => words,
             Ok(_) if self.reading.strict => {
-                self.anomaly(AnomalyKind::RefusedWithoutTechniques { id });
+                self.complain(|reader| AnomalyKind::RefusedWithoutTechniques {
+                    id: reader.shown(known, subject),
+                });
                 return false;
             }
             Ok(_) => &[],
             Err(word) => {
                 if known.is_some() {
-                    self.anomaly(AnomalyKind::BadTail { id, text: cut(word) });
+                    self.complain(|reader| AnomalyKind::BadTail {
+                        id: reader.shown(known, subject),
+                        text: cut(word),
+                    });
                 }
                 return false;
             }
         };
         let Some(position) = self.position(known, subject) else {
-            let hint = self.id_hint();
-            self.anomaly(AnomalyKind::UnknownId { id, hint });
+            self.complain(|reader| AnomalyKind::UnknownId {
+                id: reader.shown(known, subject),
+                hint: reader.id_hint(),
+            });
             return false;
         };
+        let id = |reader: &Self| reader.positions[position].id.clone();
         if techniques.is_empty() {
-            self.anomaly(AnomalyKind::MissingTechniques { id: id.clone() });
+            self.complain(|reader| AnomalyKind::MissingTechniques { id: id(reader) });
         }
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
-            self.anomaly(AnomalyKind::OddTechnique { id: id.clone(), word: cut(word) });
+            self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
         }
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
@@ -273,10 +286,21 @@ impl<'a> Reader<'a> {
             && before.text != text
         {
             let (before, line_before) = (abridged(&before.text), before.line);
-            self.anomaly(AnomalyKind::Contradiction { id, before, line_before, after: abridged(text) });
+            self.complain(|reader| {
+                let (id, after) = (id(reader), abridged(text));
+                AnomalyKind::Contradiction { id, before, line_before, after }
+            });
         }
-        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        self.positions[position].given = Some(Given { text: text.to_owned(), line: self.line, techniques });
+        // Tools repeat themselves, some of them a million times: what is the same stays.
+        let given = self.positions[position].given.get_or_insert_default();
+        given.line = self.line;
+        if given.text != text {
+            text.clone_into(&mut given.text);
+        }
+        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
+            given.techniques =
+                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        }
         true
     }
 
@@ -319,7 +343,10 @@ impl<'a> Reader<'a> {
 
     /// The position an id stands for. An examination of one value is also answered by its bare name.
     fn find(&self, subject: &[u8]) -> Option<usize> {
-        let found = self.positions.iter().position(|position| position.id.as_bytes() == subject);
+        // Ids of one examination differ in their last bytes.
+        let last = subject.last();
+        let same = |id: &[u8]| id.last() == last && id == subject;
+        let found = self.positions.iter().position(|position| same(position.id.as_bytes()));
         found.or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
             (sole && self.answers_alone(subject)).then_some(0)
@@ -378,8 +405,13 @@ impl<'a> Reader<'a> {
     }
 
     fn anomaly(&mut self, kind: AnomalyKind) {
+        self.complain(|_| kind);
+    }
+
+    /// As `anomaly`, where there can be millions: those that are only counted are not made.
+    fn complain(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
         match self.anomalies.len() < MOST_ANOMALIES {
-            true => self.anomalies.push(Anomaly { line: self.line, kind }),
+            true => self.anomalies.push(Anomaly { line: self.line, kind: kind(self) }),
             false => self.dropped += 1,
         }
     }

@@ -345,7 +345,7 @@ const UNUSED: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub names: Vec<String>,
-    numbers: HashMap<String, u32>,
+    numbers: hashbrown::HashMap<String, u32>,
     /// Rows of a table come grouped: the last name asked for is usually asked for again.
     last: u32,
 }
@@ -395,15 +395,19 @@ pub(super) struct Values {
     /// Number 0 is no value.
     list: Vec<Option<Value>>,
     numbers: HashMap<Value, u32>,
-    texts: HashMap<Box<str>, u32>,
+    texts: hashbrown::HashMap<Box<str>, u32>,
     /// By number: the number of the value with 5 digits. Filled by `round`.
     rounded: Vec<u32>,
 }
 
 impl Values {
     fn new() -> Self {
-        let mut values =
-            Self { list: vec![None], numbers: HashMap::new(), texts: HashMap::new(), rounded: Vec::new() };
+        let mut values = Self {
+            list: vec![None],
+            numbers: HashMap::new(),
+            texts: Default::default(),
+            rounded: Vec::new(),
+        };
         assert_eq!(values.number(Value::False), FALSE);
         assert_eq!(values.number(Value::True), TRUE);
         assert_eq!(values.number(Value::Lost), LOST);

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod contest_table;
 pub mod crv;
 pub mod explain;
+mod in_order;
 pub mod judgement;
 pub mod mcc;
 pub mod oracle;
@@ -18,3 +19,4 @@ pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use in_order::all_cores;

@@ -72,7 +72,7 @@ fn read_compact(
     ballots: &mut Ballots,
     lines: &mut Vec<u64>,
 ) -> Result<(), TableError> {
-    let mut values = Vec::new();
+    let mut values: Vec<u32> = Vec::new();
     table.each_row(|row| {
         let (entry, instance, name) = (&row[0], &row[1], &row[2]);
         if entry.is_empty() || instance.is_empty() {
@@ -81,8 +81,17 @@ fn read_compact(
         let number = ballots.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         values.clear();
-        for cell in cells(&row[3], examination.answers) {
-            values.push(value_number(ballots, cell, examination.answers, "answers")?);
+        let letters = match examination.answers {
+            AnswerKind::Boolean => row[3].bytes().map(letter).collect(),
+            AnswerKind::Number | AnswerKind::StateSpace => None,
+        };
+        match letters {
+            Some(letters) => values = letters,
+            None => {
+                for cell in cells(&row[3], examination.answers) {
+                    values.push(value_number(ballots, cell, examination.answers, "answers")?);
+                }
+            }
         }
         if values.len() != examination.values {
             return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
@@ -93,6 +102,16 @@ fn read_compact(
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })
+}
+
+/// The number of a Boolean answer of the compact table; None for what is no such letter.
+fn letter(letter: u8) -> Option<u32> {
+    match letter {
+        b'T' => Some(TRUE),
+        b'F' => Some(FALSE),
+        b'?' => Some(NONE),
+        _ => None,
+    }
 }
 
 pub(super) fn refuse_too_many(ballots: &Ballots) -> Result<(), String> {

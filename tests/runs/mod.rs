@@ -137,6 +137,7 @@ pub fn record(
                 host_memory_kib: None,
                 io_wait_ms: None,
                 kernel_log: vec![],
+                written: vec![],
                 stdout_bytes: 0,
                 stderr_bytes: 0,
                 samples: vec![],
