@@ -13,8 +13,11 @@ mod lint;
 mod plan;
 mod print;
 mod progress;
+mod published;
+mod replay;
 mod report;
 mod run;
+mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -42,6 +45,8 @@ enum Command {
     Image(image::Args),
     Export(export::Args),
     Import(import::Args),
+    Verify(verify::Args),
+    Replay(replay::Args),
 }
 
 /// How results are printed.
@@ -105,6 +110,8 @@ pub fn main() -> Exit {
         Command::Image(args) => image::run(args),
         Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => replay::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

@@ -64,13 +64,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
     let images = open_images(&campaign)?;
 
-    let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
-    let qemu = Qemu::find().map_err(Failure::host)?;
-    let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
-    let survey = Survey::take().map_err(Failure::host)?;
+    let host = ThisHost::new(args.allow_degraded)?;
     let name = args.campaign.file_name().unwrap_or_default().to_string_lossy();
-    let book = Book::of_this_host(&name).map_err(Failure::host)?;
-    let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
+    let leases = host.leases(&name)?;
 
     let inputs_disk = inputs_disk(&campaign, &edition, &facts, &args)?;
     let Digested { disks, inputs: inputs_digest, watched } = digests(&campaign, &images, &inputs_disk)?;
@@ -110,9 +106,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         inputs: DiskFile::new(inputs_disk.disk(), "raw"),
         inputs_digest,
         states: (campaign.start == Start::Restore).then(|| States::new(args.out.join("states"))),
-        host: survey.facts(accelerator, &qemu),
-        accelerator,
-        policy,
+        host: host.survey.facts(host.accelerator, &host.qemu),
+        accelerator: host.accelerator,
+        policy: host.policy,
         boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
         stall: Duration::from_secs(campaign.hosts.stall_s.get()),
         watched,
@@ -133,9 +129,39 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         Ok(()) if summary.outcomes.contains_key("infrastructure") => Ok(Exit::Failed),
         Ok(()) => Ok(Exit::Done),
-        Err(error @ (ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. })) => Err(Failure::host(error)),
-        Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(executor_failure(error)),
+    }
+}
+
+/// What a run needs of this host.
+pub(super) struct ThisHost {
+    pub policy: Policy,
+    pub qemu: Qemu,
+    pub accelerator: Accelerator,
+    pub survey: Survey,
+}
+
+impl ThisHost {
+    pub fn new(allow_degraded: bool) -> Result<Self, Failure> {
+        let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
+        let qemu = Qemu::find().map_err(Failure::host)?;
+        let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
+        let survey = Survey::take().map_err(Failure::host)?;
+        Ok(Self { policy, qemu, accelerator, survey })
+    }
+
+    /// Its cores and memory, beside what other controllers have; `name`: what they are told of this one.
+    pub fn leases(&self, name: &str) -> Result<Leases, Failure> {
+        let book = Book::of_this_host(name).map_err(Failure::host)?;
+        Ok(Leases::new(&self.survey.cores, &self.survey.memory).beside_others(book))
+    }
+}
+
+pub(super) fn executor_failure(error: ExecutorError) -> Failure {
+    match error {
+        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } => Failure::host(error),
+        ExecutorError::DiskChanged { .. } => Failure::usage(error),
+        error => error.into(),
     }
 }
 

@@ -5,8 +5,8 @@ use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
 use crate::digest;
-use crate::edition::Edition;
-use crate::store::{Attempt, Outcome, Record, StoreError};
+use crate::edition::{Edition, Examination};
+use crate::store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -49,12 +49,8 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
             continue;
         };
         let ids = asked.get(run.instance.as_str()).and_then(|questions| questions.get(&run.examination));
-        let mut questions = Questions::as_printed(examination);
-        questions.ids = questions.ids.or_else(|| ids.cloned());
-        let answers = match has_output(&attempt.outcome) {
-            true => Some(read_answers(record, attempt, &questions, edition.judging.strict)?),
-            false => None,
-        };
+        let questions = questions(examination, ids);
+        let answers = answers(edition, record, attempt, &questions)?;
         for output in attempt.outputs.iter().filter(|output| output.role == "stdout") {
             outputs += &format!("{} {}\n", attempt.run, output.sha256);
         }
@@ -76,6 +72,35 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
         .push(InputDigest { file: "campaign.toml".to_owned(), sha256: digest::bytes(&facts.campaign) });
     ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(ballots)
+}
+
+fn questions(examination: &Examination, ids: Option<&Vec<String>>) -> Questions {
+    let mut questions = Questions::as_printed(examination);
+    questions.ids = questions.ids.or_else(|| ids.cloned());
+    questions
+}
+
+fn answers(
+    edition: &Edition,
+    record: &Record,
+    attempt: &Attempt,
+    questions: &Questions,
+) -> Result<Option<Answers>, RecordError> {
+    let strict = edition.judging.strict;
+    has_output(&attempt.outcome).then(|| read_answers(record, attempt, questions, strict)).transpose()
+}
+
+/// What the attempt that counts answered; None where it has no output, or the edition no such examination.
+pub fn answers_of(
+    edition: &Edition,
+    record: &Record,
+    recorded: &RunRecord,
+) -> Result<Option<Answers>, RecordError> {
+    let run = &recorded.run;
+    let Some((_, examination)) = edition.examination(&run.examination) else { return Ok(None) };
+    let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
+    let ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+    answers(edition, record, &recorded.last, &questions(examination, ids))
 }
 
 /// Infrastructure is never a tool's answer (P2), even where something was printed before it.
