@@ -2,6 +2,7 @@
 //! before a byte of it is written.
 
 use super::{ArchiveError, io_at};
+use crate::host::is_full;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -70,7 +71,8 @@ pub fn unpack(archive: &Path, to: &Path, bounds: Bounds) -> Result<(), ArchiveEr
             }
             out => out.map_err(io_at(&target))?,
         };
-        let written = io::copy(&mut entry.by_ref().take(size), &mut out).map_err(io_at(&target))?;
+        let written = io::copy(&mut entry.by_ref().take(size), &mut out)
+            .map_err(|error| if is_full(&error) { io_at(&target)(error) } else { no_archive(error) })?;
         if written != size {
             return Err(no_archive(io::ErrorKind::UnexpectedEof.into()));
         }
