@@ -234,6 +234,13 @@ pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
         }
         looked => looked?,
     }
+    // Where an archive was unpacked to is nobody's business.
+    for difference in &mut verified.differences {
+        let inside = Path::new(&difference.place).strip_prefix(folder).map(|path| path.display().to_string());
+        if let Some(inside) = inside.ok().filter(|inside| !inside.is_empty()) {
+            difference.place = inside;
+        }
+    }
     Ok(verified)
 }
 
