@@ -5,6 +5,7 @@
 //! `judge` knows nothing of machines, `vm` nothing of contests, `report` reads only what `judge` and
 //! `store` hand it.
 
+pub mod archive;
 pub mod benchkit;
 pub mod campaign;
 pub mod cli;

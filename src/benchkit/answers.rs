@@ -54,7 +54,7 @@ pub enum Repeat {
 }
 
 /// The answers of one run; what is a list is by position, all of them equally long but `anomalies`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// As asked for; where no archive told, those printed, in the contest's order (sorted bytewise).
     pub ids: Vec<String>,

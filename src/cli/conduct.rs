@@ -15,11 +15,10 @@ use std::time::Duration;
 
 /// This host, surveyed.
 pub(super) struct Host {
-    policy: Policy,
-    qemu: Qemu,
-    accelerator: Accelerator,
-    survey: Survey,
-    leases: Leases,
+    pub policy: Policy,
+    pub qemu: Qemu,
+    pub accelerator: Accelerator,
+    pub survey: Survey,
 }
 
 /// What is to be run, and how.
@@ -29,6 +28,7 @@ pub(super) struct Conduct<'a> {
     /// The effective one (`Campaign::effective`).
     pub edition: &'a Edition,
     pub disks: Disks,
+    pub leases: Leases,
     /// Runs at once; None: as many of `widest` vCPUs as there are cores and memory for.
     pub jobs: Option<usize>,
     pub widest: u32,
@@ -39,22 +39,25 @@ pub(super) struct Conduct<'a> {
 }
 
 impl Host {
-    /// `campaign` is the file that others on this host are told who has leased its cores.
-    pub fn prepare(campaign: &Path, allow_degraded: bool) -> Result<Self, Failure> {
+    pub fn prepare(allow_degraded: bool) -> Result<Self, Failure> {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find().map_err(Failure::host)?;
         let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
         let survey = Survey::take().map_err(Failure::host)?;
+        Ok(Self { policy, qemu, accelerator, survey })
+    }
+
+    /// Its cores and memory, beside what other controllers have; they are told the name of the campaign's file.
+    pub fn leases(&self, campaign: &Path) -> Result<Leases, Failure> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
         let book = Book::of_this_host(&name).map_err(Failure::host)?;
-        let leases = Leases::new(&survey.cores, &survey.memory).beside_others(book);
-        Ok(Self { policy, qemu, accelerator, survey, leases })
+        Ok(Leases::new(&self.survey.cores, &self.survey.memory).beside_others(book))
     }
 
     /// Runs what `wanted` takes of the record's open runs, with progress on stderr.
     pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
-        let Conduct { record, campaign, edition, disks, jobs, widest, marks, drain } = what;
-        let capacity = self.leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
+        let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, drain } = what;
+        let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
         let executor = Executor {
             record,
             edition,
@@ -73,9 +76,9 @@ impl Host {
             drain,
         };
         // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
-        keep_to(self.leases.housekeeping()).map_err(Failure::host)?;
+        keep_to(leases.housekeeping()).map_err(Failure::host)?;
         let bar = progress::Campaign::new(&record.summary()?);
-        let done = executor.run(self.leases, wanted, &|event| bar.show(event));
+        let done = executor.run(leases, wanted, &|event| bar.show(event));
         let summary = record.summary()?;
         bar.finish(&summary);
         match done {
@@ -92,6 +95,14 @@ impl Host {
             Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+pub(super) fn executor_failure(error: ExecutorError) -> Failure {
+    match error {
+        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } => Failure::host(error),
+        ExecutorError::DiskChanged { .. } => Failure::usage(error),
+        error => error.into(),
     }
 }
 

@@ -1,17 +1,20 @@
 use super::judged::Judged;
+use super::published::failure;
 use super::{Exit, Failure, print};
+use crate::archive::{self, Given};
 use crate::benchkit::contest_table::Form;
 use crate::campaign::{Campaign, Kind, Plan, ToJobs};
 use crate::edition::Edition;
 use crate::judge::contest_table::{Cores, Layout, export};
-use crate::judge::record::edition_of;
 use crate::judge::{mcc, oracle};
 use crate::store::Record;
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 
-/// Write results for others: the contest's table, BenchKit's summary and job files, oracle files.
+/// Write results for others: an archive, the contest's table, BenchKit's summary and job files, oracle files.
 ///
+/// --archive writes all of a record and its judgement to one file that `verify` and `replay` read and that opens without
+/// mcc-harness (docs/archive.md); with --tool, one team's private bundle (P-1).
 /// --csv writes the contest's 17 columns with every digit, and FILE's models and tools beside it: judged again with
 /// them it gives the same judgement. A resigned entry is in none of the files (P-4).
 #[derive(clap::Args)]
@@ -24,6 +27,18 @@ pub struct Args {
     /// The contest's raw-result-analysis.csv.
     #[arg(long, value_name = "FILE", group = "what")]
     csv: Option<PathBuf>,
+    /// One file (.tar.zst) with record, outputs, judgement, rules and digests.
+    #[arg(long, value_name = "FILE", group = "what")]
+    archive: Option<PathBuf>,
+    /// With --archive: the disks the machines saw too (T-8, E-5.6), from where the record says they lay.
+    #[arg(long, requires = "archive", conflicts_with = "tool")]
+    with_disks: bool,
+    /// With --with-disks: a disk, or a folder with some, that lies elsewhere now; may be given several times.
+    #[arg(long, value_name = "FILE|FOLDER", requires = "with_disks")]
+    disk: Vec<PathBuf>,
+    /// With --archive: only this tool's runs, outputs and values, and why values were lost.
+    #[arg(long, value_name = "T", requires = "archive")]
+    tool: Option<String>,
     /// With --csv: numbers and words as the contest writes them. It rounds to 5 digits, so it may judge otherwise.
     #[arg(long, requires = "csv")]
     contest_form: bool,
@@ -47,6 +62,9 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(out) = &args.bkjobs {
         return job_file(&args, out);
+    }
+    if let Some(out) = &args.archive {
+        return archive(&args, out);
     }
     let (edition, ballots) = args.judged.read(&args.input)?;
     if let Some(folder) = &args.oracle {
@@ -74,12 +92,34 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
         return Ok(Cores::new());
     }
     let record = Record::open_readonly(input).map_err(Failure::usage)?;
-    let machine = edition_of(&record).map_err(Failure::usage)?.machine;
-    let of = |kind: Kind| match kind {
-        Kind::Sequential => machine.sequential_cores,
-        Kind::Concurrent => machine.concurrent_cores,
-    };
-    Ok(record.facts().entries.iter().map(|entry| (entry.entry.clone(), of(entry.kind))).collect())
+    archive::cores(&record).map_err(failure)
+}
+
+fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
+    let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
+    let (edition, ballots) = args.judged.read(&args.input)?;
+    let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
+    let mut files = Vec::new();
+    match &args.tool {
+        Some(tool) => archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?,
+        None => {
+            let mut disks = Vec::new();
+            if args.with_disks {
+                let stays = archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
+                for (disk, path) in archive::disks_of(&record, &stays, &args.disk).map_err(failure)? {
+                    files.push((disk.sha256.clone(), path));
+                    disks.push(disk);
+                }
+            }
+            let (names, overrides) = (args.judged.names.as_deref(), args.judged.overrides.as_deref());
+            let given = Given { names, overrides, disks };
+            archive::stage(&record, &edition, ballots, given, staged.path()).map_err(failure)?;
+        }
+    }
+    archive::pack(staged.path(), &files, out).map_err(failure)?;
+    let bytes = out.metadata()?.len();
+    print::text(&format!("{}: {bytes} bytes, {} disks\n", out.display(), files.len()))?;
+    Ok(Exit::Done)
 }
 
 fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {

@@ -23,10 +23,10 @@ pub struct Judged {
     tools: Option<PathBuf>,
     /// The runs were on obfuscated instances: the file of names that `image inputs --obfuscate` wrote.
     #[arg(long, value_name = "CSV")]
-    names: Option<PathBuf>,
+    pub names: Option<PathBuf>,
     /// Values the organizers set: columns instance,examination,position,value,reason; value `unknown` = no points.
     #[arg(long, value_name = "CSV")]
-    overrides: Option<PathBuf>,
+    pub overrides: Option<PathBuf>,
     /// What if votes were counted otherwise than the edition says.
     #[arg(long, value_enum, value_name = "WHO")]
     votes: Option<VotesOption>,

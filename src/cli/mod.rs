@@ -17,12 +17,15 @@ mod lint;
 mod plan;
 mod print;
 mod progress;
+mod published;
 mod qualify;
+mod replay;
 mod report;
 mod run;
 mod shard;
 mod status;
 mod submit;
+mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -57,6 +60,8 @@ enum Command {
     Image(image::Args),
     Export(export::Args),
     Import(import::Args),
+    Verify(verify::Args),
+    Replay(replay::Args),
 }
 
 /// How results are printed.
@@ -126,6 +131,8 @@ pub fn main() -> Exit {
         Command::Image(args) => image::run(args),
         Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => replay::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

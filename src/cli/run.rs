@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
     let images = open_images(&campaign)?;
-    let host = Host::prepare(&args.campaign, args.allow_degraded)?;
+    let host = Host::prepare(args.allow_degraded)?;
     let inputs = inputs_disk(&campaign, &edition, &facts, &args.out, args.accept)?;
     let disks = Disks::of(&campaign, &images, &inputs, None)?;
     let facts = CampaignFacts::new(&campaign, &edition, facts, disks.all())?;
@@ -78,6 +78,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         edition: &edition,
         disks,
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
+        leases: host.leases(&args.campaign)?,
         widest: plan.runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
         marks: vec![],
         drain: &*drain_on_ctrl_c()?,

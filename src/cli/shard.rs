@@ -67,13 +67,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let runs: Vec<Run> = whole.runs_of(model).map_err(store_failure)?;
     record.plan_runs(&runs).map_err(store_failure)?;
 
-    let host = Host::prepare(&cluster.facts().campaign, cluster.facts().allow_degraded)?;
+    let host = Host::prepare(cluster.facts().allow_degraded)?;
     let conduct = Conduct {
         record: &record,
         campaign: &campaign,
         edition: &edition,
         disks,
         jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
+        leases: host.leases(&cluster.facts().campaign)?,
         widest: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
         marks: if hosts.nodes.len() > 1 { vec![MARK_MIXED_HOST.to_owned()] } else { vec![] },
         drain: &drain,

@@ -6,7 +6,7 @@ use super::in_order::{Feed, all_cores, in_order};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
 use crate::digest;
-use crate::edition::Edition;
+use crate::edition::{Edition, Examination};
 use crate::store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -109,16 +109,41 @@ fn read_run(
         // Refused where it is added, in the order of the record.
         return Ok(ReadRun { recorded, ids: Vec::new(), ballot: Ballot::published(Vec::new()) });
     };
-    let mut questions = Questions::as_printed(examination);
-    questions.ids = questions.ids.or_else(|| asked.cloned());
-    let answers = match has_output(&attempt.outcome) {
-        true => Some(read_answers(record, attempt, &questions, edition.judging.strict)?),
-        false => None,
-    };
+    let questions = questions(examination, asked);
+    let answers = answers(edition, record, attempt, &questions)?;
     let ids =
         answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
     let ballot = ballot(attempt, answers);
     Ok(ReadRun { recorded, ids, ballot })
+}
+
+fn questions(examination: &Examination, asked: Option<&Vec<String>>) -> Questions {
+    let mut questions = Questions::as_printed(examination);
+    questions.ids = questions.ids.or_else(|| asked.cloned());
+    questions
+}
+
+fn answers(
+    edition: &Edition,
+    record: &Record,
+    attempt: &Attempt,
+    questions: &Questions,
+) -> Result<Option<Answers>, RecordError> {
+    let strict = edition.judging.strict;
+    has_output(&attempt.outcome).then(|| read_answers(record, attempt, questions, strict)).transpose()
+}
+
+/// What the attempt that counts answered; None where it has no output, or the edition no such examination.
+pub fn answers_of(
+    edition: &Edition,
+    record: &Record,
+    recorded: &RunRecord,
+) -> Result<Option<Answers>, RecordError> {
+    let run = &recorded.run;
+    let Some((_, examination)) = edition.examination(&run.examination) else { return Ok(None) };
+    let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
+    let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
+    answers(edition, record, &recorded.last, &questions(examination, asked))
 }
 
 /// Infrastructure is never a tool's answer (P2), even where something was printed before it.

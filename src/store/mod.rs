@@ -12,6 +12,7 @@
 //! are on disk (P1, P3).
 
 mod attempt_dir;
+mod copy;
 mod db;
 mod error;
 mod facts;
