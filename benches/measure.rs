@@ -1,9 +1,12 @@
 //! How far the figures of memory and CPU time differ that host and guest give of the same tool: the table of
 //! docs/measurement.md.
 
+#[path = "../tests/script/mod.rs"]
+mod script;
+
 use mcc_harness::edition::Edition;
 use mcc_harness::host::{Accelerator, Policy, Qemu};
-use mcc_harness::vm::guest::{GuestEvent, Job, Request};
+use mcc_harness::vm::guest::{GuestEvent, Request};
 use mcc_harness::vm::{DiskFile, Event, Guest, Image, Machine, MachineSpec, Start};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,16 +66,7 @@ fn main() {
 fn measure(spec: &MachineSpec, script: &str) -> Figures {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::start(spec, folder.path(), 1 << 20, PATIENCE).unwrap();
-    let job = Job {
-        nonce: "nonce".into(),
-        clock_ns: 1_526_000_000_000_000_000,
-        seed: "5a".repeat(32),
-        user: "root".into(),
-        cwd: "/".into(),
-        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
-        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-        ..Job::default()
-    };
+    let job = script::job("root", "/", script);
     let mut request = Some(Request::Prepare(Box::new(job)));
     let (mut started, mut cpu_before) = (Instant::now(), Duration::ZERO);
     let mut found = Figures::default();

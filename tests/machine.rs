@@ -1,6 +1,7 @@
 //! Real machines from the reference disk.
 
 mod images;
+mod script;
 
 use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
@@ -31,16 +32,7 @@ fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
 }
 
 fn job(script: &str) -> Job {
-    Job {
-        nonce: "nonce".into(),
-        clock_ns: 1_526_000_000_000_000_000,
-        seed: "5a".repeat(32),
-        user: "mcc".into(),
-        cwd: "/home/mcc".into(),
-        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
-        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-        ..Job::default()
-    }
+    script::job("mcc", "/home/mcc", script)
 }
 
 fn next(machine: &mut Machine) -> GuestEvent {

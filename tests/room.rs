@@ -2,13 +2,13 @@
 
 mod campaign;
 mod images;
+mod script;
 
 use campaign::{Folder, stderr, until};
 use mcc_harness::edition::{CpuReading, Edition, Limits};
 use mcc_harness::executor::{Attempted, Budget, Ended, Patience, attempt};
 use mcc_harness::host::{Accelerator, Policy, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
-use mcc_harness::vm::guest::Job;
 use mcc_harness::vm::{DiskFile, Guest, Machine, MachineSpec, Start};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -39,16 +39,7 @@ fn spec(memory_mib: u64) -> MachineSpec {
 /// Runs a script as the guest's root, which a tool on our disks never is: on an original one it may be.
 fn as_root(script: &str, limits: &Limits) -> Ended {
     let folder = tempfile::tempdir().unwrap();
-    let job = Job {
-        nonce: "nonce".into(),
-        clock_ns: 1_526_000_000_000_000_000,
-        seed: "5a".repeat(32),
-        user: "root".into(),
-        cwd: "/".into(),
-        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
-        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-        ..Job::default()
-    };
+    let job = script::job("root", "/", script);
     let edition = Edition::load("mcc-2018").unwrap();
     let attempted = Attempted {
         machine: &spec(512),

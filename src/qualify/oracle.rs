@@ -1,6 +1,7 @@
 //! What is known of answers, to hold a tool's claims against.
 
 use crate::benchkit::{Answers, Questions, Reading, Value};
+use crate::judge::oracle::file_name;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,23 +34,6 @@ struct Row {
     id: String,
     value: String,
 }
-
-/// As the published oracles abbreviate examinations in file names.
-const SHORT: [(&str, &str); 13] = [
-    ("StateSpace", "SS"),
-    ("UpperBounds", "UB"),
-    ("ReachabilityDeadlock", "RD"),
-    ("ReachabilityCardinality", "RC"),
-    ("ReachabilityFireability", "RF"),
-    ("CTLCardinality", "CTLC"),
-    ("CTLFireability", "CTLF"),
-    ("LTLCardinality", "LTLC"),
-    ("LTLFireability", "LTLF"),
-    ("QuasiLiveness", "QL"),
-    ("StableMarking", "SM"),
-    ("Liveness", "L"),
-    ("OneSafe", "OS"),
-];
 
 impl Oracle {
     /// # Errors
@@ -98,11 +82,14 @@ impl Oracle {
         if let Some(known) = self.rows.get(&key) {
             return Ok(ids.iter().map(|id| known.get(id).cloned()).collect());
         }
-        let short = SHORT.iter().find(|(examination, _)| *examination == questions.examination);
-        let names = [Some(questions.examination.as_str()), short.map(|(_, short)| *short)];
-        for name in names.into_iter().flatten() {
+        let names = [
+            format!("{instance}-{}.out", questions.examination),
+            // As the published oracles abbreviate.
+            file_name(instance, &questions.examination),
+        ];
+        for name in names {
             let Some(folder) = &self.folder else { break };
-            let path = folder.join(format!("{instance}-{name}.out"));
+            let path = folder.join(name);
             if path.is_file() {
                 let reading = Reading { strict: false, published: true };
                 let read =
