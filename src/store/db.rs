@@ -3,8 +3,8 @@
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::facts::Instances;
 use super::format::{
-    FORMAT, begin, connect, connect_immutable, each_instance, format_of, json, read_campaign, read_facts,
-    upgrade,
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json, read_campaign,
+    read_facts, upgrade,
 };
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
@@ -229,8 +229,7 @@ impl Record {
             return Ok(());
         }
         self.write(|transaction| {
-            let mut insert =
-                transaction.prepare("INSERT INTO runs (id, facts) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+            let mut insert = transaction.prepare(INSERT_RUN)?;
             for run in runs {
                 let run: &Run = run.borrow();
                 insert.execute((run.id(), json(run)?))?;
@@ -279,7 +278,7 @@ impl Record {
         let facts = self.json("an attempt", &attempt)?;
         self.write(|transaction| {
             transaction
-                .prepare_cached("INSERT INTO attempts (run, number, outcome, facts) VALUES (?1, ?2, ?3, ?4)")?
+                .prepare_cached(INSERT_ATTEMPT)?
                 .execute((position, attempt.number, attempt.outcome.word(), &facts))?;
             transaction
                 .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?

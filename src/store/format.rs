@@ -45,15 +45,29 @@ const RERUNS: &str = "
 ";
 
 /// What format 3 added. The indices hold all that is asked of a run or an attempt in passing, so that its facts, some
-/// kilobytes each, are not read for it.
+/// kilobytes each, are not read for it. (No generated columns: SQLite takes no index of theirs as covering.)
 const INDICES: &str = "
-    ALTER TABLE runs ADD COLUMN model TEXT GENERATED ALWAYS AS (json_extract(facts, '$.model')) VIRTUAL;
+    ALTER TABLE runs ADD COLUMN model TEXT;
     CREATE INDEX runs_of_model ON runs (model, recorded);
-    ALTER TABLE attempts ADD COLUMN ms INTEGER GENERATED ALWAYS AS
-        (json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')) VIRTUAL;
+    ALTER TABLE attempts ADD COLUMN ms INTEGER;
     CREATE INDEX ends ON attempts (run, number, outcome, ms);
     CREATE INDEX troubles ON attempts (outcome) WHERE outcome = 'infrastructure';
 ";
+
+/// Fills what format 3 added in a record that has rows.
+const INDEXED: &str = "
+    UPDATE runs SET model = json_extract(facts, '$.model');
+    UPDATE attempts SET ms = json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms');
+";
+
+/// A planned run: its id, its facts. One that is planned already stays.
+pub(super) const INSERT_RUN: &str = "
+    INSERT INTO runs (id, facts, model) VALUES (?1, ?2, json_extract(?2, '$.model')) ON CONFLICT DO NOTHING";
+
+/// An attempt: position of its run, number, word of its outcome, its facts.
+pub(super) const INSERT_ATTEMPT: &str = "
+    INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4,
+        json_extract(?4, '$.facts.boot_ms') + json_extract(?4, '$.facts.wall_ms'))";
 
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
@@ -133,6 +147,7 @@ pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
         transaction.execute_batch(RERUNS)?;
     }
     transaction.execute_batch(INDICES)?;
+    transaction.execute_batch(INDEXED)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }

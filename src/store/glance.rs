@@ -15,6 +15,10 @@ use std::time::SystemTime;
 /// Runs of one page: the database is never locked for the whole pass.
 const PAGE: i64 = 10_000;
 
+/// The ends of the attempts at some of the runs, without their facts, some kilobytes each.
+const ENDS: &str = "SELECT run, outcome, ms FROM attempts INDEXED BY ends
+                    WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number";
+
 /// How many of the last attempts, and of the last that ended in infrastructure, are told.
 const LAST: usize = 8;
 
@@ -235,16 +239,12 @@ impl Record {
         let runs = format!(
             "SELECT position, recorded, {facts} FROM runs WHERE position > ?1 ORDER BY position LIMIT {PAGE}"
         );
-        // Without its facts, some kilobytes each, where they are indexed.
         let ends = match self.format() {
             1 | 2 => {
                 "SELECT run, outcome, json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')
                  FROM attempts WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number"
             }
-            _ => {
-                "SELECT run, outcome, ms FROM attempts INDEXED BY ends
-                 WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number"
-            }
+            _ => ENDS,
         };
         let mut after = 0_i64;
         loop {
@@ -333,10 +333,40 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use super::super::list::OPEN;
     use super::*;
+    use crate::store::CampaignFacts;
 
     fn words<'a>(entry: &'a str, examination: &'a str, model: &'a str) -> Words<'a> {
         Words { entry: entry.into(), examination: examination.into(), model: model.into(), competes: true }
+    }
+
+    /// What must not read the facts of all attempts, or look for runs one by one, is answered by an index.
+    #[test]
+    fn what_is_asked_of_a_million_runs_is_indexed() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = CampaignFacts {
+            campaign: String::new(),
+            settings: BTreeMap::new(),
+            edition: "{}".into(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 0,
+        };
+        let record = Record::create_or_open(folder.path(), &facts, |_| {}).unwrap();
+        for (query, how) in [
+            (ENDS, "SEARCH attempts USING COVERING INDEX ends (run>? AND run<?)"),
+            (OPEN, "SEARCH runs USING INDEX open_runs (position>?)"),
+            ("SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1", "SCAN runs USING COVERING INDEX runs_of_model"),
+            ("SELECT facts FROM runs WHERE model = ?1 ORDER BY position", "SEARCH runs USING INDEX runs_of_model (model=?)"),
+            ("SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8", "SEARCH attempts USING INDEX troubles (outcome=?)"),
+        ] {
+            let plan: Vec<String> =
+                record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();
+            assert_eq!(plan[0], how, "{query}");
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE FOR GROUP BY")), "{plan:?}");
+        }
     }
 
     #[test]

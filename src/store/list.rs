@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 /// How many rows are fetched at once while listing: the database is never locked for a whole listing.
 const PAGE: usize = 500;
 
+/// A page of the runs without a record.
+pub(super) const OPEN: &str = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
+                               FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
+
 /// A planned run that has no record yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRun {
@@ -40,11 +44,9 @@ pub struct Summary {
 impl Record {
     /// The runs without a record, in the order they were planned.
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
-        let page = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
-                    FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
         pages(0_i64, move |after| {
             let rows: Vec<(i64, String, u32)> = self
-                .rows(page, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                .rows(OPEN, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             rows.into_iter()
                 .map(|(position, run, attempts)| {
                     Ok((position, OpenRun { position, run: self.parse("a run", &run)?, attempts }))

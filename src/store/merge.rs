@@ -1,5 +1,6 @@
 //! Records brought together: of the shards of a campaign that ran on several hosts.
 
+use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
 use crate::campaign::InstanceFacts;
@@ -128,9 +129,7 @@ impl Record {
         self.write(|transaction| {
             for (position, attempt, facts) in &rows {
                 transaction
-                    .prepare_cached(
-                        "INSERT INTO attempts (run, number, outcome, facts) VALUES (?1, ?2, ?3, ?4)",
-                    )?
+                    .prepare_cached(INSERT_ATTEMPT)?
                     .execute((position, attempt.number, attempt.outcome.word(), facts))?;
             }
             for merged in batch {
