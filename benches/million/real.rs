@@ -28,7 +28,9 @@ pub fn endured(folder: &tempfile::TempDir) {
         let image = format!("{project}/build/images/{entry}");
         campaign += &format!("[[tool]]\nentry = \"{entry}\"\nimage = \"{image}\"\nkind = \"sequential\"\n");
     }
-    campaign += &format!("[limits]\ncpu_s = 60\nwall_s = 120\n[hosts]\njobs = 2\nretries = {RETRIES}\nboot_deadline_s = 120\n");
+    campaign += &format!(
+        "[limits]\ncpu_s = 60\nwall_s = 120\n[hosts]\njobs = 2\nretries = {RETRIES}\nboot_deadline_s = 120\n"
+    );
     fs::write(place.join("campaign.toml"), campaign).unwrap();
     let tmp = place.join("tmp");
     fs::create_dir(&tmp).unwrap();
@@ -134,7 +136,8 @@ fn machines(results: &Path) -> Vec<i32> {
         .filter_map(|process| {
             let process = process.ok()?.path();
             let environment = fs::read(process.join("environ")).ok()?;
-            let belongs = environment.split(|byte| *byte == 0).any(|word| word.starts_with(tmpdir.as_bytes()));
+            let belongs =
+                environment.split(|byte| *byte == 0).any(|word| word.starts_with(tmpdir.as_bytes()));
             belongs.then(|| process.file_name()?.to_str()?.parse().ok()).flatten()
         })
         .collect();

@@ -62,6 +62,15 @@ impl Host {
             what;
         record.teach(&mut history)?;
         let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
+        let jobs = jobs.unwrap_or(capacity);
+        let mut left = progress::Left::default();
+        for open in record.open_runs() {
+            let run = open?.run;
+            if wanted(&run) {
+                left.add(&run);
+            }
+        }
+        let bar = progress::Campaign::new(&record.summary()?, left, history.clone(), jobs);
         let executor = Executor {
             record,
             edition,
@@ -75,7 +84,7 @@ impl Host {
             boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
             stall: Duration::from_secs(campaign.hosts.stall_s.get()),
             watched: disks.watched,
-            jobs: jobs.unwrap_or(capacity),
+            jobs,
             marks,
             history,
             machines: &executor::attempt,
@@ -83,7 +92,6 @@ impl Host {
         };
         // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
         keep_to(leases.housekeeping()).map_err(Failure::host)?;
-        let bar = progress::Campaign::new(&record.summary()?);
         let done = executor.run(leases, wanted, &|event| bar.show(event));
         let summary = record.summary()?;
         bar.finish(&summary);
