@@ -191,6 +191,9 @@ impl Campaign {
 
     /// The counts by outcome.
     pub fn finish(&self, after: &Summary) {
+        // Lines of attempts that were given up without an end.
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.running.values().flatten().for_each(ProgressBar::finish_and_clear);
         self.trouble.finish_and_clear();
         self.bar.finish_and_clear();
         let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
