@@ -223,13 +223,13 @@ mod tests {
             competes,
         };
         let (mut left, mut history) = (Left::default(), History::default());
-        ["1", "2", "3", "4"].map(|instance| left.add(&run(instance, true)));
+        ["1", "2", "3", "4"].iter().for_each(|instance| left.add(&run(instance, true)));
         left.add(&run("5", false));
         assert_eq!(left.eta_ms(&history, 2), None);
         history.add(&run("1", true), 6000);
         left.remove(&run("1", true));
         assert_eq!([1, 2, 9].map(|jobs| left.eta_ms(&history, jobs)), [18_000, 9000, 6000].map(Some));
-        ["2", "3", "4"].map(|instance| left.remove(&run(instance, true)));
+        ["2", "3", "4"].iter().for_each(|instance| left.remove(&run(instance, true)));
         assert_eq!(left.eta_ms(&history, 1), Some(0));
     }
 }
