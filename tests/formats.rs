@@ -109,7 +109,7 @@ fn man_pages_and_completions_know_every_command() {
     assert!(pages.contains("mcc-harness.1") && pages.contains("mcc-harness-image-inputs.1"), "{pages:?}");
     let run = fs::read_to_string(folder.path().join("man1/mcc-harness-run.1")).expect("a page");
     assert!(
-        run.starts_with(".ie") && run.contains("\\-\\-retry") && run.contains("mcc\\-harness status results"),
+        run.contains(".TH") && run.contains("\\-\\-retry") && run.contains("mcc\\-harness status results"),
         "{run}"
     );
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

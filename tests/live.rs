@@ -7,19 +7,19 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// A campaign whose machines print one line and wait until `go` lies in its folder.
+/// A campaign of two machines: the second dies when `die` lies in its folder, the first ends when `end` does.
 fn waiting() -> Folder {
     let folder = Folder::with_stand_in(2, &["StateSpace"], "[hosts]\nretries = 0\n");
-    let go = folder.path().join("go");
-    let wait = format!("until [[ -e '{}' ]]; do linger 0.05; done", go.display());
-    let run = |end: &str| {
-        format!("power_on; ready; prepared; started; printf 'hello\\n' >&\"$stdout\"; {wait}; {end}")
+    let run = |until: &str, then: &str| {
+        let file = folder.path().join(until);
+        let wait = format!("until [[ -e '{}' ]]; do linger 0.05; done", file.display());
+        format!("power_on; ready; prepared; started; {wait}; {then}")
     };
-    // The second tool's machine dies; an attempt's folder is named by the position of its run.
+    // An attempt's folder is named by the position of its run.
     folder.stand_in(&format!(
         "case ${{TMPDIR##*/running/}} in 2-*) {} ;; *) {} ;; esac",
-        run("exit 1"),
-        run("ended; drained 6; answer_until quit")
+        run("die", "exit 1"),
+        run("end", "ended; drained; answer_until quit")
     ));
     folder
 }
@@ -77,13 +77,14 @@ fn a_terminal_sees_each_machine_what_ended_how_and_the_last_failure_of_ours() {
         until(&line, || terminal.text().contains(&line));
     }
     until("both machines are counted", || terminal.text().contains("0/2 runs; 2 machines"));
-    std::fs::write(folder.path().join("go"), "").expect("written");
+    std::fs::write(folder.path().join("die"), "").expect("written");
+    until("the failure is shown", || terminal.text().contains("last failure of ours: ["));
+    std::fs::write(folder.path().join("end"), "").expect("written");
     let (code, drawn) = terminal.end();
     assert_eq!(code, Some(1), "{drawn}");
     for expected in [
         "tool-0/DiningTable-PT-03/StateSpace finished, cpu ",
         "tool-1/DiningTable-PT-03/StateSpace infrastructure while examining",
-        "last failure of ours: [",
         "run: 2 of 2 runs recorded: 1 finished, 1 infrastructure",
     ] {
         assert!(drawn.contains(expected), "{expected}: {drawn}");

@@ -282,6 +282,7 @@ fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
     let mut judgement = contest::full_size();
     with_times(&mut judgement);
     judgement.instances[0].instance = "<script>".into();
+    judgement.entries[0].entry = format!("<script>\u{1b}{}", "x".repeat(500));
     let runs = Runs::of_contest(&judgement);
     let mut pictures = plots::pictures(&runs);
     pictures.extend(plots::scatter(&runs, 6, 10, Measure::Time));

@@ -16,6 +16,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     // `help` is a command to clap, but no page.
     let mut command = super::command().disable_help_subcommand(true);
     command.build();
+    let shown = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
     let mut pages = vec![command.clone()];
     let mut written = 0;
     while let Some(page) = pages.pop() {
@@ -25,7 +26,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let text = String::from_utf8(text).with_context(failed)?;
         print::file(&args.out.join(format!("{name}.1")), &text).with_context(failed)?;
         written += 1;
-        pages.extend(page.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
+        pages.extend(page.get_subcommands().filter(shown).cloned());
     }
     print::text(&format!(
         "{}: {written} pages; read one with `man {0}/mcc-harness.1`\n",

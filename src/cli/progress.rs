@@ -40,18 +40,24 @@ struct Now {
 
 /// Runs that are to be made, by examination, entry and model: of those alike the same is expected.
 #[derive(Default)]
-pub struct Left(HashMap<[String; 3], u64>);
+pub struct Left {
+    alike: HashMap<[String; 3], u64>,
+    /// All of them.
+    runs: u64,
+}
 
 impl Left {
     pub fn add(&mut self, run: &Run) {
         if run.competes {
-            *self.0.entry(Self::key(run)).or_default() += 1;
+            *self.alike.entry(Self::key(run)).or_default() += 1;
+            self.runs += 1;
         }
     }
 
     fn remove(&mut self, run: &Run) {
-        if let Some(count) = self.0.get_mut(&Self::key(run)) {
-            *count = count.saturating_sub(1);
+        if let Some(count) = self.alike.get_mut(&Self::key(run)).filter(|count| **count > 0) {
+            *count -= 1;
+            self.runs -= 1;
         }
     }
 
@@ -62,7 +68,7 @@ impl Left {
     /// Milliseconds until all are made with so many machines at once; None: nothing is known yet.
     fn eta_ms(&self, history: &History, at_once: u64) -> Option<u64> {
         let mut remaining = Remaining::default();
-        for ([examination, entry, model], count) in &self.0 {
+        for ([examination, entry, model], count) in &self.alike {
             remaining.add_alike(*count, history.of_alike(examination, entry, model));
         }
         remaining.eta_ms(at_once)
@@ -125,7 +131,7 @@ impl Campaign {
         if let Some(line) = line {
             line.set_message(shown(&format!("{} {state}{again}", run.id())));
         }
-        if begins {
+        if begins && self.terminal {
             self.bar.set_message(self.summary(now));
         }
     }
@@ -170,7 +176,8 @@ impl Campaign {
     /// When all will be done; on a terminal, how many machines run and how runs ended, too.
     fn summary(&self, now: &mut Now) -> String {
         let eta = match now.forecast {
-            Some((at, eta)) if at.elapsed() < FORECAST => eta,
+            _ if now.left.runs == 0 => None,
+            Some((at, eta @ Some(_))) if at.elapsed() < FORECAST => eta,
             _ => {
                 let eta = now.left.eta_ms(&now.history, self.jobs);
                 now.forecast = Some((Instant::now(), eta));

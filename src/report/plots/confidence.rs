@@ -5,7 +5,7 @@ use super::drawing::{Drawing, fitting, points};
 use super::{Picture, csv};
 use crate::edition::Status;
 use crate::judge::judgement::{Confidence, Judgement};
-use crate::report::show::{percent, thousands, visible};
+use crate::report::show::{percent, thousands};
 use num_traits::ToPrimitive;
 
 const LEFT: i32 = 190;
@@ -38,7 +38,7 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     drawing.text((RIGHT, bottom + 38), "e", "of a million common values, against the others");
     for (number, of) in (0..).zip(&tools) {
         let y = TOP + 16 + ROW * number;
-        drawing.text((LEFT - 10, y + 4), "e", &fitting(&visible(&entry(of).entry), 26));
+        drawing.text((LEFT - 10, y + 4), "e", &fitting(&entry(of).entry, 26));
         let x = if of.agreed == of.answered { LEFT + 8 } else { axis.pixel(apart(of) as f64) };
         drawing.path("n", &format!("M{} {y}H{x}", LEFT + 8));
         drawing.path("c0 r", &points([(x, y)]));

@@ -2,6 +2,7 @@
 
 use super::Picture;
 use super::axis::Axis;
+use crate::report::show::visible;
 use std::fmt::Write;
 
 /// Colours are told apart on both papers, and never alone: lines differ in dashes too, and have names.
@@ -40,10 +41,10 @@ impl Drawing {
         Self { width, height, body: String::new() }
     }
 
-    /// `class`: `e` ends at x, `m` is centred there; `s` is soft.
+    /// Any text, names of others too. `class`: `e` ends at x, `m` is centred there; `s` is soft.
     pub fn text(&mut self, (x, y): (i32, i32), class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>\n", escaped(text));
+        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>\n", escaped(&visible(text)));
     }
 
     /// A line, as its data `M0 0h10`.
@@ -90,14 +91,16 @@ impl Drawing {
     /// `name` is also the beginning of ids, so that several pictures fit in one page.
     pub fn finish(self, name: String, title: String, description: String, csv: String) -> Picture {
         let Self { width, height, body } = self;
+        let (title, description) = (visible(&title), visible(&description));
         let (shown, described) = (escaped(&title), escaped(&description));
+        let heading = escaped(&fitting(&title, width as usize / 9));
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{name}-t {name}-d\">\n\
              <title id=\"{name}-t\">{shown}</title>\n<desc id=\"{name}-d\">{described}</desc>\n\
              <style>{STYLE}</style>\n\
              <rect class=\"b\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
-             <text x=\"16\" y=\"25\" class=\"h\">{shown}</text>\n{body}</svg>\n"
+             <text x=\"16\" y=\"25\" class=\"h\">{heading}</text>\n{body}</svg>\n"
         );
         Picture { name, title, description, svg, csv }
     }
@@ -149,11 +152,12 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
     data.replace(" -", "-")
 }
 
-/// At most so many characters.
+/// At most so many characters, as they are shown.
 pub(super) fn fitting(text: &str, most: usize) -> String {
+    let text = visible(text);
     match text.chars().count() > most {
         true => text.chars().take(most - 1).chain(['…']).collect(),
-        false => text.to_owned(),
+        false => text,
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::edition::{CpuReading, Edition, Status};
 use crate::judge::judgement::{Entry, Judgement};
 use crate::judge::sister::{self, Measure as Figure, Verdict};
-use crate::report::show::visible;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
@@ -19,7 +18,7 @@ pub enum Measure {
 
 /// The runs of a contest, by examination (MCC) or category (SV-COMP, CRV).
 pub struct Runs<'a> {
-    /// Names as shown, by entry number; those that are left out of pictures (rules P-3, P-4) have no run.
+    /// Names by entry number; those that are left out of pictures (rules P-3, P-4) have no run.
     pub entries: Vec<String>,
     /// The examinations or categories that have runs, in their order.
     pub groups: Vec<&'a str>,
@@ -150,7 +149,7 @@ impl<'a> Runs<'a> {
     /// `in StateSpace`, `over all examinations`.
     pub(super) fn place(&self, group: Option<usize>) -> String {
         match (group, self.group_word) {
-            (Some(group), _) => format!("in {}", visible(self.groups[group])),
+            (Some(group), _) => format!("in {}", self.groups[group]),
             (None, "category") => "over all categories".to_owned(),
             (None, word) => format!("over all {word}s"),
         }
@@ -165,7 +164,7 @@ impl<'a> Runs<'a> {
 }
 
 fn names(entries: &[Entry]) -> Vec<String> {
-    entries.iter().map(|entry| visible(&entry.entry)).collect()
+    entries.iter().map(|entry| entry.entry.clone()).collect()
 }
 
 fn shown(entry: &Entry) -> bool {

@@ -36,7 +36,7 @@ pub fn scatter(runs: &Runs, a: usize, b: usize, measure: Measure) -> Option<Pict
         Measure::Time => ("time", "CPU time"),
         Measure::Memory => ("memory", "peak memory"),
     };
-    let [name_a, name_b] = [a, b].map(|entry| runs.entries[entry].as_str());
+    let [name_a, name_b] = [a, b].map(|entry| fitting(&runs.entries[entry], 24));
     let mut drawing = Drawing::new(700, BOTTOM + 76);
     drawing.level(&x, (TOP - RAIL, BOTTOM));
     drawing.upright(&y, (LEFT, RIGHT + RAIL));
@@ -134,5 +134,10 @@ pub fn scatter(runs: &Runs, a: usize, b: usize, measure: Measure) -> Option<Pict
         rows,
     );
     let title = format!("{name_a} and {name_b}: {word}");
-    Some(drawing.finish(format!("{name}-{}-{}", segment(name_a), segment(name_b)), title, description, table))
+    Some(drawing.finish(
+        format!("{name}-{}-{}", segment(&runs.entries[a]), segment(&runs.entries[b])),
+        title,
+        description,
+        table,
+    ))
 }

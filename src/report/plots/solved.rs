@@ -5,7 +5,7 @@ use super::drawing::{Drawing, line_class, polyline};
 use super::runs::Runs;
 use super::{Picture, csv};
 use crate::judge::sister::Judgement;
-use crate::report::show::{duration, thousands, visible};
+use crate::report::show::{duration, thousands};
 use crate::report::site::segment;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -61,7 +61,6 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
 
 /// `score-CATEGORY` for each category of SV-COMP with runs: the score-based quantile functions of its judgement.
 pub fn scores(judgement: &Judgement) -> Vec<Picture> {
-    let names: Vec<String> = judgement.entries.iter().map(|entry| visible(&entry.entry)).collect();
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
     let thousand = BigRational::from_integer(1000.into());
     let ms = |s: &BigRational| (s * &thousand).round().to_integer().to_u64().unwrap_or_default();
@@ -71,15 +70,14 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
             .filter(|of| !of.steps.is_empty())
             .map(|of| Curve {
                 entry: of.entry,
-                name: &names[of.entry],
+                name: &judgement.entries[of.entry].entry,
                 start: number(&of.start),
                 steps: of.steps.iter().map(|step| (number(&step.x), ms(&step.cpu_s))).collect(),
             })
             .collect();
         curves.sort_by_key(|curve| curve.entry);
         let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
-        let category = visible(&of.category);
-        let title = format!("Score in {category} by CPU time of the run");
+        let title = format!("Score in {} by CPU time of the run", of.category);
         let description = format!(
             "A line for each tool: it begins at the sum of its negative points and gains those of one run after \
              the other (across), by rising CPU time (upwards, logarithmic). {} goes furthest, to {:.2}.",

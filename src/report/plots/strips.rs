@@ -4,7 +4,6 @@ use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, line_class};
 use super::runs::{Measure, Runs};
 use super::{Picture, csv};
-use crate::report::show::visible;
 
 const LEFT: i32 = 190;
 const RIGHT: i32 = 740;
@@ -25,7 +24,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         }
     }
     let groups = runs.groups.iter().zip(of_groups).filter(|_| group.is_none());
-    let groups = groups.map(|(name, figures)| ("t".to_owned(), runs.group_word, visible(name), figures));
+    let groups = groups.map(|(name, figures)| ("t".to_owned(), runs.group_word, name.to_string(), figures));
     let entries = runs.entries.iter().zip(of_entries).enumerate();
     let entries = entries.map(|(number, (name, figures))| {
         // Dashes would cut a strip in pieces.
