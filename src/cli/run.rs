@@ -5,7 +5,7 @@ use crate::executor::{EntryDisks, Executor, ExecutorError, Watched};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{CampaignFacts, Disk, Record, StoreError};
 use crate::vm::build::{self, ARCHIVES};
-use crate::vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original, States};
+use crate::vm::{Backend, Bus, DiskFile, Guest, Image, Login, Nic, Original, States};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -66,6 +66,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     let qemu = Qemu::find().map_err(Failure::host)?;
+    let backend = backend(campaign.hosts.backend)?;
     let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
     let survey = Survey::take().map_err(Failure::host)?;
     let name = args.campaign.file_name().unwrap_or_default().to_string_lossy();
@@ -111,6 +112,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         inputs_digest,
         states: (campaign.start == Start::Restore).then(|| States::new(args.out.join("states"))),
         host: survey.facts(accelerator, &qemu),
+        backend,
         accelerator,
         policy,
         boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
@@ -136,6 +138,24 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Err(error @ (ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. })) => Err(Failure::host(error)),
         Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The backend the campaign asks for, if this program and this host have it.
+fn backend(asked: campaign::Backend) -> Result<Backend, Failure> {
+    match asked {
+        campaign::Backend::Qemu => Ok(Backend::Qemu),
+        #[cfg(feature = "libvirt")]
+        campaign::Backend::Libvirt => {
+            crate::vm::libvirt::check(Duration::from_secs(120)).map_err(Failure::host)?;
+            Ok(Backend::Libvirt)
+        }
+        #[cfg(not(feature = "libvirt"))]
+        campaign::Backend::Libvirt => Err(Failure::host(anyhow!(
+            "backend = \"libvirt\": this mcc-harness was built without it; leave it out of [hosts], or, with the \
+             package libvirt-dev, build one that has it: RUSTFLAGS=\"\" cargo build --release --features libvirt \
+             --target-dir target/libvirt"
+        ))),
     }
 }
 
