@@ -1,7 +1,8 @@
-//! Files that people write: read whole, but not without end.
+//! Files of text: read whole, but not without end; written whole or not at all.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Bytes of the largest file that is taken; a campaign of thousands of models is a hundredth of it.
@@ -19,6 +20,17 @@ pub fn read(path: &Path) -> io::Result<String> {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8 text"))
     })
+}
+
+/// Writes a file beside its place and renames it there, on the disk: nobody ever sees half of it.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside =
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
+    beside.write_all(text.as_bytes())?;
+    beside.as_file().sync_all()?;
+    beside.persist(path)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -159,13 +159,19 @@ fn not_competing_not_computing_and_not_answering_stay_apart() {
 #[test]
 fn mistakes_of_entrants_are_named_with_their_line_and_the_way_out() {
     let cases = [
-        ("\nCANNOT COMPUTE", "2: `CANNOT COMPUTE`: write CANNOT_COMPUTE with underscores, alone on its line"),
-        ("DO NOT COMPETE", "1: `DO NOT COMPETE`: write DO_NOT_COMPETE with underscores, alone on its line"),
+        (
+            "\nCANNOT COMPUTE",
+            "2: `CANNOT COMPUTE` is no keyword: ignored as a declaration; write CANNOT_COMPUTE with underscores, alone on its line",
+        ),
+        (
+            "DO NOT COMPETE",
+            "1: `DO NOT COMPETE` is no keyword: ignored as a declaration; write DO_NOT_COMPETE with underscores, alone on its line",
+        ),
         ("FORMULA x-00 CANNOT COMPUTE", "write CANNOT_COMPUTE with underscores"),
         ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", "write FORMULA x-00 CANNOT_COMPUTE and nothing else"),
         ("FORMULA x-00 DO_NOT_COMPETE", "it is only for a whole examination"),
-        ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00: write TRUE or FALSE"),
-        ("FORMULA x-00", "1: nothing follows x-00: write TRUE or FALSE"),
+        ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00; write TRUE or FALSE"),
+        ("FORMULA x-00", "1: nothing follows x-00; write TRUE or FALSE"),
         ("FORMULA x-00 TRUE in 3 s", "`in` follows the value of x-00: the line is ignored"),
         ("FORMULA y-00 TRUE TECHNIQUES A", "y-00 is not asked for here: ignored; the ids are those"),
         (
@@ -178,6 +184,14 @@ fn mistakes_of_entrants_are_named_with_their_line_and_the_way_out() {
             "FORMULA x-00 TRUE TECHNIQUES A FORMULA x-01 TRUE TECHNIQUES B",
             "more than one result in this line",
         ),
+        (
+            "FORMULAE x-00 TRUE TECHNIQUES A",
+            "1: `FORMULAE` is no keyword: the line is ignored; write FORMULA",
+        ),
+        ("Formula x-00 TRUE TECHNIQUES A", "`Formula` is no keyword"),
+        ("DO_NOT_COMPETES", "`DO_NOT_COMPETES` is no keyword: the line is ignored; write DO_NOT_COMPETE"),
+        ("CANNOT-COMPUTE", "write CANNOT_COMPUTE"),
+        ("FORMULA x-00 CANOT_COMPUTE", "`CANOT_COMPUTE` is no keyword"),
         ("really CANNOT_COMPUTE", "CANNOT_COMPUTE is not alone on its line"),
         ("DO_NOT_COMPETE\nCANNOT_COMPUTE", "2: CANNOT_COMPUTE after DO_NOT_COMPETE: the last one counts"),
     ];
@@ -190,7 +204,7 @@ fn mistakes_of_entrants_are_named_with_their_line_and_the_way_out() {
 #[test]
 fn talk_about_formulas_is_noise() {
     let noise = "Parsing FORMULA\nFORMULA_NAME x-00\nthe FORMULA is large\nformula x-00 TRUE\nMY_FORMULA y TRUE TECHNIQUES A\n\
-                 FORMULAE x-00 TRUE TECHNIQUES A\nCOMPUTED in 3 s, COMPETES\nNUM_VECTOR\nBK_STOP 1\n";
+                 FORMULAE about x-00 TRUE TECHNIQUES A\nCOMPUTED in 3 s, COMPETES\nNUM_VECTOR\nBK_STOP 1\n";
     let answers = ctl(noise);
     assert!(answers.is_empty());
     assert_eq!(complaints(&answers), [""; 0]);
@@ -458,7 +472,7 @@ fn lint_prints_values_by_position_and_the_lines_that_are_wrong() {
         lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-01 TRUE\nFORMULA n-01 maybe");
     assert_eq!(code, 1);
     assert!(out.contains("line 1: warning: n-01 has no TECHNIQUES: the value counts;"), "{out}");
-    assert!(out.contains("line 2: error: `maybe` is no value for n-01: write TRUE or FALSE"), "{out}");
+    assert!(out.contains("line 2: error: `maybe` is no value for n-01; write TRUE or FALSE"), "{out}");
 
     let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
     assert_eq!(code, 1);

@@ -140,7 +140,7 @@ fn real_archives_of_later_editions_are_planned_and_linted_in_all_13_examinations
             let lint =
                 ["lint", "--edition", edition, "--examination", name, "--instance", instance, "stdout"];
             let lint = harness(&lint);
-            assert_eq!(lint["anomalies"], serde_json::json!([]), "{year} {name}");
+            assert_eq!(lint["findings"], serde_json::json!([]), "{year} {name}");
             let values = lint["values"].as_array().unwrap();
             assert_eq!(values.len(), examination.values, "{year} {name}");
             let given = values.iter().filter(|value| !value["value"].is_null()).count();

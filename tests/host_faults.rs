@@ -10,6 +10,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -94,6 +95,7 @@ fn no_room_for_the_record_stops_the_campaign_which_goes_on_when_there_is() {
 #[test]
 fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not() {
     let folder = one_run("");
+    qemu_stays_root(&folder);
     // A write past this limit fails as one to a broken disk does: SQLite reports an I/O error.
     folder.stand_in("power_on; command -p prlimit --pid $PPID --fsize=8192; ready; prepared; started; ended; drained; linger");
     let stopped = limited(&folder, "trap '' XFSZ").code(1);
@@ -103,6 +105,11 @@ fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not()
     folder.stand_in("whole_run x");
     folder.run(&[]).success();
     assert_eq!(folder.runs()[ONE].attempts, 1);
+}
+
+/// The stand-in may do what it likes: QEMU's unprivileged user cannot reach a folder that is closed to others.
+fn qemu_stays_root(folder: &Folder) {
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
 }
 
 /// Runs the campaign under what these shell commands set.
@@ -260,6 +267,7 @@ fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
 #[test]
 fn a_disk_that_changes_under_a_running_campaign_stops_it_by_name() {
     let folder = Folder::with_stand_in(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
+    qemu_stays_root(&folder);
     let disk = folder.path().join("image/disk");
     // Changed while the second run's tool runs: what it saw nobody knows.
     folder.stand_in(
@@ -331,7 +339,8 @@ fn recompressed(archive: &[u8]) -> Vec<u8> {
 }
 
 /// The host's wall clock may be set at any moment. What measures and limits a run never reads it: in these rooms
-/// it is read in the two places named here, for people and for the guest's own clock.
+/// it is read in the three places named here: for the guest's own clock, and for people who read a record or who has
+/// leased cores.
 #[test]
 fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -352,6 +361,7 @@ fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
         [
             "let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();",
             "let now = jiff::Timestamp::now();",
+            "since: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),",
         ]
     );
 }

@@ -234,3 +234,23 @@ fn a_judgement_changed_by_hand_is_explained_and_shown_or_refused_but_breaks_noth
         refused(folder.path(), &["report", ".", "--out", "site"], &["judge again"]);
     }
 }
+
+#[test]
+fn a_line_of_100_mb_and_every_odd_byte_pass_the_checker_and_reach_no_terminal() {
+    let folder = TempDir::new().unwrap();
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
+    let answer = b"\nFORMULA DiningTable-PT-03-ReachabilityDeadlock-0 TRUE TECHNIQUES A\x1b[31m\0\xff\n";
+    let odd = b"FORMULA \x1b]0;mine\x07\x1b[2J\0\xff\xfe\xc3( \r\x08 FALSE TECHNIQUES \x9b31m\n";
+    let endless = vec![b'A'; 100_000_000];
+    let stdout = [odd.as_slice(), &endless, answer, b"FORMULA ", &endless, b"\n"].concat();
+    fs::write(folder.path().join("stdout"), stdout).unwrap();
+    let lint = ["lint", "stdout", "--instance", archive, "--examination", "ReachabilityDeadlock"];
+    let mut command = Command::cargo_bin("mcc-harness").unwrap();
+    let output = command.current_dir(folder.path()).args(lint).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+    for said in [output.stdout, output.stderr] {
+        let said = String::from_utf8(said).expect("what is printed is UTF-8");
+        let plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
+        assert!(said.chars().all(plain) && said.len() < 100_000, "{} bytes", said.len());
+    }
+}

@@ -95,15 +95,15 @@ fn kill_at_random(begin: impl Fn() -> (Folder, u64), longest: Duration, kills_pe
 #[test]
 fn after_200_random_kills_every_run_has_one_record_and_nothing_is_left() {
     let begin = || {
-        let folder = Folder::with_stand_in(6, &EXAMINATIONS, "[hosts]\njobs = 3\nretries = 0\n");
+        let folder = Folder::with_stand_in(4, &EXAMINATIONS, "[hosts]\njobs = 3\nretries = 0\n");
         // Long enough in every state to be hit there, in about a hundredth of a machine's time.
         folder.stand_in(
             "linger 0.01; power_on; linger 0.01; ready; linger 0.005; prepared; started; echo begun >&$stdout
              linger 0.02; ended; linger 0.01; drained 6; answer_until quit",
         );
-        (folder, 6 * 9)
+        (folder, 4 * 9)
     };
-    kill_at_random(begin, Duration::from_millis(250), 25);
+    kill_at_random(begin, Duration::from_millis(250), 40);
 }
 
 #[test]

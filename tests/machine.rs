@@ -1,12 +1,15 @@
 //! Real machines from the reference disk.
 
 mod images;
+mod script;
 
 use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
 use mcc_harness::vm::{Backend, DiskFile, Event, Guest, Machine, MachineSpec, Start, Stream};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, path::Path};
 
 /// Who starts these machines; tests/libvirt.rs includes this file and says otherwise.
 #[allow(dead_code, reason = "tests/libvirt.rs has its own")]
@@ -36,16 +39,7 @@ fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
 }
 
 fn job(script: &str) -> Job {
-    Job {
-        nonce: "nonce".into(),
-        clock_ns: 1_526_000_000_000_000_000,
-        seed: "5a".repeat(32),
-        user: "mcc".into(),
-        cwd: "/home/mcc".into(),
-        command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
-        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
-        ..Job::default()
-    }
+    script::job("mcc", "/home/mcc", script)
 }
 
 fn next(machine: &mut Machine) -> GuestEvent {
@@ -97,7 +91,8 @@ fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
     assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
     assert!(stdout.ends_with("\n100000\n"));
     assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
-    assert_eq!(events[2], GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5 });
+    let drained = GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![] };
+    assert_eq!(events[2], drained);
 }
 
 #[test]
@@ -162,6 +157,33 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
     assert!(error.contains("not in qcow2 format"), "{error}");
     // libvirt does not come as far as QEMU.
     assert!(error.contains("(exit status: 1) qemu.log") || backend() != crate::backend(), "{error}");
+}
+
+#[test]
+fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let machine = Machine::start(&spec(1024, 1), folder.path(), 1 << 20, PATIENCE).unwrap();
+    let of_qemu = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", machine.pid())).unwrap();
+    let status = of_qemu("status");
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+    assert_eq!(field("Seccomp:"), "2", "filtered");
+    let (in_force, missing) = (machine.confinement().in_force(), machine.confinement().missing());
+    let is_missing = |what: &str| missing.iter().any(|why| why.starts_with(what));
+    assert_eq!(in_force.len() + missing.len(), 3, "each is in force or named: {in_force:?} {missing:?}");
+    let user = field("Uid:").split_whitespace().next().unwrap();
+    assert_eq!(user == "0", is_missing("no unprivileged user"), "{user} {missing:?}");
+    let own = format!("mcc-harness-{}-", std::process::id());
+    let groups = of_qemu("cgroup");
+    let group = groups.lines().filter_map(|line| line.rsplit('/').next()).find(|name| name.starts_with(&own));
+    assert_eq!(group.is_none(), is_missing("no cgroup"), "{groups} {missing:?}");
+    let exists = |name: &str| {
+        let mut folders = walkdir::WalkDir::new("/sys/fs/cgroup").into_iter().flatten();
+        folders.any(|folder| folder.file_name() == name)
+    };
+    assert!(group.is_none_or(exists));
+    machine.halt().unwrap();
+    assert!(!group.is_some_and(exists), "{group:?} is left behind");
 }
 
 /// Under libvirt machines boot each time.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// Two entries on two fixtures in two examinations: 8 runs.
 const SMALL: &str = r#"
@@ -146,18 +146,8 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
 
 /// The disk of the tool in `tests/misbehaving`.
 fn misbehaving_image(folder: &Folder) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    images::image("images/reference");
-    let build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
-        .args(["image", "build", "--reference"])
-        .arg(root.join("build/images/reference"))
-        .arg("--tool")
-        .arg(root.join("tests/misbehaving"))
-        .arg("--out")
-        .arg(folder.path().join("misbehaving"))
-        .output()
-        .unwrap();
-    assert!(build.status.success(), "{} (needs root)", String::from_utf8_lossy(&build.stderr));
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving");
+    images::with_tool(&tool, &folder.path().join("misbehaving"));
 }
 
 const MISBEHAVING: &str = r#"
@@ -443,4 +433,17 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
     let shown: Vec<String> = shown.collect();
     assert_eq!(shown.len(), 1);
     assert!(shown[0].contains("superseded: its disk was of &#60;2017&#62;"), "{}", shown[0]);
+}
+
+#[test]
+fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_what_held_its_machine() {
+    // The stand-in's guest sees sse4_2 and avx.
+    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nretries = 0\n");
+    folder.run(&[]).success();
+    let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
+    assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
+    let missing = &run.room.cpu_flags_missing;
+    assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
+    assert_eq!((run.room.cpu_flags.len(), run.room.guest_kernel.as_str()), (2, "6.1"));
+    assert!(run.room.confined.contains(&"sandbox on".to_owned()), "{:?}", run.room.confined);
 }

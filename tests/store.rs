@@ -2,8 +2,8 @@
 
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Record, Rerun, Room, RunFacts, Sample,
-    Standing, StoreError,
+    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Part, Record, Rerun, Room,
+    RunFacts, Sample, Standing, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -491,4 +491,109 @@ proptest! {
             prop_assert_eq!(found.last.number as usize, history.len());
         }
     }
+}
+
+/// A shard of the campaign's one model with these outcomes for its two runs, one after the other.
+fn shard(dir: &Path, deadlock: &[Outcome], bounds: &[Outcome]) -> Record {
+    let record = Record::create_or_open_shared(dir, &campaign().shard("Philosophers")).unwrap();
+    let runs = [run("ReachabilityDeadlock"), run("UpperBounds")];
+    record.plan_runs(&runs).unwrap();
+    for (run, outcomes) in runs.iter().zip([deadlock, bounds]) {
+        for (number, outcome) in outcomes.iter().enumerate() {
+            make(&record, &run.id(), outcome.clone(), &format!("{dir:?} {number}"));
+        }
+    }
+    record
+}
+
+fn whole(dir: &Path) -> Record {
+    let record = Record::create_or_open_shared(dir, &campaign()).unwrap();
+    record.plan_runs(&[run("ReachabilityDeadlock"), run("UpperBounds")]).unwrap();
+    record
+}
+
+/// All that judging, reports and status see of a record.
+fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<String>) {
+    let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
+    let attempts: Vec<Attempt> = runs.iter().flat_map(|run| record.attempts(run).unwrap()).collect();
+    let text = |attempt: &Attempt| {
+        std::fs::read_to_string(record.outputs_dir(&attempt.run, attempt.number).join("stdout")).unwrap()
+    };
+    let texts = attempts.iter().map(text).collect();
+    let open = record.open_runs().map(|open| open.unwrap().run.id()).collect();
+    (attempts, runs.iter().flat_map(|run| record.reruns(run).unwrap()).collect(), texts, open)
+}
+
+fn counting(record: &Record) -> Part<'_> {
+    Part { record, superseded: None }
+}
+
+#[test]
+fn shards_are_collected_while_they_grow_again_and_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let grown = shard(&folder.path().join("grown"), &[trouble(), FINISHED], &[FINISHED]);
+    let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
+
+    let at_once = whole(&folder.path().join("at-once"));
+    assert_eq!(at_once.adopt(&[counting(&grown)]).unwrap(), Adopted { attempts: 3, runs: 2 });
+    assert_eq!(at_once.adopt(&[counting(&grown)]).unwrap(), Adopted::default(), "again: nothing is new");
+
+    // The same shard as it was before its last attempt: a copy made by hand, collected before and after.
+    let before = folder.path().join("before");
+    let early = shard(&before, &[trouble()], &[]);
+    let copied = early.attempts(&runs[0]).unwrap();
+    let step = whole(&folder.path().join("step"));
+    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 0 });
+    assert_eq!(step.attempts(&runs[0]).unwrap(), copied);
+    let conflict = step.adopt(&[counting(&grown)]).unwrap_err();
+    assert!(
+        matches!(&conflict, StoreError::Conflict { run, .. } if *run == runs[0]),
+        "other outputs: {conflict}"
+    );
+
+    make(&early, &runs[0], FINISHED, "second");
+    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 1 });
+    assert_eq!(seen(&step).3, [runs[1].clone()], "what is missing stays open");
+    make(&early, &runs[1], FINISHED, "third");
+    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 1 });
+    assert_eq!(seen(&step), seen(&early));
+}
+
+#[test]
+fn a_model_run_anew_after_its_host_was_lost_supersedes_the_old_runs_and_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let lost = shard(&folder.path().join("lost"), &[trouble(), FINISHED], &[]);
+    let record = whole(&folder.path().join("whole"));
+    record.adopt(&[counting(&lost)]).unwrap();
+    assert_eq!(record.summary().unwrap().recorded, 1);
+
+    // The node is lost and the model put aside: nothing of it counts any more.
+    let aside = Part { record: &lost, superseded: Some("node lost") };
+    record.adopt(&[aside]).unwrap();
+    assert_eq!(record.summary().unwrap().recorded, 0);
+
+    let anew = shard(&folder.path().join("anew"), &[FINISHED], &[Outcome::CpuLimit]);
+    let aside = Part { record: &lost, superseded: Some("node lost") };
+    assert_eq!(record.adopt(&[aside, counting(&anew)]).unwrap(), Adopted { attempts: 2, runs: 2 });
+    let (attempts, reruns, _, open) = seen(&record);
+    let told: Vec<_> = attempts.iter().map(|a| (a.number, a.outcome.word())).collect();
+    assert_eq!(told, [(1, "infrastructure"), (2, "finished"), (3, "finished"), (1, "cpu-limit")]);
+    assert_eq!(reruns, [Rerun { after: 2, reason: "node lost".into() }]);
+    assert_eq!(open, Vec::<String>::new());
+    // An older copy of the lost shard alone changes nothing.
+    assert_eq!(record.adopt(&[counting(&lost)]).unwrap(), Adopted::default());
+    assert_eq!(record.summary().unwrap().recorded, 2);
+}
+
+#[test]
+fn a_shard_of_another_campaign_is_not_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = CampaignFacts { edition: "{\"name\":\"mcc-2019\"}".into(), ..campaign() };
+    let strange = Record::create_or_open_shared(&folder.path().join("strange"), &other).unwrap();
+    let record = whole(&folder.path().join("whole"));
+    let error = record.adopt(&[counting(&strange)]).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Changed { changes, .. } if changes == &["edition differs"]),
+        "{error}"
+    );
 }

@@ -121,6 +121,7 @@ impl<'a> Bench<'a> {
             stall: Duration::from_secs(10),
             watched: Watched::default(),
             jobs: 1,
+            marks: vec![],
             drain,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::model::Severity;
 use serde::Serialize;
+use std::fmt;
 
 /// A line of output that does not follow the answer protocol, or contradicts another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -12,66 +13,131 @@ pub struct Anomaly {
     pub kind: AnomalyKind,
 }
 
-/// Texts of the tool are cut to a printable length.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+/// Texts of the tool are cut to a printable length. As text: the problem, then the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "anomaly", rename_all = "kebab-case")]
 pub enum AnomalyKind {
-    #[error(
-        "{id} has no TECHNIQUES: the value counts; end the line with TECHNIQUES and at least one technique"
-    )]
     MissingTechniques { id: String },
-    #[error(
-        "{id} has no TECHNIQUES: refused (strict); end the line with TECHNIQUES and at least one technique"
-    )]
     RefusedWithoutTechniques { id: String },
-    #[error("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")]
     OddTechnique { id: String, word: String },
-    #[error(
-        "{id} was {before} in line {line_before} and is {after} now: the last value counts; \
-         print a value when it is final"
-    )]
     Contradiction { id: String, before: String, line_before: u64, after: String },
-    #[error("{id} is given up after its value was printed in line {line_before}: the value stands")]
     Withdrawn { id: String, line_before: u64 },
-    #[error("`{text}` is no value for {id}: {expected}")]
     BadValue { id: String, text: String, expected: String },
-    #[error("nothing follows {id}: {expected}")]
     NoValue { id: String, expected: String },
-    #[error("`{text}` follows the value of {id}: the line is ignored; TECHNIQUES must follow it")]
     BadTail { id: String, text: String },
-    #[error("{id} is not asked for here: ignored; {hint}")]
     UnknownId { id: String, hint: String },
-    #[error("a {found} line: ignored; {examination} is answered by {expected} lines")]
     WrongForm { found: String, examination: String, expected: String },
-    #[error("`{keyword}` is stuck to the word before it: the line is ignored; begin a new line")]
     Stuck { keyword: String },
-    #[error("more than one result in this line: all count; print one per line")]
     SeveralResults,
-    #[error(
-        "{id} is a negative number: not given; {id} is mandatory, give up with CANNOT_COMPUTE alone on its line"
-    )]
     NegativeMandatory { id: String },
-    #[error("{id} is a negative number: not given; give up with FORMULA {id} CANNOT_COMPUTE")]
     Negative { id: String },
-    #[error("words after CANNOT_COMPUTE: taken as not computed; write {form} and nothing else in the line")]
     WordsAfterGiveUp { form: String },
-    #[error("DO_NOT_COMPETE for one value: taken as not computed; it is only for a whole examination")]
     CompetesInPart,
-    #[error("`{found}`: write {keyword} with underscores, alone on its line")]
     Spaced { found: String, keyword: String },
-    #[error("{keyword} is not alone on its line: ignored")]
+    Misspelt { found: String, keyword: String },
     NotAlone { keyword: String },
-    #[error("{keyword} after {before}: the last one counts")]
     SecondDeclaration { keyword: String, before: String },
-    #[error("{keyword} for the whole examination, but values are printed: the values count")]
     DeclaredAndAnswered { keyword: String },
-    #[error("a result longer than {limit} bytes: ignored")]
     TooLong { limit: usize },
 }
 
 impl AnomalyKind {
-    /// Warning: the value counts, or none was meant. Error: a value was probably meant and does not count, or the
-    /// tool contradicts itself.
+    /// What is wrong, and what becomes of the line.
+    pub fn problem(&self) -> String {
+        match self {
+            Self::MissingTechniques { id } => format!("{id} has no TECHNIQUES: the value counts"),
+            Self::RefusedWithoutTechniques { id } => format!("{id} has no TECHNIQUES: refused (strict)"),
+            Self::OddTechnique { id, word } => {
+                format!("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")
+            }
+            Self::Contradiction { id, before, line_before, after } => {
+                format!("{id} was {before} in line {line_before} and is {after} now: the last value counts")
+            }
+            Self::Withdrawn { id, line_before } => {
+                format!(
+                    "{id} is given up after its value was printed in line {line_before}: the value stands"
+                )
+            }
+            Self::BadValue { id, text, .. } => format!("`{text}` is no value for {id}"),
+            Self::NoValue { id, .. } => format!("nothing follows {id}"),
+            Self::BadTail { id, text } => format!("`{text}` follows the value of {id}: the line is ignored"),
+            Self::UnknownId { id, .. } => format!("{id} is not asked for here: ignored"),
+            Self::WrongForm { found, .. } => format!("a {found} line: ignored"),
+            Self::Stuck { keyword } => {
+                format!("`{keyword}` is stuck to the word before it: the line is ignored")
+            }
+            Self::SeveralResults => "more than one result in this line: all count".to_owned(),
+            Self::NegativeMandatory { id } => {
+                format!("{id} is a negative number: not given, and {id} is mandatory")
+            }
+            Self::Negative { id } => format!("{id} is a negative number: not given"),
+            Self::WordsAfterGiveUp { .. } => {
+                "CANNOT_COMPUTE inside a result line: taken as not computed".to_owned()
+            }
+            Self::CompetesInPart => "DO_NOT_COMPETE for one value: taken as not computed".to_owned(),
+            Self::Spaced { found, .. } => format!("`{found}` is no keyword: ignored as a declaration"),
+            Self::Misspelt { found, .. } => format!("`{found}` is no keyword: the line is ignored"),
+            Self::NotAlone { keyword } => format!("{keyword} is not alone on its line: ignored"),
+            Self::SecondDeclaration { keyword, before } => {
+                format!("{keyword} after {before}: the last one counts")
+            }
+            Self::DeclaredAndAnswered { keyword } => {
+                format!("{keyword} for the whole examination, but values are printed: the values count")
+            }
+            Self::TooLong { limit } => format!("a result longer than {limit} bytes: ignored"),
+        }
+    }
+
+    /// The way out.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::MissingTechniques { .. } | Self::RefusedWithoutTechniques { .. } => {
+                "end the line with TECHNIQUES and at least one technique".to_owned()
+            }
+            Self::OddTechnique { .. } => "spell techniques as the submission manual does".to_owned(),
+            Self::Contradiction { .. } => "print a value when it is final".to_owned(),
+            Self::Withdrawn { .. } => "print either the value or CANNOT_COMPUTE".to_owned(),
+            Self::BadValue { expected, .. } | Self::NoValue { expected, .. } => expected.clone(),
+            Self::BadTail { .. } => "TECHNIQUES must follow the value".to_owned(),
+            Self::UnknownId { hint, .. } => hint.clone(),
+            Self::WrongForm { examination, expected, .. } => {
+                format!("{examination} is answered by {expected} lines")
+            }
+            Self::Stuck { .. } => "begin a new line".to_owned(),
+            Self::SeveralResults => "print one per line".to_owned(),
+            Self::NegativeMandatory { .. } => "give up with CANNOT_COMPUTE alone on its line".to_owned(),
+            Self::Negative { id } => format!("give up with FORMULA {id} CANNOT_COMPUTE"),
+            Self::WordsAfterGiveUp { form } => format!("write {form} and nothing else in the line"),
+            Self::CompetesInPart => {
+                "it is only for a whole examination; give one value up with CANNOT_COMPUTE".to_owned()
+            }
+            Self::Spaced { keyword, .. } => {
+                format!("write {keyword} with underscores, alone on its line")
+            }
+            Self::Misspelt { keyword, .. } => format!("write {keyword}"),
+            Self::NotAlone { keyword } => format!("print {keyword} alone on a line of its own"),
+            Self::SecondDeclaration { .. } => "declare once, and for the whole examination".to_owned(),
+            Self::DeclaredAndAnswered { .. } => {
+                "give single values up with FORMULA id CANNOT_COMPUTE, or print no value".to_owned()
+            }
+            Self::TooLong { .. } => "print the number in plain decimal digits, nothing else".to_owned(),
+        }
+    }
+
+    /// The rule of the contest (MCC 2018) that asks for it.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::MissingTechniques { .. }
+            | Self::RefusedWithoutTechniques { .. }
+            | Self::OddTechnique { .. } => "E-1.10",
+            Self::UnknownId { .. } => "E-1.8",
+            Self::NegativeMandatory { .. } => "E-1.2",
+            _ => "E-1.7",
+        }
+    }
+
+    /// Warning: the value counts, or none was meant. Error: a value was probably meant and does not count, the
+    /// tool contradicts itself, or the organizers have refused it in a qualification (contest notes 1.1).
     pub fn severity(&self) -> Severity {
         match self {
             Self::MissingTechniques { .. }
@@ -79,10 +145,14 @@ impl AnomalyKind {
             | Self::SeveralResults
             | Self::NegativeMandatory { .. }
             | Self::Negative { .. }
-            | Self::WordsAfterGiveUp { .. }
-            | Self::CompetesInPart
             | Self::NotAlone { .. } => Severity::Warning,
             _ => Severity::Error,
         }
+    }
+}
+
+impl fmt::Display for AnomalyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.problem(), self.fix())
     }
 }

@@ -54,7 +54,7 @@ pub enum Repeat {
 }
 
 /// The answers of one run; what is a list is by position, all of them equally long but `anomalies`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// As asked for; where no archive told, those printed, in the contest's order (sorted bytewise).
     pub ids: Vec<String>,
@@ -102,7 +102,7 @@ struct Position {
 }
 
 /// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Given {
     text: String,
     line: u64,
@@ -137,6 +137,11 @@ impl<'a> Reader<'a> {
                 return self.spaced(&words, Declared::DoNotCompete);
             }
             [b"CANNOT", b"COMPUTE"] => return self.spaced(&words, Declared::CannotCompute),
+            [word] if alone => {
+                if let Some(keyword) = misspelt(word, &DECLARATIONS) {
+                    return self.misspelt(word, keyword);
+                }
+            }
             _ => {}
         }
         let statements = statements(&words, self.questions.answers, self.reading.published);
@@ -149,6 +154,16 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::SeveralResults);
         }
         if statements.is_empty() {
+            // Only where the rest is a result that is asked for: tools log about formulas.
+            let near = words.windows(2).find_map(|pair| {
+                let keyword = misspelt(pair[0], &["FORMULA", "STATE_SPACE"])?;
+                self.find(pair[1]).map(|_| (pair[0], keyword))
+            });
+            if let Some((word, keyword)) = near
+                && words.contains(&&b"TECHNIQUES"[..])
+            {
+                self.misspelt(word, keyword);
+            }
             for keyword in [Declared::DoNotCompete, Declared::CannotCompute].map(Declared::keyword) {
                 if words.contains(&keyword.as_bytes()) {
                     self.anomaly(AnomalyKind::NotAlone { keyword: keyword.to_owned() });
@@ -161,7 +176,6 @@ impl<'a> Reader<'a> {
     fn statement(&mut self, statement: &Statement<'_>, cut_off: bool) -> bool {
         let Some(subject) = statement.subject else { return false };
         let known = self.find(subject);
-        let shown = self.shown(known, subject);
         // Tools log about formulas: without a value it only matters if it names one that is asked for.
         let meant = known.is_some() || statement.verdict.is_value();
         if !meant || (statement.stuck && known.is_none()) {
@@ -181,11 +195,10 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::TooLong { limit: LONGEST_RESULT });
             return false;
         }
-        let expected = self.expected();
         match &statement.verdict {
             Verdict::Value(text) => return self.value(known, subject, text, statement),
             Verdict::Negative => {
-                let id = shown;
+                let id = self.shown(known, subject);
                 self.anomaly(match (self.questions.answers, id.as_str()) {
                     (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
                     // The protocol's own way to leave one of the other three metrics out.
@@ -197,7 +210,9 @@ impl<'a> Reader<'a> {
             Verdict::CannotCompute { more } => {
                 if *more || keyword == "STATE_SPACE" {
                     let form = match known {
-                        Some(_) if keyword == "FORMULA" => format!("FORMULA {shown} CANNOT_COMPUTE"),
+                        Some(_) if keyword == "FORMULA" => {
+                            format!("FORMULA {} CANNOT_COMPUTE", self.shown(known, subject))
+                        }
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
                     self.anomaly(AnomalyKind::WordsAfterGiveUp { form });
@@ -213,40 +228,54 @@ impl<'a> Reader<'a> {
                 self.anomaly(AnomalyKind::Spaced { found: (*found).to_owned(), keyword });
                 return self.give_up(known, subject);
             }
-            Verdict::Missing => self.anomaly(AnomalyKind::NoValue { id: shown, expected }),
-            Verdict::Other(text) => {
-                self.anomaly(AnomalyKind::BadValue { id: shown, text: cut(text), expected })
+            Verdict::Missing => {
+                let (id, expected) = (self.shown(known, subject), self.expected());
+                self.anomaly(AnomalyKind::NoValue { id, expected });
             }
+            Verdict::Other(text) => match misspelt(text, &DECLARATIONS) {
+                Some(keyword) => self.misspelt(text, keyword),
+                None => {
+                    let (id, expected) = (self.shown(known, subject), self.expected());
+                    self.anomaly(AnomalyKind::BadValue { id, text: cut(text), expected });
+                }
+            },
         }
         false
     }
 
     fn value(&mut self, known: Option<usize>, subject: &[u8], text: &str, statement: &Statement<'_>) -> bool {
-        let id = self.shown(known, subject);
         let techniques = match statement.techniques() {
             Ok(Some(words)) if !words.is_empty() => words,
             Ok(_) if self.reading.strict => {
-                self.anomaly(AnomalyKind::RefusedWithoutTechniques { id });
+                self.complain(|reader| AnomalyKind::RefusedWithoutTechniques {
+                    id: reader.shown(known, subject),
+                });
                 return false;
             }
             Ok(_) => &[],
             Err(word) => {
                 if known.is_some() {
-                    self.anomaly(AnomalyKind::BadTail { id, text: cut(word) });
+                    self.complain(|reader| AnomalyKind::BadTail {
+                        id: reader.shown(known, subject),
+                        text: cut(word),
+                    });
                 }
                 return false;
             }
         };
         let Some(position) = self.position(known, subject) else {
-            let hint = self.id_hint();
-            self.anomaly(AnomalyKind::UnknownId { id, hint });
+            self.complain(|reader| AnomalyKind::UnknownId {
+                id: reader.shown(known, subject),
+                hint: reader.id_hint(),
+            });
             return false;
         };
+        let id = |reader: &Self| reader.positions[position].id.clone();
         if techniques.is_empty() {
-            self.anomaly(AnomalyKind::MissingTechniques { id: id.clone() });
+            self.complain(|reader| AnomalyKind::MissingTechniques { id: id(reader) });
         }
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
-            self.anomaly(AnomalyKind::OddTechnique { id: id.clone(), word: cut(word) });
+            self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
         }
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
@@ -257,10 +286,21 @@ impl<'a> Reader<'a> {
             && before.text != text
         {
             let (before, line_before) = (abridged(&before.text), before.line);
-            self.anomaly(AnomalyKind::Contradiction { id, before, line_before, after: abridged(text) });
+            self.complain(|reader| {
+                let (id, after) = (id(reader), abridged(text));
+                AnomalyKind::Contradiction { id, before, line_before, after }
+            });
         }
-        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        self.positions[position].given = Some(Given { text: text.to_owned(), line: self.line, techniques });
+        // Tools repeat themselves, some of them a million times: what is the same stays.
+        let given = self.positions[position].given.get_or_insert_default();
+        given.line = self.line;
+        if given.text != text {
+            text.clone_into(&mut given.text);
+        }
+        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
+            given.techniques =
+                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        }
         true
     }
 
@@ -297,9 +337,16 @@ impl<'a> Reader<'a> {
         self.anomaly(AnomalyKind::Spaced { found, keyword: meant.keyword().to_owned() });
     }
 
+    fn misspelt(&mut self, word: &[u8], keyword: &str) {
+        self.anomaly(AnomalyKind::Misspelt { found: cut(word), keyword: keyword.to_owned() });
+    }
+
     /// The position an id stands for. An examination of one value is also answered by its bare name.
     fn find(&self, subject: &[u8]) -> Option<usize> {
-        let found = self.positions.iter().position(|position| position.id.as_bytes() == subject);
+        // Ids of one examination differ in their last bytes.
+        let last = subject.last();
+        let same = |id: &[u8]| id.last() == last && id == subject;
+        let found = self.positions.iter().position(|position| same(position.id.as_bytes()));
         found.or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
             (sole && self.answers_alone(subject)).then_some(0)
@@ -358,8 +405,13 @@ impl<'a> Reader<'a> {
     }
 
     fn anomaly(&mut self, kind: AnomalyKind) {
+        self.complain(|_| kind);
+    }
+
+    /// As `anomaly`, where there can be millions: those that are only counted are not made.
+    fn complain(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
         match self.anomalies.len() < MOST_ANOMALIES {
-            true => self.anomalies.push(Anomaly { line: self.line, kind }),
+            true => self.anomalies.push(Anomaly { line: self.line, kind: kind(self) }),
             false => self.dropped += 1,
         }
     }
@@ -400,6 +452,16 @@ impl<'a> Reader<'a> {
         }
         answers
     }
+}
+
+const DECLARATIONS: [&str; 2] = ["DO_NOT_COMPETE", "CANNOT_COMPUTE"];
+
+/// The keyword that a word is nearly: other letters' case, `-` for `_`, a letter or two more, less or other.
+fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
+    let written = str::from_utf8(word).ok().filter(|word| (5..20).contains(&word.len()))?;
+    let plain = written.to_ascii_uppercase().replace('-', "_");
+    let near = |keyword: &&&str| strsim::damerau_levenshtein(&plain, keyword) <= keyword.len() / 5;
+    keywords.iter().find(near).copied().filter(|keyword| written != *keyword)
 }
 
 /// A word of the tool, fit to be shown.

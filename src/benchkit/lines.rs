@@ -1,9 +1,11 @@
 //! A tool's output line by line, whatever the tool writes: long lines, NULs and broken UTF-8 cost no more
 //! memory than a bounded buffer.
 
-use memchr::memchr;
-use memchr::memmem::Finder;
+use aho_corasick::packed::Searcher;
+use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::{memchr, memchr_iter, memrchr};
 use std::io::{self, BufRead};
+use std::sync::LazyLock;
 
 /// A result may not be longer.
 pub(super) const LONGEST_RESULT: usize = super::value::MOST_DIGITS;
@@ -25,25 +27,32 @@ pub(super) enum Cut {
     End,
 }
 
-/// Finds in every line what could matter: a keyword of the protocol.
-struct Keywords([Finder<'static>; 4]);
+/// What could matter in a line: a keyword of the protocol. COMPUTE and COMPETE are in CANNOT_COMPUTE and
+/// DO_NOT_COMPETE, however these are spelled; TECHNIQUES is in results whose own keyword is misspelt.
+const KEYWORDS: [&str; 5] = ["FORMULA", "STATE_SPACE", "COMPUTE", "COMPETE", "TECHNIQUES"];
 
-impl Keywords {
-    fn new() -> Self {
-        // The last two are in CANNOT_COMPUTE and DO_NOT_COMPETE, however these are spelled.
-        Self(["FORMULA", "STATE_SPACE", "COMPUTE", "COMPETE"].map(Finder::new))
-    }
-
-    /// Where the first keyword begins.
-    fn find(&self, text: &[u8]) -> Option<usize> {
-        self.0.iter().filter_map(|finder| finder.find(text)).min()
+/// Where the first keyword begins.
+fn keyword(text: &[u8]) -> Option<usize> {
+    /// Compares 16 bytes and more at once.
+    static QUICK: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(KEYWORDS));
+    /// For processors that can't.
+    static ANYWHERE: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(KEYWORDS);
+        builder.expect("a few short words")
+    });
+    match &*QUICK {
+        Some(quick) => quick.find(text).map(|found| found.start()),
+        None => ANYWHERE.find(text).map(|found| found.start()),
     }
 }
 
 /// Calls `take` for every line in which a keyword stands.
+///
+/// Lines without one cost no allocation and are not even told apart: keywords are sought in all that is read at
+/// once, and lines before them counted.
 pub(super) fn for_each_candidate(mut source: impl BufRead, mut take: impl FnMut(Line<'_>)) -> io::Result<()> {
-    let keywords = Keywords::new();
     let mut number = 1;
+    // What is read of a line that goes on in the next chunk.
     let mut kept: Vec<u8> = Vec::new();
     let mut cut = Cut::Nowhere;
     loop {
@@ -53,39 +62,53 @@ pub(super) fn for_each_candidate(mut source: impl BufRead, mut take: impl FnMut(
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         };
-        let newline = memchr(b'\n', chunk);
-        let part = &chunk[..newline.unwrap_or(chunk.len())];
-        match newline {
-            // The usual case: a whole line in the chunk, nothing to copy.
-            Some(_) if kept.is_empty() && cut == Cut::Nowhere && part.len() <= LONGEST_RESULT => {
-                if keywords.find(part).is_some() {
-                    take(Line { number, text: part, cut });
+        let mut rest = chunk;
+        if !kept.is_empty() || cut != Cut::Nowhere {
+            let newline = memchr(b'\n', rest);
+            keep(&mut kept, &mut cut, &rest[..newline.unwrap_or(rest.len())]);
+            rest = newline.map_or(&[], |at| &rest[at + 1..]);
+            if newline.is_some() {
+                if keyword(&kept).is_some() {
+                    take(Line { number, text: &kept, cut });
                 }
-            }
-            _ => {
-                keep(&mut kept, &mut cut, part, &keywords);
-                if newline.is_some() {
-                    if keywords.find(&kept).is_some() {
-                        take(Line { number, text: &kept, cut });
-                    }
-                    kept.clear();
-                    cut = Cut::Nowhere;
-                }
+                kept.clear();
+                (number, cut) = (number + 1, Cut::Nowhere);
             }
         }
-        number += u64::from(newline.is_some());
-        let used = part.len() + usize::from(newline.is_some());
+        let (mut whole, begun) = rest.split_at(memrchr(b'\n', rest).map_or(0, |at| at + 1));
+        while let Some(at) = keyword(whole) {
+            let (before, line) = whole.split_at(memrchr(b'\n', &whole[..at]).map_or(0, |at| at + 1));
+            let (line, after) = line.split_at(memchr(b'\n', line).unwrap_or(line.len()));
+            number += newlines(before);
+            if line.len() <= LONGEST_RESULT {
+                take(Line { number, text: line, cut });
+            } else {
+                keep(&mut kept, &mut cut, line);
+                take(Line { number, text: &kept, cut });
+                kept.clear();
+                cut = Cut::Nowhere;
+            }
+            number += 1;
+            whole = &after[1..];
+        }
+        number += newlines(whole);
+        keep(&mut kept, &mut cut, begun);
+        let used = chunk.len();
         source.consume(used);
     }
-    if keywords.find(&kept).is_some() {
+    if keyword(&kept).is_some() {
         take(Line { number, text: &kept, cut });
     }
     Ok(())
 }
 
+fn newlines(text: &[u8]) -> u64 {
+    memchr_iter(b'\n', text).count() as u64
+}
+
 /// Adds a part of a line to what is kept of it. Past the bound, bytes before the first keyword are dropped,
 /// so that a result after megabytes of progress dots is still found.
-fn keep(kept: &mut Vec<u8>, cut: &mut Cut, part: &[u8], keywords: &Keywords) {
+fn keep(kept: &mut Vec<u8>, cut: &mut Cut, part: &[u8]) {
     // One byte before a keyword says whether it begins a word; a keyword may be in halves at the end.
     const BEFORE: usize = 1;
     const HALF_KEYWORD: usize = "STATE_SPACE".len();
@@ -97,7 +120,7 @@ fn keep(kept: &mut Vec<u8>, cut: &mut Cut, part: &[u8], keywords: &Keywords) {
         if kept.len() <= LONGEST_RESULT {
             continue;
         }
-        let from = match keywords.find(kept) {
+        let from = match keyword(kept) {
             Some(at) => at.saturating_sub(BEFORE),
             None => kept.len() - HALF_KEYWORD - BEFORE,
         };

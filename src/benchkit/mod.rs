@@ -3,7 +3,9 @@
 
 mod anomaly;
 mod answers;
+pub mod contest_table;
 mod invocation;
+mod jobs;
 mod lines;
 pub mod published;
 mod questions;
@@ -13,5 +15,6 @@ mod words;
 pub use anomaly::{Anomaly, AnomalyKind};
 pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading, Repeat};
 pub use invocation::Invocation;
+pub use jobs::{Job, JobFile, JobFileError};
 pub use questions::{Questions, STATE_SPACE};
 pub use value::{NotAValue, Value};

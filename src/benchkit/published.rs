@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 /// The header by which the table is known.
 pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answers", "wrong"];
@@ -36,10 +37,55 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     file.rewind().map_err(read)?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
-        b"BZh" => Box::new(MultiBzDecoder::new(file)),
+        [0x1f, 0x8b, ..] => Box::new(Unpacked::by(MultiGzDecoder::new(file))),
+        b"BZh" => Box::new(Unpacked::by(MultiBzDecoder::new(file))),
         _ => Box::new(file),
     })
+}
+
+/// What a thread of its own unpacks, a few chunks ahead.
+struct Unpacked {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+impl Unpacked {
+    const CHUNK: u64 = 256 << 10;
+
+    fn by(mut packed: impl Read + Send + 'static) -> Self {
+        let (full, chunks) = sync_channel(4);
+        std::thread::spawn(move || {
+            loop {
+                let mut chunk = Vec::with_capacity(Self::CHUNK as usize);
+                let read = packed.by_ref().take(Self::CHUNK).read_to_end(&mut chunk);
+                let last = read.as_ref().map_or(true, |bytes| *bytes == 0);
+                // What was unpacked before an error is part of the file; nobody may want more of it.
+                let sent = (chunk.is_empty() || full.send(Ok(chunk)).is_ok())
+                    && read.err().is_none_or(|error| full.send(Err(error)).is_ok());
+                if last || !sent {
+                    return;
+                }
+            }
+        });
+        Self { chunks, chunk: io::Cursor::default() }
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.chunk.read(into)?;
+        if read > 0 || into.is_empty() {
+            return Ok(read);
+        }
+        match self.chunks.recv() {
+            Ok(chunk) => {
+                self.chunk = io::Cursor::new(chunk?);
+                self.chunk.read(into)
+            }
+            // The thread has ended, and with it the file.
+            Err(_) => Ok(0),
+        }
+    }
 }
 
 /// Bytes of one row, header included. Sixteen values of the longest sort fit in; a bomb must not fill memory.

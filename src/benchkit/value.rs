@@ -84,7 +84,11 @@ impl fmt::Display for Value {
         match self {
             Self::False => out.write_str("F"),
             Self::True => out.write_str("T"),
-            Self::Number(number) => number.fmt(out),
+            // Nearly all are small, and printing a small number is many times quicker than printing a big one.
+            Self::Number(number) => match u64::try_from(number) {
+                Ok(small) => out.write_str(itoa::Buffer::new().format(small)),
+                Err(_) => number.fmt(out),
+            },
             Self::Infinite => out.write_str("inf"),
             Self::Rounded { digits, exponent } => {
                 write!(out, "{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)

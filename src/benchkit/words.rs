@@ -1,10 +1,11 @@
 //! The grammar of one line: words, statements, verdicts.
 
 use crate::edition::AnswerKind;
+use std::borrow::Cow;
 
 /// Splits at white space, control bytes and terminal escape codes (colours), which belong to no word.
 pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(16);
     let mut start = None;
     let mut at = 0;
     while at < line.len() {
@@ -49,7 +50,7 @@ pub(super) struct Statement<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict<'a> {
     /// A value in its text form (`Value`'s own), numbers without leading zeros.
-    Value(String),
+    Value(Cow<'a, str>),
     /// A negative number: not given.
     Negative,
     /// `more`: words follow it, or it stands where the metric should.
@@ -75,11 +76,10 @@ pub(super) fn statements<'a>(
     answers: AnswerKind,
     published: bool,
 ) -> Vec<Statement<'a>> {
-    let starts: Vec<_> =
-        words.iter().enumerate().filter_map(|(at, word)| Some((at, keyword(word)?))).collect();
-    let mut found = Vec::with_capacity(starts.len());
-    for (number, (at, (keyword, stuck))) in starts.iter().copied().enumerate() {
-        let end = starts.get(number + 1).map_or(words.len(), |(next, _)| *next);
+    let mut starts = words.iter().enumerate().filter_map(|(at, word)| Some((at, keyword(word)?))).peekable();
+    let mut found = Vec::with_capacity(1);
+    while let Some((at, (keyword, stuck))) = starts.next() {
+        let end = starts.peek().map_or(words.len(), |(next, _)| *next);
         let rest = &words[at + 1..end];
         let subject = rest.first().copied();
         let (verdict, used) = match rest {
@@ -129,16 +129,16 @@ fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
 fn value(word: &[u8], answers: AnswerKind, published: bool) -> Verdict<'_> {
     let digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     match (answers, word) {
-        (AnswerKind::Boolean, b"TRUE") => Verdict::Value("T".to_owned()),
-        (AnswerKind::Boolean, b"FALSE") => Verdict::Value("F".to_owned()),
+        (AnswerKind::Boolean, b"TRUE") => Verdict::Value("T".into()),
+        (AnswerKind::Boolean, b"FALSE") => Verdict::Value("F".into()),
         (AnswerKind::Boolean, _) => Verdict::Other(word),
-        (AnswerKind::Number, b"inf" | b"+inf") => Verdict::Value("inf".to_owned()),
+        (AnswerKind::Number, b"inf" | b"+inf") => Verdict::Value("inf".into()),
         (_, [b'-', number @ ..]) if digits(number) => Verdict::Negative,
         _ if digits(word) => {
             let zeros = word.iter().take_while(|b| **b == b'0').count().min(word.len() - 1);
-            Verdict::Value(String::from_utf8_lossy(&word[zeros..]).into_owned())
+            Verdict::Value(String::from_utf8_lossy(&word[zeros..]))
         }
-        _ if published && is_rounded(word) => Verdict::Value(String::from_utf8_lossy(word).into_owned()),
+        _ if published && is_rounded(word) => Verdict::Value(String::from_utf8_lossy(word)),
         _ => Verdict::Other(word),
     }
 }

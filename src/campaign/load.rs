@@ -2,7 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Backend, Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, Start, Tool,
+    Backend, Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, SlurmSettings,
+    Start, Tool,
 };
 use globset::Glob;
 use serde::Deserialize;
@@ -40,6 +41,8 @@ struct RawCampaign {
     limits: Overrides,
     #[serde(default)]
     hosts: Hosts,
+    #[serde(default)]
+    slurm: SlurmSettings,
     #[serde(default)]
     model: Vec<Spanned<ModelRow>>,
     models: Option<Spanned<PathBuf>>,
@@ -164,6 +167,7 @@ impl Campaign {
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
+            slurm: raw.slurm,
             lines,
             file: path.to_owned(),
             text,

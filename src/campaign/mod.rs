@@ -2,15 +2,19 @@
 
 mod facts;
 mod instances;
+mod jobs;
 mod load;
 mod models;
 mod plan;
+mod slurm;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use instances::archives_in;
+pub use jobs::{FromJobs, JobsError, ToJobs};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
+pub use slurm::{LostNode, SlurmSettings};
 
 use crate::edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
 use crate::model::InstanceName;
@@ -40,6 +44,7 @@ pub struct Campaign {
     pub start: Start,
     pub limits: Overrides,
     pub hosts: Hosts,
+    pub slurm: SlurmSettings,
     /// Families and statuses as written down by the organizer, by instance.
     pub models: BTreeMap<String, ModelRow>,
     /// Where a key stands, for errors that are found later: (key, line).

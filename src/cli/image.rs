@@ -2,12 +2,14 @@ use super::{Exit, Failure, print};
 use crate::campaign;
 use crate::digest;
 use crate::edition::Edition;
-use crate::model::{Archive, Severity, validate};
+use crate::judge::source::NAMES_HEADER;
+use crate::model::{Archive, Severity, obfuscate, validate};
 use crate::vm::build::{self, BuildDisk};
 use crate::vm::kit::{self, BuildKit};
 use crate::vm::{Image, Partition};
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Build reference, tool and inputs disks, or show what one is.
 #[derive(clap::Args)]
@@ -62,6 +64,10 @@ enum Command {
         /// Pack although there are errors.
         #[arg(long)]
         accept: bool,
+        /// Under other names, drawn from this seed: places, transitions, nets, instances (evidence for rule T-5).
+        /// FOLDER.names.csv says what became of each; `judge --names` gives instances their own names back.
+        #[arg(long, value_name = "SEED")]
+        obfuscate: Option<String>,
     },
     /// Takes an original contest disk over (.vmdk, .qcow2 or raw): checks it, copies it, digests it.
     Import {
@@ -119,19 +125,25 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, edition, accept } => {
+        Command::Inputs { archives, out, edition, accept, obfuscate } => {
             let edition =
                 edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
+            let edition = edition.as_ref().map(|edition| edition.name.as_str());
             let named = checked_archives(&archives, accept)?;
-            show(
-                &build::inputs(
-                    &named,
-                    edition.as_ref().map(|edition| edition.name.as_str()),
-                    &out,
-                    &progress,
-                )
-                .with_context(|| format!("building {}", out.display()))?,
-            )?;
+            let build = |named: &[_]| {
+                let image = build::inputs(named, edition, &out, &progress);
+                image.with_context(|| format!("building {}", out.display()))
+            };
+            let Some(seed) = obfuscate else {
+                show(&build(&named)?)?;
+                return Ok(Exit::Done);
+            };
+            progress("renaming");
+            let renamed = tempfile::tempdir()?;
+            let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
+            check_inputs(&named, accept)?;
+            show(&build(&named)?)?;
+            names.persist(names_beside(&out))?;
         }
         Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
         Command::Inspect { image } => {
@@ -155,6 +167,46 @@ fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)
     }
     check_inputs(&named, accept)?;
     Ok(named)
+}
+
+/// Not in the folder: what is there is published with the results.
+fn names_beside(out: &Path) -> PathBuf {
+    let mut path = out.as_os_str().to_owned();
+    path.push(".names.csv");
+    path.into()
+}
+
+/// The archives under other names, written into `folder`, and the file of names, beside its place.
+fn obfuscated(
+    archives: &[(String, PathBuf)],
+    seed: &str,
+    folder: &Path,
+    out: &Path,
+) -> Result<(Vec<(String, PathBuf)>, NamedTempFile), Failure> {
+    let place = names_beside(out);
+    let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+    let names = NamedTempFile::new_in(parent).with_context(|| place.display().to_string())?;
+    let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(names.as_file()));
+    csv.write_record(NAMES_HEADER)?;
+    let mut renamed = Vec::new();
+    for (name, path) in archives {
+        let archive = Archive::open(path).map_err(Failure::usage)?;
+        let made = obfuscate(&archive, seed, folder, &mut |new| {
+            Ok(csv.write_record([name, new.kind, new.original, new.obfuscated])?)
+        })
+        .map_err(Failure::usage)?;
+        if renamed.iter().any(|(known, _)| known == made.instance.as_str()) {
+            let twice =
+                anyhow!("{} and another instance get the same name; choose another seed", archive.instance);
+            return Err(Failure::usage(twice));
+        }
+        renamed.push((made.instance.to_string(), made.path));
+    }
+    csv.flush()?;
+    drop(csv);
+    renamed.sort();
+    Ok((renamed, names))
 }
 
 fn show(image: &Image) -> Result<(), Failure> {

@@ -1,45 +1,29 @@
-use super::{Exit, Failure, Format, print};
-use crate::edition::{Edition, Rules, SisterEdition, Votes};
+use super::judged::Judged;
+use super::{Exit, Failure, Format, judge_sister, print};
+use crate::edition::Rules;
 use crate::judge::compare::compare;
 use crate::judge::judgement::{Judgement, Podium};
 use crate::judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use crate::judge::mcc::{Jury, Opening, Verdict};
-use crate::judge::overrides::read_overrides;
-use crate::judge::record::{edition_of, read_record};
 use crate::judge::show::decimals;
-use crate::judge::{Ballots, crv, sister, source, svcomp, write};
-use crate::store::Record;
+use crate::judge::{oracle, write};
 use anyhow::anyhow;
-use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
 /// Judge a record or a table of answers.
 ///
-/// Reads the record of a campaign, or the compact table of published answers
-/// (tool,instance,examination,answers,wrong; gzip or plain), and writes
-/// judgement.json and its tables (docs/judgement.md). With --compare it shows what differs between two judgements.
+/// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
+/// (tool,instance,examination,answers,wrong), either gzip or plain, and writes judgement.json and its tables
+/// (docs/judgement.md). With --compare it shows what differs between two judgements.
 /// With an edition of SV-COMP or CRV it reads their results (docs/sister-contests.md), one file or a folder of them.
 /// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of a record (RESULTS), or a table of answers.
+    /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     #[arg(required_unless_present = "compare", requires = "out")]
     input: Option<PathBuf>,
-    /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
-    #[arg(long, value_name = "NAME|FILE")]
-    edition: Option<String>,
-    /// Family and status (known, surprise) of the instances: columns instance,family,status.
-    #[arg(long, value_name = "CSV")]
-    models: Option<PathBuf>,
-    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
-    #[arg(long, value_name = "CSV")]
-    tools: Option<PathBuf>,
-    /// Values the organizers set: columns instance,examination,position,value,reason; value `unknown` = no points.
-    #[arg(long, value_name = "CSV")]
-    overrides: Option<PathBuf>,
-    /// What if votes were counted otherwise than the edition says.
-    #[arg(long, value_enum, value_name = "WHO")]
-    votes: Option<VotesOption>,
+    #[command(flatten)]
+    judged: Judged,
     /// Show what differs between two judgements: rules, values, points, ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
@@ -50,6 +34,9 @@ pub struct Args {
     /// margins.csv.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
+    /// Compare with the oracle files (INSTANCE-EXAMINATION.out) in this folder: oracle.csv lists what differs.
+    #[arg(long, value_name = "FOLDER")]
+    oracle: Option<PathBuf>,
     /// Categories of SV-COMP: columns category,tasks,parent and, where some are new, new.
     #[arg(long, value_name = "CSV")]
     categories: Option<PathBuf>,
@@ -59,22 +46,6 @@ pub struct Args {
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// Who has a vote, in place of the edition's setting.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum VotesOption {
-    PerVariant,
-    PerTool,
-}
-
-impl From<VotesOption> for Votes {
-    fn from(votes: VotesOption) -> Self {
-        match votes {
-            VotesOption::PerVariant => Self::PerVariant,
-            VotesOption::PerTool => Self::PerTool,
-        }
-    }
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -101,26 +72,19 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
 }
 
 fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
-    let rules = args.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
-    let named = match rules {
-        Some(Rules::Sister(edition)) => return judge_sister(input, out, args, &edition),
-        Some(Rules::Mcc(edition)) => Some(*edition),
-        None => None,
-    };
+    let rules = args.judged.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
+    if let Some(Rules::Sister(edition)) = rules {
+        let of_the_mcc = args.judged.of_the_mcc();
+        let of_the_mcc = of_the_mcc.or(args.sensitivity.map(|_| "--sensitivity"));
+        if let Some(option) = of_the_mcc.or(args.oracle.as_ref().map(|_| "--oracle")) {
+            return Err(Failure::usage(anyhow!(
+                "{option} is for editions of the MCC; in the sister contests the edition file says it"
+            )));
+        }
+        return judge_sister::judge(input, out, args.categories.as_deref(), args.format, &edition);
+    }
     refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
-    let (mut edition, mut ballots) = ballots(input, named)?;
-    if let Some(models) = &args.models {
-        source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
-    }
-    if let Some(tools) = &args.tools {
-        source::read_tools(&mut ballots, tools).map_err(Failure::usage)?;
-    }
-    if let Some(overrides) = &args.overrides {
-        read_overrides(&edition, &mut ballots, overrides).map_err(Failure::usage)?;
-    }
-    if let Some(votes) = args.votes {
-        edition.judging.votes = votes.into();
-    }
+    let (edition, ballots) = args.judged.read(input)?;
     let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
     let verdict = write::write(&jury, out)?;
     let sensitivity = match args.sensitivity {
@@ -129,6 +93,14 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     };
     if let Some(sensitivity) = &sensitivity {
         write::write_sensitivity(sensitivity, out)?;
+    }
+    if let Some(folder) = &args.oracle {
+        let oracle::Compared { same, different, only_oracle } =
+            oracle::compare(&jury, folder, &out.join("oracle.csv"))?;
+        eprintln!(
+            "oracle: {same} values are the same, {different} differ, {only_oracle} are unknown here \
+             (oracle.csv lists the last two)"
+        );
     }
     let opening = &jury.opening;
     for note in &opening.notes {
@@ -154,93 +126,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> {
+pub(super) fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> {
     if wrong { Err(Failure::usage(anyhow!(message))) } else { Ok(()) }
-}
-
-/// SV-COMP and CRV.
-fn judge_sister(input: &Path, out: &Path, args: &Args, edition: &SisterEdition) -> Result<Exit, Failure> {
-    refuse(args.models.is_some(), "--models is for editions of the MCC")?;
-    refuse(
-        args.tools.is_some(),
-        "--tools is for editions of the MCC; the edition file names statuses and teams",
-    )?;
-    refuse(
-        args.overrides.is_some() || args.votes.is_some() || args.sensitivity.is_some(),
-        "--overrides, --votes and --sensitivity are for editions of the MCC",
-    )?;
-    let judgement = match edition {
-        SisterEdition::Svcomp(edition) => {
-            let results = svcomp::read(edition, input, args.categories.as_deref());
-            svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
-        }
-        SisterEdition::Crv(edition) => {
-            refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
-            crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?)
-        }
-    };
-    sister::write(&judgement, out)?;
-    for note in &judgement.notes {
-        eprintln!("note: {}", print::shown(note));
-    }
-    match args.format {
-        Format::Text => print::text(&sister_table(&judgement))?,
-        Format::Json => print::raw(&sister_json(&judgement))?,
-    }
-    Ok(Exit::Done)
-}
-
-/// The podiums, ranked places only; points rounded for reading.
-fn sister_table(judgement: &sister::Judgement) -> String {
-    let mut text = String::new();
-    for sister::Podium { category, places } in &judgement.podiums {
-        text += &format!("{}\n", judgement.categories[*category].category);
-        for place in places {
-            let Some(rank) = place.rank else { continue };
-            let (name, points) = (&judgement.entries[place.entry].entry, decimals(&place.points));
-            let line = format!("{rank:>4}  {name:<20} {points:>10}  {:<7} {}", place.medal, place.note);
-            text += line.trim_end();
-            text.push('\n');
-        }
-    }
-    text
-}
-
-fn sister_json(judgement: &sister::Judgement) -> String {
-    let places = judgement.podiums.iter().flat_map(|podium| {
-        podium.places.iter().map(|place| {
-            serde_json::json!({
-                "category": judgement.categories[podium.category].category,
-                "rank": place.rank,
-                "tool": judgement.entries[place.entry].entry,
-                "points": place.points.to_string(),
-                "medal": place.medal,
-                "note": place.note,
-            })
-        })
-    });
-    let document = serde_json::json!({
-        "edition": judgement.edition.name(),
-        "notes": judgement.notes,
-        "podiums": places.collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
-}
-
-fn ballots(input: &Path, named: Option<Edition>) -> Result<(Edition, Ballots), Failure> {
-    if input.is_dir() {
-        let record = Record::open_readonly(input).map_err(Failure::usage)?;
-        let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
-        let ballots = read_record(&edition, &record)?;
-        return Ok((edition, ballots));
-    }
-    let Some(edition) = named else {
-        return Err(Failure::usage(anyhow!(
-            "a table of answers does not say its rules; name them with --edition"
-        )));
-    };
-    let ballots = source::read_answers(&edition, input).map_err(Failure::usage)?;
-    Ok((edition, ballots))
 }
 
 /// The podiums, ranked places only, points rounded for reading; and by which rules nobody can know.

@@ -1,7 +1,8 @@
 use super::{Exit, Failure, Format, print};
-use crate::benchkit::{Answers, Questions, Reading};
-use crate::edition::Edition;
+use crate::benchkit::{Answers, Reading};
+use crate::edition::{Edition, Examination};
 use crate::model::{Archive, Severity};
+use crate::qualify::{Asked, Finding, Oracle, of_output};
 use anyhow::anyhow;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 /// Check a tool's output against the answer protocol.
 ///
 /// Prints what counts at every position, and every line that does not follow the protocol with the way out.
-/// Exits with 1 if a line is wrong or there is no answer at all.
+/// Exits with 1 if a line is wrong or there is no answer at all. `qualify` does this to every run of a tool.
 #[derive(clap::Args)]
 pub struct Args {
     /// What the tool printed; `-` reads standard input.
@@ -25,6 +26,9 @@ pub struct Args {
     /// The rules: the name of an edition, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     edition: String,
+    /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
+    #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
+    oracle: Option<PathBuf>,
     /// Refuse values without TECHNIQUES.
     #[arg(long)]
     strict: bool,
@@ -35,35 +39,40 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let (_, examination) = edition.examination(&args.examination).ok_or_else(|| {
-        let known: Vec<_> =
-            edition.examinations.iter().map(|examination| examination.name.as_str()).collect();
-        Failure::usage(anyhow!(
-            "{} has no examination {}; it has {}",
-            edition.name,
-            args.examination,
-            known.join(", ")
-        ))
-    })?;
-    let questions = match &args.instance {
+    let examination = examination(&edition, &args.examination)?;
+    let asked = match &args.instance {
         Some(path) => {
             let archive = Archive::open(path).map_err(Failure::usage)?;
-            Questions::of(&archive, examination).map_err(Failure::usage)?
+            let asked = Asked::of(&archive, examination).map_err(Failure::usage)?;
+            match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
+                Some(oracle) => asked.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?,
+                None => asked,
+            }
         }
-        None => Questions::as_printed(examination),
+        None => Asked::as_printed(examination),
     };
     let source: Box<dyn BufRead> = match args.stdout.to_str() {
         Some("-") => Box::new(io::stdin().lock()),
         _ => Box::new(BufReader::new(File::open(&args.stdout).map_err(|e| unreadable(&args, e))?)),
     };
     let reading = Reading { strict: args.strict, published: false };
-    let answers = Answers::read(source, &questions, reading).map_err(|e| unreadable(&args, e))?;
+    let answers = Answers::read(source, &asked.questions, reading).map_err(|e| unreadable(&args, e))?;
+    let findings = of_output(&answers, &asked);
     match args.format {
-        Format::Text => print::text(&as_text(&answers))?,
-        Format::Json => print::raw(&as_json(&answers, &args.examination))?,
+        Format::Text => print::text(&as_text(&answers, &findings))?,
+        Format::Json => print::raw(&as_json(&answers, &findings, &args.examination))?,
     }
-    let wrong = answers.anomalies.iter().any(|anomaly| anomaly.kind.severity() == Severity::Error);
+    let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
     Ok(if wrong || answers.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// The examination of this name.
+pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Examination, Failure> {
+    edition.examination(name).map(|(_, examination)| examination).ok_or_else(|| {
+        let known: Vec<_> =
+            edition.examinations.iter().map(|examination| examination.name.as_str()).collect();
+        Failure::usage(anyhow!("{} has no examination {name}; it has {}", edition.name, known.join(", ")))
+    })
 }
 
 fn unreadable(args: &Args, error: io::Error) -> Failure {
@@ -72,7 +81,7 @@ fn unreadable(args: &Args, error: io::Error) -> Failure {
     Failure::usage(error)
 }
 
-fn as_text(answers: &Answers) -> String {
+fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
@@ -86,11 +95,9 @@ fn as_text(answers: &Answers) -> String {
     if let Some(declared) = answers.declared {
         let _ = writeln!(out, "declared: {}", declared.keyword());
     }
-    for anomaly in &answers.anomalies {
-        let _ = writeln!(out, "line {}: {}: {}", anomaly.line, word(anomaly.kind.severity()), anomaly.kind);
-    }
-    if answers.anomalies_dropped > 0 {
-        let _ = writeln!(out, "and {} more lines of this sort", answers.anomalies_dropped);
+    for Finding { line, severity, rule, problem, fix, .. } in findings {
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        let _ = writeln!(out, "{place}{}: {problem}; {fix} ({rule})", word(*severity));
     }
     if answers.is_empty() {
         let _ = writeln!(out, "error: no well-formed answer: it counts as not computed (E-1.7)");
@@ -98,7 +105,7 @@ fn as_text(answers: &Answers) -> String {
     out
 }
 
-fn as_json(answers: &Answers, examination: &str) -> String {
+fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String {
     let values: Vec<_> = (0..answers.ids.len())
         .map(|position| {
             serde_json::json!({
@@ -111,28 +118,16 @@ fn as_json(answers: &Answers, examination: &str) -> String {
             })
         })
         .collect();
-    let anomalies: Vec<_> = answers
-        .anomalies
-        .iter()
-        .map(|anomaly| {
-            serde_json::json!({
-                "line": anomaly.line,
-                "severity": anomaly.kind.severity(),
-                "message": anomaly.kind.to_string(),
-            })
-        })
-        .collect();
     let report = serde_json::json!({
         "examination": examination,
         "declared": answers.declared,
         "values": values,
-        "anomalies": anomalies,
-        "anomalies_dropped": answers.anomalies_dropped,
+        "findings": findings,
     });
     format!("{report:#}\n")
 }
 
-fn word(severity: Severity) -> &'static str {
+pub(super) fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Warning => "warning",
         Severity::Error => "error",

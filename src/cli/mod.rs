@@ -1,16 +1,31 @@
 //! One file per command, thin: parse, call the room, print.
 
+mod cancel;
+mod collect;
+mod conduct;
+mod disks;
 mod doctor;
 mod edition;
 mod explain;
+mod export;
 mod image;
+mod import;
 mod judge;
+mod judge_sister;
+mod judged;
 mod lint;
 mod plan;
 mod print;
 mod progress;
+mod published;
+mod qualify;
+mod replay;
 mod report;
 mod run;
+mod shard;
+mod status;
+mod submit;
+mod verify;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -31,11 +46,22 @@ enum Command {
     Edition(edition::Args),
     Plan(plan::Args),
     Run(run::Args),
+    Submit(submit::Args),
+    Status(status::Args),
+    Cancel(cancel::Args),
+    Collect(collect::Args),
+    #[command(hide = true)]
+    Shard(shard::Args),
     Judge(judge::Args),
     Report(report::Args),
     Explain(explain::Args),
+    Qualify(qualify::Args),
     Lint(lint::Args),
     Image(image::Args),
+    Export(export::Args),
+    Import(import::Args),
+    Verify(verify::Args),
+    Replay(replay::Args),
 }
 
 /// How results are printed.
@@ -92,11 +118,21 @@ pub fn main() -> Exit {
         Command::Edition(args) => edition::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
+        Command::Submit(args) => submit::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Cancel(args) => cancel::run(args),
+        Command::Collect(args) => collect::run(args),
+        Command::Shard(args) => shard::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Qualify(args) => qualify::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => replay::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::report::visible;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Characters of an error that are shown: a name in it may be as long as a file.
 const LONGEST_ERROR: usize = 2000;
@@ -21,6 +22,17 @@ pub fn raw(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a file beside its place and renames it: it is there whole or not at all.
+pub fn file(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// An error with its causes, each said once, fit for a terminal.

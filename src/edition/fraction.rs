@@ -9,8 +9,12 @@ use std::fmt;
 pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
     match (i64::try_from(value.numer()), i64::try_from(value.denom())) {
         // Nearly all; printing small numbers is many times quicker than printing big ones.
-        (Ok(whole), Ok(1)) => out.collect_str(&whole),
-        (Ok(numerator), Ok(denominator)) => out.collect_str(&format_args!("{numerator}/{denominator}")),
+        (Ok(whole), Ok(1)) => out.serialize_str(itoa::Buffer::new().format(whole)),
+        (Ok(numerator), Ok(denominator)) => {
+            let mut text = itoa::Buffer::new().format(numerator).to_owned();
+            text.extend(["/", itoa::Buffer::new().format(denominator)]);
+            out.serialize_str(&text)
+        }
         _ => out.collect_str(value),
     }
 }

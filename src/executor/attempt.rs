@@ -6,7 +6,7 @@ use super::meter::Meter;
 use crate::edition::CpuFlags;
 use crate::host::{MARK_CPU_FLAGS, Policy};
 use crate::store::{Outcome, Room, RunFacts};
-use crate::vm::guest::{Exit, GuestEvent, Job, Request};
+use crate::vm::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Request};
 use crate::vm::kmsg;
 use crate::vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
@@ -87,8 +87,14 @@ impl Ended {
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
 /// hit (P2); the machine is gone when this returns.
 pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
-    let mut run =
-        Running { state: State::Preparing, enter, facts: None, room: Room::default(), marks: vec![] };
+    let mut run = Running {
+        state: State::Preparing,
+        enter,
+        facts: None,
+        room: Room::default(),
+        marks: vec![],
+        written: vec![],
+    };
     (run.enter)(State::Preparing);
     let mut full_disk = false;
     let outcome = run.examine(attempted).unwrap_or_else(|error| {
@@ -104,6 +110,7 @@ struct Running<'a> {
     facts: Option<RunFacts>,
     room: Room,
     marks: Vec<String>,
+    written: Vec<String>,
 }
 
 impl Running<'_> {
@@ -175,6 +182,7 @@ impl Running<'_> {
             host_memory_kib,
             io_wait_ms: meter.io_wait_ms,
             kernel_log: meter.kernel_log,
+            written: std::mem::take(&mut self.written),
             stdout_bytes,
             stderr_bytes,
             samples: meter.samples,
@@ -221,8 +229,8 @@ impl Running<'_> {
             match event {
                 Event::Deadline | Event::Qemu(_) => {}
                 Event::OutputLimit(_) => return Ok(Outcome::OutputLimit),
-                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, .. }) => {
-                    meter.told(memory_kib, io_wait_ms);
+                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
+                    meter.told(memory_kib, io_wait_ms, runnable);
                 }
                 Event::Guest(GuestEvent::Ended {
                     exit,
@@ -258,7 +266,9 @@ impl Running<'_> {
     fn collect(&mut self, machine: &mut Machine, deadline: Instant) -> Result<(), VmError> {
         let drained = loop {
             match machine.wait(deadline)? {
-                Event::Guest(GuestEvent::Drained { stdout_bytes, stderr_bytes }) => {
+                Event::Guest(GuestEvent::Drained { stdout_bytes, stderr_bytes, mut written }) => {
+                    written.truncate(MOST_WRITTEN);
+                    self.written = written;
                     break machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
                 Event::Deadline => break false,

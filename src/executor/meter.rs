@@ -16,6 +16,8 @@ pub(super) struct Meter {
     memory_kib: u64,
     /// Told when the tool ended.
     peak_kib: Option<u64>,
+    /// As last told by the guest.
+    runnable: u32,
     pub io_wait_ms: Option<u64>,
     pub kernel_log: Vec<String>,
     pub samples: Vec<Sample>,
@@ -31,6 +33,7 @@ impl Meter {
             next_sample: started + EVERY,
             memory_kib: 0,
             peak_kib: None,
+            runnable: 0,
             io_wait_ms: None,
             kernel_log: vec![],
             samples: vec![],
@@ -42,8 +45,9 @@ impl Meter {
         (self.started.elapsed(), machine.cpu_time().saturating_sub(self.cpu_before))
     }
 
-    pub fn told(&mut self, memory_kib: u64, io_wait_ms: u64) {
+    pub fn told(&mut self, memory_kib: u64, io_wait_ms: u64, runnable: u32) {
         self.memory_kib = memory_kib;
+        self.runnable = runnable;
         self.io_wait_ms = Some(io_wait_ms);
     }
 
@@ -67,6 +71,8 @@ impl Meter {
                 balloon_memory_kib: machine.balloon_kib()?,
                 host_memory_kib: machine.rss_kib().map_or(0, |(now, _)| now),
                 io_wait_ms: self.io_wait_ms.unwrap_or(0),
+                runnable: self.runnable,
+                stdout_bytes: machine.received().0,
             });
             // In step with the start; a controller that was held up takes one sample, not all it missed.
             while self.next_sample <= now {
@@ -108,6 +114,7 @@ mod tests {
             next_sample: Instant::now(),
             memory_kib: 0,
             peak_kib: None,
+            runnable: 0,
             io_wait_ms: None,
             kernel_log: vec![],
             samples: samples.iter().map(sample).collect(),

@@ -63,6 +63,8 @@ pub struct Executor<'a> {
     pub watched: Watched,
     /// Runs at once.
     pub jobs: usize,
+    /// Of every run, beside its own: `mixed-host`.
+    pub marks: Vec<String>,
     /// Set from outside: no new run is begun, running ones end as they would.
     pub drain: &'a AtomicBool,
 }
@@ -229,7 +231,10 @@ impl Shift<'_> {
             (self.show)(Progress::Committed { run, attempt: &attempt, standing });
             let mut floor = self.floor();
             match &attempt.outcome {
-                Outcome::Infrastructure { .. } if !attempt.room.cpu_flags_missing.is_empty() => {
+                Outcome::Infrastructure { .. }
+                    if self.executor.policy == Policy::Contest
+                        && !attempt.room.cpu_flags_missing.is_empty() =>
+                {
                     // Every other guest of this host will see the same.
                     return Err(ExecutorError::CpuFlags {
                         missing: attempt.room.cpu_flags_missing.join(" "),
@@ -295,7 +300,8 @@ impl Shift<'_> {
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
             attempt.room = ended.room;
-            attempt.marks = [executor.accelerator.marks(), leased, ended.marks].concat();
+            attempt.marks =
+                [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.described();
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;

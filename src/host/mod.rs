@@ -16,6 +16,7 @@ pub use cores::{Core, Cores, keep_to};
 pub use doctor::{Check, Needs, Report, State, Verdict};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
+pub(crate) use program::run_until;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
@@ -30,6 +31,7 @@ pub fn is_full(error: &std::io::Error) -> bool {
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
 pub const MARK_TCG: &str = "degraded:tcg";
 pub const MARK_CPU_FLAGS: &str = "degraded:cpu-flags";
+pub const MARK_MIXED_HOST: &str = "mixed-host";
 pub const MARK_SHARED_CORES: &str = "degraded:shared-cores";
 pub const MARK_OVERCOMMITTED_MEMORY: &str = "degraded:overcommitted-memory";
 

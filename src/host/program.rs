@@ -64,7 +64,7 @@ impl Qemu {
 }
 
 /// How a program ended.
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// None: it was still running at its deadline, and was killed.
     pub status: Option<ExitStatus>,
     pub stdout: String,
@@ -74,7 +74,7 @@ pub(super) struct Ended {
 
 impl Ended {
     /// For a message: status and the first line it complained with.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let status = match self.status {
             Some(status) => status.to_string(),
             None => format!("still running after {:.1} s", self.took.as_secs_f64()),
@@ -86,8 +86,11 @@ impl Ended {
     }
 }
 
+/// Bytes read of what a program printed: the queue of a large cluster is far below it.
+const MOST_PRINTED: u64 = 64 << 20;
+
 /// Runs a program that prints little, and kills it at its deadline. It dies with us.
-pub(super) fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
+pub(crate) fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
     // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
@@ -114,7 +117,7 @@ pub(super) fn run_until(command: &mut Command, deadline: Duration) -> io::Result
     let text = |file: &mut std::fs::File| {
         let mut bytes = Vec::new();
         file.rewind()?;
-        file.take(1 << 16).read_to_end(&mut bytes)?;
+        file.take(MOST_PRINTED).read_to_end(&mut bytes)?;
         io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     Ok(Ended {

@@ -1,9 +1,11 @@
 //! What is judged: who gave which value for which position, and how the run ended.
 
+use super::contest_table::RunKey;
 use super::judgement::{Cost, Ending, InputDigest};
 use super::overrides::Override;
 use crate::benchkit::{Repeat, Value};
 use crate::edition::{Edition, Status};
+use crate::model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 
 /// One run as the jury sees it.
@@ -178,10 +180,7 @@ impl Ballots {
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
         let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
-        let facts = RunFacts { cost, marks, techniques, remarks, repeated, host };
-        if facts != NO_FACTS {
-            self.rows.last_mut().expect("just added").facts = Some(Box::new(facts));
-        }
+        self.state_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
         Ok(())
     }
 
@@ -239,6 +238,66 @@ impl Ballots {
         self.rows.push(row);
     }
 
+    /// What the row added last says about its run.
+    pub(super) fn state_facts(&mut self, facts: RunFacts) {
+        if facts != NO_FACTS {
+            self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
+        }
+    }
+
+    /// Where runs took place, as far as that is known.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
+        self.rows.iter().filter_map(|row| {
+            let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
+            let (entry, instance) = (row.entry as usize, row.instance as usize);
+            let examination = self.examinations[row.examination as usize].0.clone();
+            Some((
+                (self.entries.names[entry].clone(), self.instances.names[instance].clone(), examination),
+                host,
+            ))
+        })
+    }
+
+    /// Gives instances and property ids other names, from old to new; a name that is in neither stays.
+    pub(super) fn rename(
+        &mut self,
+        instances: &HashMap<String, String>,
+        ids: &HashMap<String, String>,
+    ) -> Result<(), String> {
+        let mut renamed = Names::default();
+        let mut found = false;
+        for old in &self.instances.names {
+            found |= instances.contains_key(old);
+            let new = instances.get(old).unwrap_or(old);
+            let number = renamed.names.len() as u32;
+            if renamed.number(new) != number {
+                return Err(format!("{new} has answers under both its names; judge them apart and compare"));
+            }
+        }
+        if !found {
+            return Err("none of its instances has answers; is it the file of this inputs disk?".to_owned());
+        }
+        self.instances = renamed;
+        for id in self.ids.values_mut().flatten() {
+            if let Some(new) = ids.get(id) {
+                id.clone_from(new);
+            }
+        }
+        let known = std::mem::take(&mut self.known_instances);
+        self.known_instances = known
+            .into_iter()
+            .map(|(old, facts)| match instances.get(&old) {
+                Some(new) => {
+                    let family =
+                        new.parse().map_or(facts.family, |name: InstanceName| name.family().to_owned());
+                    (new.clone(), InstanceFacts { family, ..facts })
+                }
+                None => (old, facts),
+            })
+            .collect();
+        Ok(())
+    }
+
     /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
     /// what is left by examination, instance and entry.
     pub(super) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
@@ -286,7 +345,7 @@ const UNUSED: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub names: Vec<String>,
-    numbers: HashMap<String, u32>,
+    numbers: hashbrown::HashMap<String, u32>,
     /// Rows of a table come grouped: the last name asked for is usually asked for again.
     last: u32,
 }
@@ -336,15 +395,19 @@ pub(super) struct Values {
     /// Number 0 is no value.
     list: Vec<Option<Value>>,
     numbers: HashMap<Value, u32>,
-    texts: HashMap<Box<str>, u32>,
+    texts: hashbrown::HashMap<Box<str>, u32>,
     /// By number: the number of the value with 5 digits. Filled by `round`.
     rounded: Vec<u32>,
 }
 
 impl Values {
     fn new() -> Self {
-        let mut values =
-            Self { list: vec![None], numbers: HashMap::new(), texts: HashMap::new(), rounded: Vec::new() };
+        let mut values = Self {
+            list: vec![None],
+            numbers: HashMap::new(),
+            texts: Default::default(),
+            rounded: Vec::new(),
+        };
         assert_eq!(values.number(Value::False), FALSE);
         assert_eq!(values.number(Value::True), TRUE);
         assert_eq!(values.number(Value::Lost), LOST);

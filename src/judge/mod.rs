@@ -1,11 +1,15 @@
 //! The jury. Knows nothing of machines: ballots in, a judgement out.
 
 mod ballots;
+pub mod benchkit_results;
 pub mod compare;
+pub mod contest_table;
 pub mod crv;
 pub mod explain;
+mod in_order;
 pub mod judgement;
 pub mod mcc;
+pub mod oracle;
 pub mod overrides;
 pub mod record;
 pub mod show;
@@ -15,3 +19,4 @@ pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use in_order::all_cores;

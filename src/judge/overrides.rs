@@ -49,7 +49,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         }
         let number = match value {
             UNKNOWN => NONE,
-            _ => match value_number(ballots, value, edition.examinations[examination].answers)? {
+            _ => match value_number(ballots, value, edition.examinations[examination].answers, "value")? {
                 NONE | LOST => return Err(format!("column value: `{value}`; write the value, or {UNKNOWN}")),
                 number => number,
             },

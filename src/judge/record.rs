@@ -2,14 +2,16 @@
 //! (P5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+use super::in_order::{Feed, all_cores, in_order};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
 use crate::digest;
-use crate::edition::Edition;
-use crate::store::{Attempt, Outcome, Record, StoreError};
+use crate::edition::{Edition, Examination};
+use crate::store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,8 +33,17 @@ pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
     serde_json::from_str(&record.facts().edition).map_err(RecordError::Edition)
 }
 
-/// Reads every run of a record whose campaign has ended.
+/// Reads every run of a record whose campaign has ended, outputs on all cores.
 pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
+    read_record_by(edition, record, all_cores())
+}
+
+/// As `read_record`, on so many threads; the ballots are the same.
+pub fn read_record_by(
+    edition: &Edition,
+    record: &Record,
+    threads: NonZeroUsize,
+) -> Result<Ballots, RecordError> {
     let summary = record.summary()?;
     if summary.recorded < summary.planned {
         return Err(RecordError::Unfinished { recorded: summary.recorded, planned: summary.planned });
@@ -41,27 +52,28 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
     let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
     let mut ballots = Ballots::new(edition);
     let mut outputs = String::new();
-    for recorded in record.records() {
-        let recorded = recorded?;
-        let (run, attempt) = (&recorded.run, &recorded.last);
-        let Some((_, examination)) = edition.examination(&run.examination) else {
-            ballots.examination(&run.examination)?;
-            continue;
-        };
-        let ids = asked.get(run.instance.as_str()).and_then(|questions| questions.get(&run.examination));
-        let mut questions = Questions::as_printed(examination);
-        questions.ids = questions.ids.or_else(|| ids.cloned());
-        let answers = match has_output(&attempt.outcome) {
-            true => Some(read_answers(record, attempt, &questions, edition.judging.strict)?),
-            false => None,
-        };
-        for output in attempt.outputs.iter().filter(|output| output.role == "stdout") {
-            outputs += &format!("{} {}\n", attempt.run, output.sha256);
+    let feed = |feed: Feed<'_, RunRecord>| {
+        for recorded in record.records() {
+            if feed(recorded?).is_err() {
+                break;
+            }
         }
-        let ids =
-            answers.as_ref().map_or_else(|| questions.ids.clone().unwrap_or_default(), |a| a.ids.clone());
-        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot(attempt, answers))?;
-    }
+        Ok(())
+    };
+    let read = |_: &mut (), recorded: RunRecord| {
+        let asked =
+            asked.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
+        read_run(edition, record, recorded, asked)
+    };
+    let add = |read: Result<ReadRun, RecordError>| {
+        let ReadRun { recorded: RunRecord { run, last, .. }, ids, ballot } = read?;
+        for output in last.outputs.iter().filter(|output| output.role == "stdout") {
+            outputs += &format!("{} {}\n", last.run, output.sha256);
+        }
+        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot).map_err(RecordError::from)
+    };
+    let (fed, _): (Result<(), RecordError>, _) = in_order(threads, || (), feed, read, add)?;
+    fed?;
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
         let facts = EntryFacts { tool: entry.tool.clone(), status, note: String::new() };
@@ -78,6 +90,62 @@ pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, Record
     Ok(ballots)
 }
 
+/// A run with what its output says.
+struct ReadRun {
+    recorded: RunRecord,
+    ids: Vec<String>,
+    ballot: Ballot,
+}
+
+/// `asked` are the ids of the archive's property file.
+fn read_run(
+    edition: &Edition,
+    record: &Record,
+    recorded: RunRecord,
+    asked: Option<&Vec<String>>,
+) -> Result<ReadRun, RecordError> {
+    let attempt = &recorded.last;
+    let Some((_, examination)) = edition.examination(&recorded.run.examination) else {
+        // Refused where it is added, in the order of the record.
+        return Ok(ReadRun { recorded, ids: Vec::new(), ballot: Ballot::published(Vec::new()) });
+    };
+    let questions = questions(examination, asked);
+    let answers = answers(edition, record, attempt, &questions)?;
+    let ids =
+        answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
+    let ballot = ballot(attempt, answers);
+    Ok(ReadRun { recorded, ids, ballot })
+}
+
+fn questions(examination: &Examination, asked: Option<&Vec<String>>) -> Questions {
+    let mut questions = Questions::as_printed(examination);
+    questions.ids = questions.ids.or_else(|| asked.cloned());
+    questions
+}
+
+fn answers(
+    edition: &Edition,
+    record: &Record,
+    attempt: &Attempt,
+    questions: &Questions,
+) -> Result<Option<Answers>, RecordError> {
+    let strict = edition.judging.strict;
+    has_output(&attempt.outcome).then(|| read_answers(record, attempt, questions, strict)).transpose()
+}
+
+/// What the attempt that counts answered; None where it has no output, or the edition no such examination.
+pub fn answers_of(
+    edition: &Edition,
+    record: &Record,
+    recorded: &RunRecord,
+) -> Result<Option<Answers>, RecordError> {
+    let run = &recorded.run;
+    let Some((_, examination)) = edition.examination(&run.examination) else { return Ok(None) };
+    let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
+    let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
+    answers(edition, record, &recorded.last, &questions(examination, asked))
+}
+
 /// Infrastructure is never a tool's answer (P2), even where something was printed before it.
 fn has_output(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
@@ -91,7 +159,7 @@ fn read_answers(
 ) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
     let wrong = |source| RecordError::Output { run: attempt.run.clone(), path: path.clone(), source };
-    let stdout = BufReader::new(File::open(&path).map_err(wrong)?);
+    let stdout = BufReader::with_capacity(1 << 16, File::open(&path).map_err(wrong)?);
     Answers::read(stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
 
@@ -141,11 +209,16 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
-        Outcome::Finished { .. } => match answers {
-            Some(answers) if answers.values.iter().any(Option::is_some) => Ending::Answered,
-            Some(Answers { declared: Some(Declared::DoNotCompete), .. }) => Ending::DidNotCompete,
-            Some(Answers { declared: Some(Declared::CannotCompute), .. }) => Ending::CannotCompute,
-            _ => Ending::NoAnswer,
-        },
+        Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
+    }
+}
+
+/// What the output of a tool that ended by itself comes to.
+pub(super) fn answered(answers: &Answers) -> Ending {
+    match answers.declared {
+        _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
+        Some(Declared::DoNotCompete) => Ending::DidNotCompete,
+        Some(Declared::CannotCompute) => Ending::CannotCompute,
+        None => Ending::NoAnswer,
     }
 }

@@ -1,11 +1,13 @@
 //! Filling ballots from files: a published table of answers, a models file, a tools file.
 
 use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, LOST, NONE, TRUE};
+use super::contest_table::{self, Columns};
 use super::judgement::{Ending, InputDigest};
 use crate::benchkit::Value;
+use crate::benchkit::contest_table::{HEADER, column};
 use crate::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
 use crate::edition::{AnswerKind, Edition, Status};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +18,8 @@ pub enum SourceError {
     InstanceMissing { path: std::path::PathBuf, instance: String },
     #[error("{path}:1: no row follows the header; a table without answers cannot be judged")]
     Empty { path: std::path::PathBuf },
+    #[error("{path}: {message}")]
+    Names { path: std::path::PathBuf, message: String },
 }
 
 /// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
@@ -33,35 +37,15 @@ const MOST_ENTRIES: usize = 1000;
 /// Reads a table of answers; which one it is, its header says.
 pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
     let mut table = Table::open(path)?;
-    if table.header() != COMPACT_HEADER {
-        let expected = format!("a table of answers ({})", COMPACT_HEADER.join(","));
-        return Err(table.wrong_header(expected).into());
-    }
     let mut ballots = Ballots::new(edition);
-    let mut values = Vec::new();
     let mut rows = Vec::new();
-    table.each_row(|row| {
-        let (entry, instance, name) = (&row[0], &row[1], &row[2]);
-        if entry.is_empty() || instance.is_empty() {
-            return Err("tool and instance must not be empty".to_owned());
-        }
-        let number = ballots.examination(name).map_err(|error| error.to_string())?;
-        let examination = &edition.examinations[number];
-        values.clear();
-        for cell in cells(&row[3], examination.answers) {
-            values.push(value_number(&mut ballots, cell, examination.answers)?);
-        }
-        if values.len() != examination.values {
-            return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
-        }
-        check_wrong(&row[4], examination.values)?;
-        ballots.add_row(entry, instance, number, Ending::Unsaid, &values);
-        if ballots.entries.names.len() > MOST_ENTRIES {
-            return Err(format!("more than {MOST_ENTRIES} tools; check the column tool"));
-        }
-        rows.push(row.position().map_or(0, csv::Position::line));
-        Ok(())
-    })?;
+    if table.header() == COMPACT_HEADER {
+        read_compact(edition, &mut table, &mut ballots, &mut rows)?;
+    } else if let Some(columns) = Columns::find(table.header()) {
+        contest_table::read(edition, &columns, &mut table, &mut ballots, &mut rows)?;
+    } else {
+        return Err(table.wrong_header(wanted(table.header())).into());
+    }
     if rows.is_empty() {
         return Err(SourceError::Empty { path: path.to_owned() });
     }
@@ -70,11 +54,83 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
     Ok(ballots)
 }
 
-/// The number of a cell's value; a negative number is "not given" like `?`.
-pub(super) fn value_number(ballots: &mut Ballots, cell: &str, kind: AnswerKind) -> Result<u32, String> {
+/// What a table without answers should have been.
+fn wanted(header: &[String]) -> String {
+    let summary =
+        ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
+    if summary {
+        return "a column results: a summary of BenchKit has no answers; `import` reads it with the outputs beside it"
+            .to_owned();
+    }
+    format!("a table of answers ({}) or the contest's ({})", COMPACT_HEADER.join(","), HEADER.join(","))
+}
+
+/// `lines` gets the line of every row.
+fn read_compact(
+    edition: &Edition,
+    table: &mut Table,
+    ballots: &mut Ballots,
+    lines: &mut Vec<u64>,
+) -> Result<(), TableError> {
+    let mut values: Vec<u32> = Vec::new();
+    table.each_row(|row| {
+        let (entry, instance, name) = (&row[0], &row[1], &row[2]);
+        if entry.is_empty() || instance.is_empty() {
+            return Err("tool and instance must not be empty".to_owned());
+        }
+        let number = ballots.examination(name).map_err(|error| error.to_string())?;
+        let examination = &edition.examinations[number];
+        values.clear();
+        let letters = match examination.answers {
+            AnswerKind::Boolean => row[3].bytes().map(letter).collect(),
+            AnswerKind::Number | AnswerKind::StateSpace => None,
+        };
+        match letters {
+            Some(letters) => values = letters,
+            None => {
+                for cell in cells(&row[3], examination.answers) {
+                    values.push(value_number(ballots, cell, examination.answers, "answers")?);
+                }
+            }
+        }
+        if values.len() != examination.values {
+            return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
+        }
+        check_wrong(&row[4], examination.values)?;
+        ballots.add_row(entry, instance, number, Ending::Unsaid, &values);
+        refuse_too_many(ballots)?;
+        lines.push(row.position().map_or(0, csv::Position::line));
+        Ok(())
+    })
+}
+
+/// The number of a Boolean answer of the compact table; None for what is no such letter.
+fn letter(letter: u8) -> Option<u32> {
+    match letter {
+        b'T' => Some(TRUE),
+        b'F' => Some(FALSE),
+        b'?' => Some(NONE),
+        _ => None,
+    }
+}
+
+pub(super) fn refuse_too_many(ballots: &Ballots) -> Result<(), String> {
+    match ballots.entries.names.len() > MOST_ENTRIES {
+        true => Err(format!("more than {MOST_ENTRIES} tools; check the column tool")),
+        false => Ok(()),
+    }
+}
+
+/// The number of a cell's value; a negative number is "not given" like `?`. `column` is named in errors.
+pub(super) fn value_number(
+    ballots: &mut Ballots,
+    cell: &str,
+    kind: AnswerKind,
+    column: &str,
+) -> Result<u32, String> {
     let wrong = |expected: &str| {
         let shown: String = cell.chars().take(60).collect();
-        format!("column answers: `{shown}` is no answer; expected {expected}")
+        format!("column {column}: `{shown}` is no answer; expected {expected}")
     };
     if cell == "?" {
         return Ok(NONE);
@@ -184,13 +240,46 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         if !seen.insert(entry.to_owned()) {
             return Err(format!("entry {entry} is there twice"));
         }
-        if !known.contains(entry) {
+        // The table need not have the runs of a withdrawn entry; it is named all the same.
+        if status == Status::Withdrawn {
+            ballots.entries.number(entry);
+        } else if !known.contains(entry) {
             let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(format!("entry {entry} has no answers; entries are {known}"));
         }
         ballots.describe_entry(entry, EntryFacts { tool: tool.to_owned(), status, note: note.to_owned() });
         Ok(())
     })?;
+    ballots.inputs.push(digest(path)?);
+    Ok(())
+}
+
+/// The header of a file of names.
+pub const NAMES_HEADER: [&str; 4] = ["instance", "kind", "original", "obfuscated"];
+
+/// Reads what `image inputs --obfuscate` wrote, and gives instances and property ids their own names back.
+pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+    let mut table = Table::open(path)?;
+    if table.header() != NAMES_HEADER {
+        return Err(table.wrong_header(NAMES_HEADER.join(",")).into());
+    }
+    let (mut instances, mut ids) = (HashMap::new(), HashMap::new());
+    table.each_row(|row| {
+        let names = match &row[1] {
+            "instance" => &mut instances,
+            "property" => &mut ids,
+            _ => return Ok(()),
+        };
+        // A property called by its examination's name keeps it, in every instance.
+        match names.insert(row[3].to_owned(), row[2].to_owned()) {
+            Some(other) if other != row[2] => {
+                Err(format!("{} is the name of two, {other} and {}", &row[3], &row[2]))
+            }
+            _ => Ok(()),
+        }
+    })?;
+    let wrong = |message| SourceError::Names { path: path.to_owned(), message };
+    ballots.rename(&instances, &ids).map_err(wrong)?;
     ballots.inputs.push(digest(path)?);
     Ok(())
 }

@@ -2,13 +2,17 @@
 //!
 //! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
 
+use super::in_order::all_cores;
 use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
+use crate::benchkit::Value;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -20,6 +24,11 @@ pub enum WriteError {
 
 /// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
 pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
+    write_by(jury, dir, all_cores())
+}
+
+/// As `write`, on so many threads; the files are the same to the byte.
+pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdict, WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let opening = &jury.opening;
     let mut json = Draft::new(dir, "judgement.json")?;
@@ -32,22 +41,24 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
     json.text("{")?;
     opening_fields(&mut json, opening)?;
     json.text("\"blocks\":[")?;
-    let mut first = true;
-    let mut rows = String::new();
+    let mut between = "\n";
     let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); opening.entries.len()];
-    let verdict = jury.judge_blocks(|block| {
-        json.text(if std::mem::take(&mut first) { "\n" } else { ",\n" })?;
-        json.value(&block)?;
-        rows.clear();
-        trusted_rows(opening, &block, &mut rows);
-        trusted.text(&rows)?;
-        weak.text(&weak_rows(opening, &block))?;
-        overrides.text(&override_rows(opening, &block))?;
-        for cell in block.cells {
-            marks[cell.entry].extend(cell.marks.into_iter().filter(|mark| host_mark(mark)));
-        }
-        Ok(())
-    })?;
+    let verdict = jury.judge_on(
+        threads,
+        |blocks| Stretch::of(opening, blocks),
+        |stretch| {
+            let stretch = stretch.map_err(|error| json.failed(error))?;
+            json.text(std::mem::replace(&mut between, ",\n"))?;
+            json.bytes(&stretch.json)?;
+            trusted.text(&stretch.trusted)?;
+            weak.text(&stretch.weak)?;
+            overrides.text(&stretch.overrides)?;
+            for (entry, mark) in stretch.marks {
+                marks[entry].insert(mark);
+            }
+            Ok::<_, WriteError>(())
+        },
+    )?;
     json.text("\n],\n")?;
     json.field("scores", &verdict.scores, ",\n")?;
     json.field("podiums", &verdict.podiums, ",\n")?;
@@ -96,6 +107,39 @@ fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> 
     drafts.into_iter().try_for_each(Draft::rename)
 }
 
+/// Some blocks as they stand in the files, and the marks of hosts in them by entry.
+struct Stretch {
+    json: Vec<u8>,
+    trusted: String,
+    weak: String,
+    overrides: String,
+    marks: Vec<(usize, String)>,
+}
+
+impl Stretch {
+    fn of(opening: &Opening, blocks: Vec<Block>) -> std::io::Result<Self> {
+        // More than blocks of a contest's usual size take.
+        let (json, trusted) =
+            (Vec::with_capacity(blocks.len() * 8192), String::with_capacity(blocks.len() * 4096));
+        let (weak, overrides) = (String::new(), String::new());
+        let mut stretch = Self { json, trusted, weak, overrides, marks: Vec::new() };
+        for block in blocks {
+            if !stretch.json.is_empty() {
+                stretch.json.extend(b",\n");
+            }
+            serde_json::to_writer(&mut stretch.json, &block)?;
+            trusted_rows(opening, &block, &mut stretch.trusted);
+            stretch.weak += &weak_rows(opening, &block);
+            stretch.overrides += &override_rows(opening, &block);
+            for cell in block.cells {
+                let marks = cell.marks.into_iter().filter(|mark| host_mark(mark));
+                stretch.marks.extend(marks.map(|mark| (cell.entry, mark)));
+            }
+        }
+        Ok(stretch)
+    }
+}
+
 /// The fields of `Judgement` before `blocks`, one a line.
 fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError> {
     json.field("version", &opening.version, ",\n")?;
@@ -138,7 +182,11 @@ impl Draft {
     }
 
     pub(super) fn text(&mut self, text: &str) -> Result<(), WriteError> {
-        self.out.write_all(text.as_bytes()).map_err(|source| self.failed(source))
+        self.bytes(text.as_bytes())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        self.out.write_all(bytes).map_err(|source| self.failed(source))
     }
 
     pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
@@ -165,7 +213,7 @@ impl Draft {
 }
 
 /// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-pub(super) fn field(text: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn field(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
@@ -184,21 +232,29 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
         .filter(|cell| opening.entries[cell.entry].status == Status::Competing)
         .map(|cell| (cell.verdicts.as_bytes(), opening.entries[cell.entry].entry.as_str()))
         .collect();
-    let mut names = String::new();
+    let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
     for (position, trusted) in block.trusted.iter().enumerate() {
-        rows.extend([&*instance, ",", &*examination]);
-        let _ = write!(rows, ",{position:02},{},", field(&trusted.id));
-        if let Some(value) = &trusted.value {
-            let _ = write!(rows, "{value}");
+        let tens = if position < 10 { ",0" } else { "," };
+        rows.extend([&*instance, ",", &*examination, tens, itoa::Buffer::new().format(position), ","]);
+        rows.extend([&*field(&trusted.id), ","]);
+        match &trusted.value {
+            Some(Value::True) => rows.push('T'),
+            Some(Value::False) => rows.push('F'),
+            Some(value) => drop(write!(rows, "{value}")),
+            None => {}
         }
         rows.extend([",", trusted.basis.as_str()]);
         for verdict in *b"+-" {
-            names.clear();
+            rows.push(',');
+            let names = rows.len();
             for (_, name) in voters.iter().filter(|(verdicts, _)| verdicts[position] == verdict) {
-                names.push_str(if names.is_empty() { "" } else { " " });
-                names.push_str(name);
+                rows.push_str(if rows.len() == names { "" } else { " " });
+                rows.push_str(name);
             }
-            rows.extend([",", &*field(&names)]);
+            if quoted {
+                let names = rows.split_off(names);
+                rows.push_str(&field(&names));
+            }
         }
         rows.push('\n');
     }

@@ -89,6 +89,11 @@ impl Archive {
         self.files.get(name).map(Vec::as_slice)
     }
 
+    /// The files by name, without the model.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    }
+
     /// Reads the net, streaming.
     pub fn net(&self) -> Result<Net, ArchiveError> {
         Ok(self.with_model(|model, file| Net::read(model, file))??)
@@ -137,7 +142,10 @@ impl Archive {
         format!("{}/{name}", self.instance)
     }
 
-    fn with_model<T>(&self, read: impl FnOnce(&mut dyn BufRead, &str) -> T) -> Result<T, ArchiveError> {
+    pub(super) fn with_model<T>(
+        &self,
+        read: impl FnOnce(&mut dyn BufRead, &str) -> T,
+    ) -> Result<T, ArchiveError> {
         let io = |error| ArchiveError::Io { path: self.path.clone(), error };
         let file = self.shown(MODEL);
         if !self.packed {

@@ -188,7 +188,7 @@ fn required<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Res
 
 fn number<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<u64, ModelError> {
     let text = required(xml, start, name)?;
-    natural(&text, format!("the NUPN attribute {name}")).map_err(|problem| xml.error(problem))
+    natural(&text, || format!("the NUPN attribute {name}")).map_err(|problem| xml.error(problem))
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ fn read_expr<'a>(node: Node<'a, 'a>, depth: usize) -> Result<Expr, Fault<'a>> {
 fn read_count<'a>(node: Node<'a, 'a>) -> Result<Count, Fault<'a>> {
     match node.tag_name().name() {
         "integer-constant" => {
-            let number = natural(&words(node)?, "an integer-constant".to_owned());
+            let number = natural(&words(node)?, || "an integer-constant".to_owned());
             Ok(Count::Constant(number.map_err(|problem| (node, problem))?))
         }
         "tokens-count" => Ok(Count::Tokens(names(node, "place")?)),

@@ -58,6 +58,11 @@ impl<R: BufRead> Xml<R> {
         self.line
     }
 
+    /// The line in which the next item will begin.
+    pub fn next_line(&self) -> u64 {
+        self.reader.get_ref().newlines + 1
+    }
+
     pub fn error(&self, problem: Problem) -> ModelError {
         self.error_at(self.line, problem)
     }
@@ -92,11 +97,14 @@ impl<R: BufRead> Xml<R> {
                 if !start.name().as_ref().starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':') {
                     return malformed("an element name that does not begin with a letter");
                 }
-                for attribute in start.attributes() {
-                    let value = attribute.map_err(quick_xml::Error::from);
-                    if let Err(e) = value.and_then(|a| a.normalized_value(XmlVersion::Implicit1_0).map(drop))
-                    {
-                        return malformed(&e.to_string());
+                if Plain::of(&start).is_none() {
+                    for attribute in start.attributes() {
+                        let value = attribute.map_err(quick_xml::Error::from);
+                        let checked =
+                            value.and_then(|a| a.normalized_value(XmlVersion::Implicit1_0).map(drop));
+                        if let Err(e) = checked {
+                            return malformed(&e.to_string());
+                        }
                     }
                 }
                 self.root_seen = true;
@@ -139,6 +147,84 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
 }
 
+/// The values of attributes by their local names, entities resolved; empty where one is missing.
+pub(super) fn attributes_named<'a, const N: usize>(
+    start: &'a BytesStart<'_>,
+    names: [&str; N],
+) -> [Cow<'a, str>; N] {
+    let mut values = [const { Cow::Borrowed("") }; N];
+    if let Some(plain) = Plain::of(start) {
+        for (name, value) in plain.pairs() {
+            let name = name.split_once(':').map_or(*name, |(_, local)| local);
+            if let Some(at) = names.iter().position(|wanted| *wanted == name) {
+                values[at] = Cow::Borrowed(value);
+            }
+        }
+        return values;
+    }
+    // Checked when the item was read.
+    for attribute in start.attributes().with_checks(false).flatten() {
+        let name = attribute.key.local_name();
+        if let Some(at) = names.iter().position(|wanted| *wanted == name.as_ref()) {
+            values[at] = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
+        }
+    }
+    values
+}
+
+/// Attributes as nearly all are: few, `name="value"`, nothing in a value to be resolved. Going through these once
+/// costs a third of the general way.
+struct Plain<'a> {
+    pairs: [(&'a str, &'a str); Plain::MOST],
+    count: usize,
+}
+
+impl<'a> Plain<'a> {
+    const MOST: usize = 6;
+
+    /// None where the general way must look, be it because something is wrong.
+    fn of(start: &'a BytesStart<'_>) -> Option<Self> {
+        let text = start.attributes_raw();
+        let bytes = text.as_bytes();
+        let mut plain = Self { pairs: [("", ""); Self::MOST], count: 0 };
+        let mut at = 0;
+        loop {
+            let blanks = bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\t' | b'\r')).count();
+            at += blanks;
+            if at == bytes.len() {
+                return Some(plain);
+            }
+            let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'_' | b'-' | b'.');
+            let name = bytes[at..].iter().take_while(is_name).count();
+            let [b'=', quote @ (b'"' | b'\''), rest @ ..] = &bytes[at + name..] else { return None };
+            let value =
+                rest.iter().take_while(|b| **b != *quote && **b >= b' ' && !b"&<".contains(b)).count();
+            if blanks == 0 || name == 0 || rest.get(value) != Some(quote) || plain.count == Self::MOST {
+                return None;
+            }
+            let pair = (&text[at..at + name], &text[at + name + 2..at + name + 2 + value]);
+            if plain.pairs().iter().any(|(known, _)| *known == pair.0) {
+                return None;
+            }
+            plain.pairs[plain.count] = pair;
+            plain.count += 1;
+            at += name + value + 3;
+        }
+    }
+
+    fn pairs(&self) -> &[(&'a str, &'a str)] {
+        &self.pairs[..self.count]
+    }
+}
+
+/// Names, as written, and values of the attributes, entities resolved.
+pub(super) fn attributes(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
+    start.attributes().flatten().filter_map(|attribute| {
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
+        Some((attribute.key.as_ref().to_owned(), value))
+    })
+}
+
 /// Counts lines as they are consumed and bounds the length of one item.
 struct Counting<R> {
     source: R,
@@ -168,5 +254,43 @@ impl<R: BufRead> BufRead for Counting<R> {
         }
         self.item_bytes += bytes as u64;
         self.source.consume(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The general way, without the short one.
+    fn generally(start: &BytesStart<'_>) -> Option<Vec<(String, String)>> {
+        let attribute = |attribute: Result<quick_xml::events::attributes::Attribute<'_>, _>| {
+            let attribute = attribute.ok()?;
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
+            Some((attribute.key.as_ref().to_owned(), value))
+        };
+        start.attributes().map(attribute).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn attributes_gone_through_the_short_way_are_those_of_the_general_way(
+            text in "( |\n){0,2}((id|a:b|a:b:id|x-1|)=('[a>\\\"é\t&]{0,3}'|\"[a'<;]{0,3}\"|a)( |\n|\t|/){0,2}){0,8}"
+        ) {
+            let tag = format!("arc{text}");
+            let start = BytesStart::from_content(tag.as_str(), 3);
+            if let Some(plain) = Plain::of(&start) {
+                let pairs = plain.pairs().iter().map(|(name, value)| (name.to_string(), value.to_string()));
+                prop_assert_eq!(Some(pairs.collect()), generally(&start));
+            }
+        }
+    }
+
+    #[test]
+    fn usual_attributes_go_the_short_way() {
+        let start = BytesStart::from_content("arc id=\"a1\"\n source='p' x:target=\"t>\"", 3);
+        let plain = Plain::of(&start).unwrap();
+        assert_eq!(plain.pairs(), [("id", "a1"), ("source", "p"), ("x:target", "t>")]);
+        assert_eq!(attributes_named(&start, ["target", "id", "none"]), ["t>", "a1", ""]);
     }
 }

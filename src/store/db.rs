@@ -42,6 +42,21 @@ impl Record {
     pub fn create_or_open(
         dir: &Path,
         facts: &CampaignFacts,
+        reap: impl FnMut(&Path),
+    ) -> Result<Self, StoreError> {
+        Self::create_or_open_with("WAL", dir, facts, reap)
+    }
+
+    /// `create_or_open` on a file system that several hosts share: SQLite's write-ahead log is for one host
+    /// only, its rollback journal lets the others read while this one writes.
+    pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        Self::create_or_open_with("DELETE", dir, facts, |_| {})
+    }
+
+    fn create_or_open_with(
+        journal: &str,
+        dir: &Path,
+        facts: &CampaignFacts,
         mut reap: impl FnMut(&Path),
     ) -> Result<Self, StoreError> {
         let io = |action, path: &Path| {
@@ -52,7 +67,8 @@ impl Record {
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
             // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
-            let expected = |name: &str| ["lock", "inputs"].contains(&name) || name.starts_with(BUILDING);
+            let expected =
+                |name: &str| ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(BUILDING);
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
@@ -62,7 +78,7 @@ impl Record {
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
         let database = |source| StoreError::of(&path, source);
-        db.pragma_update(None, "journal_mode", "WAL").map_err(database)?;
+        db.pragma_update(None, "journal_mode", journal).map_err(database)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(database)?;
         db.pragma_update(None, "foreign_keys", true).map_err(database)?;
         let facts = if format.is_none() {
@@ -297,7 +313,7 @@ impl Record {
         StoreError::of(&self.path, source)
     }
 
-    fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+    pub(super) fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
         serde_json::to_string(value).map_err(|source| self.content(what, source))
     }
 

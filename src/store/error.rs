@@ -40,6 +40,12 @@ pub enum StoreError {
         changes.join(", "), dir = dir.display()
     )]
     Changed { dir: PathBuf, changes: Vec<String> },
+    #[error(
+        "the record in {dir} has other attempts at {run} than those collected before: it is no copy of the same \
+         shard; collect into a new folder, without one of the two",
+        dir = dir.display()
+    )]
+    Conflict { run: String, dir: PathBuf },
     #[error("the record {path} was opened for reading only", path = dir.display())]
     ReadOnly { dir: PathBuf },
     #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
@@ -84,6 +90,7 @@ impl StoreError {
                 | Self::Newer { .. }
                 | Self::Locked { .. }
                 | Self::Changed { .. }
+                | Self::Conflict { .. }
                 | Self::UnknownRun { .. }
         )
     }

@@ -51,6 +51,13 @@ impl Record {
         })
     }
 
+    /// The planned runs of a model (family), in the order they were planned.
+    pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
+        let query = "SELECT facts FROM runs WHERE json_extract(facts, '$.model') = ?1 ORDER BY position";
+        let runs: Vec<String> = self.rows(query, [model], |row| row.get(0))?;
+        runs.iter().map(|text| self.parse("a run", text)).collect()
+    }
+
     /// The recorded runs with the attempt that counts, sorted by run id.
     pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
         let page = "SELECT id, runs.facts, number, attempts.facts FROM runs JOIN attempts
@@ -117,7 +124,7 @@ impl Record {
 }
 
 /// Lists page by page: `fetch` gives what follows a key; ends at the first error.
-fn pages<K: Clone, T>(
+pub(super) fn pages<K: Clone, T>(
     start: K,
     mut fetch: impl FnMut(&K) -> Result<Vec<(K, T)>, StoreError>,
 ) -> impl Iterator<Item = Result<T, StoreError>> {

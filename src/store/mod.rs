@@ -12,12 +12,14 @@
 //! are on disk (P1, P3).
 
 mod attempt_dir;
+mod copy;
 mod db;
 mod error;
 mod facts;
 mod format;
 mod list;
 mod lock;
+mod merge;
 mod record;
 mod rerun;
 mod samples;
@@ -27,6 +29,7 @@ pub use db::{Record, Standing};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
+pub use merge::{Adopted, Part};
 pub use record::{Attempt, Disk, HostFacts, MemorySource, Outcome, Room, RunFacts, Sample};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

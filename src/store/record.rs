@@ -130,6 +130,9 @@ pub struct RunFacts {
     /// What the guest's kernel said of the tool's end.
     #[serde(default)]
     pub kernel_log: Vec<String>,
+    /// Files the tool left in its home, outside its current and its result folder: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<String>,
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
     /// One per second, while the attempt is made; `Record::samples` reads those of a committed one.
@@ -154,6 +157,12 @@ pub struct Sample {
     /// As last told by the guest.
     #[serde(default)]
     pub io_wait_ms: u64,
+    /// Threads of the guest that ran or wanted to, as last told by it.
+    #[serde(default)]
+    pub runnable: u32,
+    /// Arrived from the tool so far, kept or not.
+    #[serde(default)]
+    pub stdout_bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

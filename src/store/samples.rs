@@ -50,6 +50,8 @@ mod tests {
                 balloon_memory_kib: Some(150_000 + second * second * 37 % 8_000_000),
                 host_memory_kib: 700_000 + second * 2_300,
                 io_wait_ms: second / 50 * 10,
+                runnable: 1 + (second % 3) as u32,
+                stdout_bytes: second / 60 * 80,
             })
             .collect();
         let folder = tempfile::tempdir().unwrap();

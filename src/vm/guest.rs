@@ -9,6 +9,9 @@ pub const CONTROL: &str = "mcc.control";
 pub const STDOUT: &str = "mcc.stdout";
 pub const STDERR: &str = "mcc.stderr";
 
+/// More files that a job left behind are not told.
+pub const MOST_WRITTEN: usize = 20;
+
 /// No line on the control port is longer; a longer one breaks the channel.
 pub const MAX_LINE: usize = 1 << 20;
 
@@ -88,6 +91,9 @@ pub enum GuestEvent {
         cpu_ms: u64,
         /// Since the tool's start.
         io_wait_ms: u64,
+        /// Threads in the guest that run or want to, the agent's left out.
+        #[serde(default)]
+        runnable: u32,
     },
     /// The command's own process ended; whatever it left behind was killed.
     Ended {
@@ -108,6 +114,9 @@ pub enum GuestEvent {
     Drained {
         stdout_bytes: u64,
         stderr_bytes: u64,
+        /// Files the job left in its user's home, but for its `fresh` folders: the first `MOST_WRITTEN`.
+        #[serde(default)]
+        written: Vec<String>,
     },
 }
 

@@ -282,11 +282,16 @@ impl Machine {
             self.qmp.restore_state(&saved.open()?, deadline)?;
         }
         self.qmp.execute("cont", deadline)?;
-        self.qmp.send(&json!({
+        let polling = json!({
             "execute": "qom-set",
             "arguments": {"path": BALLOON, "property": "guest-stats-polling-interval", "value": 1},
             "id": "polling"
-        }))
+        });
+        match self.qmp.send(&polling) {
+            // Seen again where the guest is waited for, after what it had said until then.
+            Err(VmError::Gone(_)) => Ok(()),
+            sent => sent,
+        }
     }
 
     /// Sends a request to the guest agent; later events must carry the job's nonce.

@@ -298,15 +298,15 @@ mod tests {
         let args = argv(&MachineSpec { guest: Guest::Ssh(original), disk, ..spec() }, &Wiring::placeholder());
         let args = args.join(" ");
         for part in [
-            "format=vmdk,snapshot=on,file=/i/lola.vmdk ",
+            "format=vmdk,snapshot=on,werror=stop,rerror=stop,file=/i/lola.vmdk ",
             "ide-hd,drive=disk,bus=ide.0,unit=0 ",
-            "format=raw,snapshot=on,file=/i/inputs.ext4 ",
+            "format=raw,snapshot=on,werror=stop,rerror=stop,file=/i/inputs.ext4 ",
             "-device e1000,netdev=net,addr=3 ",
             "-netdev user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
         ] {
             assert!(args.contains(part), "{part} in {args}");
         }
-        for absent in ["-kernel", "virtio", "-incoming"] {
+        for absent in ["-kernel", "virtio-blk", "virtio-serial", "virtserialport", "-incoming"] {
             assert!(!args.contains(absent), "{absent} in {args}");
         }
     }

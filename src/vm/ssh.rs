@@ -150,7 +150,7 @@ impl Ssh {
         self.closed.get_or_insert_with(Instant::now);
         (self.state.stage == Stage::Ended).then(|| {
             self.state.stage = Stage::Drained;
-            GuestEvent::Drained { stdout_bytes, stderr_bytes }
+            GuestEvent::Drained { stdout_bytes, stderr_bytes, written: vec![] }
         })
     }
 

@@ -44,6 +44,8 @@ impl Folder {
     pub fn new(campaign: &str) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Self { folder: tempfile::tempdir().unwrap(), _alone: alone };
+        // A stand-in for QEMU runs as the user that QEMU runs as, and leaves its traces here.
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
         let campaign = campaign.replace("{build}", &format!("{root}/build"));
         let campaign = campaign.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
@@ -121,6 +123,8 @@ impl Folder {
         let folders = std::iter::once(self.path().join("bin")).chain(std::env::split_paths(&path));
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(args).current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
+        // Campaigns of other tests on this host are none of this one's business.
+        command.env("MCC_HARNESS_LEASES", self.path().join("leases"));
         command
     }
 

@@ -10,13 +10,16 @@ done
 
 # Answers QMP up to and including the command $1.
 answer_until() {
-    local line command
+    local line command id
     while read -r line <&"$qmp"; do
         [[ $line =~ \"execute\":\"([a-z_-]+)\" ]] && command=${BASH_REMATCH[1]}
+        # As QEMU does: an answer carries the id of what it answers.
+        id=
+        if [[ $line =~ \"id\":\"([^\"]+)\" ]]; then id=",\"id\":\"${BASH_REMATCH[1]}\""; fi
         case $command in
-        query-cpus-fast) echo "{\"return\":[{\"thread-id\":$$}]}" >&"$qmp" ;;
-        query-status) echo "{\"return\":{\"status\":\"${status:-running}\"}}" >&"$qmp" ;;
-        *) echo '{"return":{}}' >&"$qmp" ;;
+        query-cpus-fast) echo "{\"return\":[{\"thread-id\":$$}]$id}" >&"$qmp" ;;
+        query-status) echo "{\"return\":{\"status\":\"${status:-running}\"}$id}" >&"$qmp" ;;
+        *) echo "{\"return\":{}$id}" >&"$qmp" ;;
         esac
         [[ $command != "$1" ]] || return 0
     done

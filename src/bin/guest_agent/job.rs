@@ -2,15 +2,17 @@
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
-use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Unpack};
+use mcc_harness::vm::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Unpack};
 use mcc_harness::vm::kmsg;
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +25,13 @@ const GROUP: &str = "/sys/fs/cgroup/job";
 const GROUP_PROCS: &str = "/sys/fs/cgroup/job/cgroup.procs";
 
 /// A command that only waits to be spawned.
-pub struct Prepared(Command);
+pub struct Prepared {
+    command: Command,
+    /// Where files are looked for that it leaves, which folders are its own, and since when (seconds since 1970).
+    home: String,
+    fresh: Vec<String>,
+    since: i64,
+}
 
 struct User {
     uid: Uid,
@@ -96,7 +104,8 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     let mut command = user.command(program);
     command.args(arguments).envs(&job.env).current_dir(&job.cwd);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(Prepared(command))
+    let home = job.env.get("HOME").cloned().unwrap_or_default();
+    Ok(Prepared { command, home, fresh: job.fresh.clone(), since: (job.clock_ns / 1_000_000_000) as i64 })
 }
 
 /// Unpacks an archive of one folder of plain files. In this process: starting tar and gzip costs a guest
@@ -154,7 +163,7 @@ fn feed_random_pool(hex: &str) -> Result<()> {
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
     let mut kernel_log = KernelLog::from_now();
     let io_wait_before = io_wait_ms();
-    let mut tool = prepared.0.spawn().context("starting the command")?;
+    let mut tool = prepared.command.spawn().context("starting the command")?;
     control.say(GuestEvent::Started)?;
     let pid = Pid::from_raw(tool.id() as i32);
     let (tool_stdout, tool_stderr) = (tool.stdout.take().unwrap(), tool.stderr.take().unwrap());
@@ -183,8 +192,25 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
         fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
-        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes })
+        let written = written(&prepared);
+        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes, written })
     })
+}
+
+/// Files in the home that were made or changed since the job was prepared, outside its own folders.
+fn written(job: &Prepared) -> Vec<String> {
+    if job.home.is_empty() {
+        return vec![];
+    }
+    let own = |path: &Path| job.fresh.iter().any(|folder| path == Path::new(folder));
+    let files = walkdir::WalkDir::new(&job.home).same_file_system(true).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| !own(entry.path())).flatten();
+    files
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| entry.path().symlink_metadata().is_ok_and(|found| found.ctime() >= job.since))
+        .map(|entry| entry.path().display().to_string())
+        .take(MOST_WRITTEN)
+        .collect()
 }
 
 /// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
@@ -200,17 +226,32 @@ fn reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
     }
 }
 
-/// Copies what the tool writes to its port and counts the bytes.
-fn pump(mut from: impl Read, mut to: File) -> Result<u64> {
-    let mut buffer = vec![0; 1 << 16];
+/// What a pipe of the tool holds, bytes: the most the kernel gives without being told otherwise.
+const PIPE: i32 = 1 << 20;
+
+/// Hands what the tool writes on to its port and counts the bytes. The kernel moves pages (splice): nothing is
+/// copied, and a full pipe is one request to the host.
+fn pump(from: impl AsFd, to: File) -> Result<u64> {
+    fcntl(&from, FcntlArg::F_SETPIPE_SZ(PIPE)).context("the tool's pipe")?;
+    let (pipe, port) = (from.as_fd().as_raw_fd(), to.as_raw_fd());
     let mut bytes = 0;
     loop {
-        match from.read(&mut buffer)? {
-            0 => return Ok(bytes),
-            n => {
-                to.write_all(&buffer[..n])?;
-                bytes += n as u64;
-            }
+        // A port takes an empty pipe for an ended one, so splice itself does not wait.
+        let mut fds = [PollFd::new(from.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, PollTimeout::NONE) {
+            Err(nix::Error::EINTR) => continue,
+            looked => looked?,
+        };
+        if !fds[0].revents().is_some_and(|seen| seen.contains(PollFlags::POLLIN)) {
+            return Ok(bytes);
+        }
+        // SAFETY: a system call on two descriptors that are held open, without pointers.
+        let moved = unsafe {
+            nix::libc::splice(pipe, std::ptr::null_mut(), port, std::ptr::null_mut(), PIPE as usize, 0)
+        };
+        match nix::errno::Errno::result(moved) {
+            Err(nix::Error::EINTR) => {}
+            moved => bytes += moved.context("the tool's output")? as u64,
         }
     }
 }
@@ -220,7 +261,14 @@ fn sample(io_wait_before: u64) -> GuestEvent {
         memory_kib: group_number("memory.current") / 1024,
         cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
         io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
+        runnable: runnable().saturating_sub(1),
     }
+}
+
+/// Threads that run or want to, the one that looks among them.
+fn runnable() -> u32 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split([' ', '/']).nth(3).and_then(|running| running.parse().ok()).unwrap_or(0)
 }
 
 /// Of all CPUs since the boot.
@@ -251,7 +299,7 @@ impl KernelLog {
                 // A record each.
                 Ok(n) => lines.extend(kmsg::telling(&String::from_utf8_lossy(&record[..n]))),
                 // EPIPE: records were overwritten; what follows is read.
-                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 Err(_) => break,
             }
         }

@@ -36,6 +36,15 @@ impl<'j> Bench<'j> {
         }
     }
 
+    /// Adds what was summed over other blocks.
+    pub fn absorb(&mut self, other: Bench<'_>) {
+        for (tally, other) in self.tallies.iter_mut().flatten().zip(other.tallies.iter().flatten()) {
+            tally.absorb(other);
+        }
+        self.complete.extend(other.complete);
+        self.best_virtual.absorb(&other.best_virtual);
+    }
+
     /// Judges one block.
     pub fn judge(&mut self, rows: &[Row]) -> Block {
         let jury = self.jury;

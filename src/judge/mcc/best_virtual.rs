@@ -25,6 +25,14 @@ impl BestVirtual {
         *all += values;
     }
 
+    /// Adds what was counted over other blocks.
+    pub fn absorb(&mut self, other: &BestVirtual) {
+        for ((tally, values), (others, more)) in self.tallies.iter_mut().zip(&other.tallies) {
+            tally.absorb(others);
+            *values += more;
+        }
+    }
+
     pub fn scores(&self, edition: &Edition, weights: &[BigRational]) -> Vec<VirtualScore> {
         let held = self.tallies.iter().enumerate().filter(|(_, (_, values))| *values > 0);
         held.map(|(examination, (tally, values))| {

@@ -13,6 +13,7 @@ mod votes;
 mod weights;
 
 use super::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
+use super::in_order::{Feed, in_order};
 use super::judgement::*;
 use super::overrides::Overrides;
 use crate::edition::{Edition, InfrastructureRule, Votes};
@@ -20,6 +21,7 @@ use bench::Bench;
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 pub use trusted::Basis;
 use trusted::Vote;
@@ -200,6 +202,26 @@ impl Jury {
             each(bench.judge(&self.ballots.rows[block.clone()]))?;
         }
         Ok(bench.verdict())
+    }
+
+    /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, and `take` gets what
+    /// was made of them, in order.
+    pub fn judge_on<T: Send, E: Send>(
+        &self,
+        threads: NonZeroUsize,
+        make: impl Fn(Vec<Block>) -> T + Sync,
+        take: impl FnMut(T) -> Result<(), E> + Send,
+    ) -> Result<Verdict, E> {
+        // Long enough to be worth the handing over, short enough for memory to hold several.
+        const STRETCH: usize = 32;
+        let judge = |bench: &mut Bench<'_>, stretch: &[Range<usize>]| {
+            make(stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])).collect())
+        };
+        let feed = |feed: Feed<'_, _>| self.blocks.chunks(STRETCH).try_for_each(feed);
+        let (_, benches) = in_order(threads, || Bench::new(self), feed, judge, take)?;
+        let mut whole = Bench::new(self);
+        benches.into_iter().for_each(|bench| whole.absorb(bench));
+        Ok(whole.verdict())
     }
 
     /// The votes on one position, ready to be compared by number. `confidence` is by entry, empty where it isn't

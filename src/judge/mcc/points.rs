@@ -1,10 +1,10 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
 use crate::edition::Edition;
+use hashbrown::HashMap;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
-use std::collections::HashMap;
 use std::ops::AddAssign;
 
 /// How one given value was judged, as the letters of `Cell::verdicts`.
@@ -95,6 +95,16 @@ impl Tally {
         self.unjudged += unjudged;
     }
 
+    /// Adds what was counted over other blocks.
+    pub fn absorb(&mut self, other: &Tally) {
+        self.took_part |= other.took_part;
+        self.unjudged += other.unjudged;
+        self.alone += other.alone;
+        for (class, counts) in other.by_class.iter().enumerate() {
+            self.add(class as u32, *counts, 0);
+        }
+    }
+
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.by_class.iter().for_each(|counts| sum += *counts);
@@ -113,6 +123,7 @@ impl Tally {
             .by_class
             .iter()
             .zip(weights)
+            .filter(|(counts, _)| **counts != Counts::default())
             .fold(zero, |sum, (counts, weight)| sum + raw(edition, examination, *counts) * weight);
         (raw(edition, examination, self.counts()), weighted)
     }

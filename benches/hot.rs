@@ -1,0 +1,70 @@
+//! The pure paths that judging and reading at scale go through, one by one (criterion):
+//! `cargo bench --bench hot`. What is promised is measured as ratios by the bench `scale`.
+
+#[path = "scale/synthetic.rs"]
+#[expect(dead_code, reason = "whole editions are for the bench scale")]
+mod synthetic;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
+use mcc_harness::edition::Edition;
+use mcc_harness::judge::mcc::Jury;
+use mcc_harness::judge::source;
+use mcc_harness::model::Net;
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+fn data(path: &str) -> PathBuf {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    std::env::var_os("MCC_HARNESS_DATA").map_or_else(beside, PathBuf::from).join(path)
+}
+
+fn judging(criterion: &mut Criterion) {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let (answers, models) = ("mcc/2018-answers/answers-2018.csv.gz", "mcc/2018-answers/models-2018.csv");
+    let read = || {
+        let mut ballots = source::read_answers(&edition, &data(answers)).unwrap();
+        source::read_models(&edition, &mut ballots, &data(models)).unwrap();
+        ballots
+    };
+    let mut group = criterion.benchmark_group("judge");
+    group.sample_size(10);
+    group.bench_function("read the answers of 2018", |bench| bench.iter(read));
+    group.bench_function("confidences and weights", |bench| {
+        bench.iter_batched(read, |ballots| Jury::new(&edition, ballots).unwrap(), BatchSize::PerIteration);
+    });
+    let jury = Jury::new(&edition, read()).unwrap();
+    group.bench_function("trusted values and points", |bench| {
+        bench.iter(|| jury.judge_blocks(|_| Ok::<(), Infallible>(())));
+    });
+    group.finish();
+}
+
+fn reading(criterion: &mut Criterion) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made");
+    let mut group = criterion.benchmark_group("read");
+    group.sample_size(10);
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut questions = Questions::as_printed(edition.examination("CTLCardinality").unwrap().1);
+    questions.ids = Some(synthetic::ids());
+    for every in [12, 1000] {
+        synthetic::log(&data("mcc/real-output"), 4 << 20, every, 1, &path).unwrap();
+        let log = std::fs::read(&path).unwrap();
+        group.throughput(Throughput::Bytes(log.len() as u64));
+        group.bench_function(format!("a log, one result in {every} lines"), |bench| {
+            bench.iter(|| Answers::read(&log[..], &questions, Reading::default()).unwrap());
+        });
+    }
+    synthetic::net(4 << 20, 0, 1, &path).unwrap();
+    let net = std::fs::read(&path).unwrap();
+    group.throughput(Throughput::Bytes(net.len() as u64));
+    group.bench_function("a net", |bench| bench.iter(|| Net::read(&net[..], "model.pnml").unwrap()));
+    group.throughput(Throughput::Elements(1));
+    let long = "9".repeat(24_000);
+    group.bench_function("a number of 24,000 digits", |bench| bench.iter(|| long.parse::<Value>().unwrap()));
+    group.finish();
+}
+
+criterion_group!(hot, judging, reading);
+criterion_main!(hot);

@@ -1,0 +1,94 @@
+//! How far the figures of memory and CPU time differ that host and guest give of the same tool: the table of
+//! docs/measurement.md.
+
+#[path = "../tests/script/mod.rs"]
+mod script;
+
+use mcc_harness::edition::Edition;
+use mcc_harness::host::{Accelerator, Policy, Qemu};
+use mcc_harness::vm::guest::{GuestEvent, Request};
+use mcc_harness::vm::{Backend, DiskFile, Event, Guest, Image, Machine, MachineSpec, Start};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// In words, and as a script.
+const TOOLS: [(&str, &str); 4] = [
+    ("sleeps 4 s", "sleep 4"),
+    ("computes for 6 s", "end=$((SECONDS + 6)); while [ $SECONDS -lt $end ]; do :; done"),
+    ("holds 100 MiB", "head -c 100M /dev/zero > /dev/shm/held; sleep 3"),
+    ("holds 1000 MiB", "head -c 1000M /dev/zero > /dev/shm/held; sleep 3"),
+];
+
+#[derive(Default)]
+struct Figures {
+    peak_kib: u64,
+    balloon_kib: u64,
+    rss_kib: u64,
+    /// Of the tool's cgroup in the guest, and of the vCPU threads on the host, at the same moment.
+    guest_cpu_ms: u64,
+    host_cpu_ms: u64,
+    wall_ms: u64,
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let image = Image::open(&root.join("build/images/reference")).expect("scripts/setup makes it");
+    let accelerator = Accelerator::choose(&Qemu::find().unwrap(), Policy::AllowDegraded).unwrap();
+    let (kernel, initrd) = image.boot().unwrap();
+    let spec = MachineSpec {
+        backend: Backend::Qemu,
+        accelerator,
+        cpu_model: Edition::load("mcc-2018").unwrap().machine.cpu_model,
+        memory_mib: 4096,
+        vcpus: 1,
+        guest: Guest::Agent { kernel, initrd },
+        disk: DiskFile::new(image.disk(), "qcow2"),
+        read_only_disks: vec![],
+        start: Start::Boot,
+        pin_to: vec![],
+        rest_on: vec![],
+    };
+    println!("one vCPU, 4096 MiB, {}", accelerator.word());
+    println!("| tool | guest cgroup | balloon | QEMU | CPU, guest | CPU, host | wall |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, script) in TOOLS {
+        let found = measure(&spec, script);
+        let [peak, balloon, rss] = [found.peak_kib, found.balloon_kib, found.rss_kib].map(|kib| kib >> 10);
+        let seconds = |ms: u64| ms as f64 / 1000.0;
+        let [guest, host, wall] = [found.guest_cpu_ms, found.host_cpu_ms, found.wall_ms].map(seconds);
+        println!(
+            "| {name} | {peak} MiB | {balloon} MiB | {rss} MiB | {guest:.2} s | {host:.2} s | {wall:.2} s |"
+        );
+    }
+}
+
+fn measure(spec: &MachineSpec, script: &str) -> Figures {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = Machine::start(spec, folder.path(), 1 << 20, PATIENCE).unwrap();
+    let job = script::job("root", "/", script);
+    let mut request = Some(Request::Prepare(Box::new(job)));
+    let (mut started, mut cpu_before) = (Instant::now(), Duration::ZERO);
+    let mut found = Figures::default();
+    loop {
+        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+            Event::Guest(GuestEvent::Ready { .. }) => machine.send(&request.take().unwrap()).unwrap(),
+            Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
+            Event::Guest(GuestEvent::Started) => (started, cpu_before) = (Instant::now(), machine.cpu_time()),
+            Event::Guest(GuestEvent::Sample { cpu_ms, .. }) => {
+                found.guest_cpu_ms = cpu_ms;
+                found.host_cpu_ms = (machine.cpu_time() - cpu_before).as_millis() as u64;
+                found.balloon_kib = found.balloon_kib.max(machine.balloon_kib().unwrap().unwrap_or(0));
+            }
+            Event::Guest(GuestEvent::Ended { memory_kib, .. }) => {
+                found.peak_kib = memory_kib;
+                found.rss_kib = machine.rss_kib().map_or(0, |(_, peak)| peak);
+                found.wall_ms = started.elapsed().as_millis() as u64;
+                return found;
+            }
+            Event::Qemu(_) => {}
+            other => panic!("{script}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Processes and what they took.
+
+use nix::libc;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a process took: time from its start to its end, CPU time of all its threads, most memory at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    pub wall: Duration,
+    pub cpu: Duration,
+    pub peak_kib: u64,
+}
+
+/// Runs a command to its end, which must be a success; its output is returned.
+pub fn run(command: &mut Command) -> (Took, String) {
+    let output = tempfile::tempfile().unwrap();
+    command.stdin(Stdio::null()).stdout(output.try_clone().unwrap());
+    let begun = Instant::now();
+    // Waited for below, by its id, to learn what it took.
+    #[expect(clippy::zombie_processes)]
+    let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut status = 0;
+    // SAFETY: all zeros is a usage; wait4 writes to the two places it is given, which live on.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(child.id() as i32, &mut status, 0, &mut usage), child.id() as i32);
+        usage
+    };
+    let wall = begun.elapsed();
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{command:?}: status {status}");
+    let time = |of: libc::timeval| Duration::new(of.tv_sec as u64, of.tv_usec as u32 * 1000);
+    let took =
+        Took { wall, cpu: time(usage.ru_utime) + time(usage.ru_stime), peak_kib: usage.ru_maxrss as u64 };
+    (took, text(output))
+}
+
+fn text(mut file: std::fs::File) -> String {
+    use std::io::{Read, Seek};
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Measures in turns, so that whatever else the machine does hits all alike; the medians, in the order given.
+pub fn in_turns<const N: usize>(rounds: usize, mut measured: [&mut dyn FnMut() -> Took; N]) -> [Took; N] {
+    let mut all: [Vec<Took>; N] = std::array::from_fn(|_| Vec::new());
+    for _ in 0..rounds {
+        for (of, measure) in all.iter_mut().zip(&mut measured) {
+            of.push(measure());
+        }
+    }
+    all.map(|took| {
+        let median = |mut of: Vec<Duration>| {
+            of.sort();
+            of[of.len() / 2]
+        };
+        Took {
+            wall: median(took.iter().map(|took| took.wall).collect()),
+            cpu: median(took.iter().map(|took| took.cpu).collect()),
+            peak_kib: took.iter().map(|took| took.peak_kib).max().unwrap_or_default(),
+        }
+    })
+}
+
+/// A line of the report.
+pub fn line(what: &str, took: Took) {
+    println!(
+        "  {what:<44} {:>9.3} s  {:>9.3} s CPU  {:>7.1} MB",
+        took.wall.as_secs_f64(),
+        took.cpu.as_secs_f64(),
+        took.peak_kib as f64 / 1024.0
+    );
+}
+
+pub fn ratio(what: &str, dividend: Took, divisor: Took, promise: &str) {
+    println!(
+        "  {what:<44} {:>9.2}    {:>9.2} by CPU    promised: {promise}",
+        dividend.wall.as_secs_f64() / divisor.wall.as_secs_f64(),
+        dividend.cpu.as_secs_f64() / divisor.cpu.as_secs_f64()
+    );
+}

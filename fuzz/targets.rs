@@ -1,0 +1,151 @@
+//! What is fuzzed: readers of what others wrote. Each takes any bytes, and panics only where a promise is broken.
+//! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions on stable Rust.
+
+use mcc_harness::benchkit::contest_table::Form;
+use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
+use mcc_harness::edition::{AnswerKind, Edition, Examination, Rules, SisterEdition};
+use mcc_harness::judge::contest_table::{Cores, Layout, export};
+use mcc_harness::judge::{Ballots, crv, mcc, source, svcomp};
+use mcc_harness::model::{Net, Nupn, Property};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The name of its corpus, and what takes its bytes.
+type Target = (&'static str, fn(&[u8]));
+
+pub const TARGETS: [Target; 9] = [
+    ("answers", answers),
+    ("table", table),
+    ("pnml", pnml),
+    ("properties", properties),
+    ("edition", edition),
+    ("jobs", jobs),
+    ("benchexec", benchexec),
+    ("scores", scores),
+    ("measurements", measurements),
+];
+
+/// A tool's output, as every kind of examination: every position has an id, and every value reads back as printed.
+pub fn answers(data: &[u8]) {
+    for (answers, values) in
+        [(AnswerKind::StateSpace, 4), (AnswerKind::Boolean, 16), (AnswerKind::Number, 16)]
+    {
+        let mut questions =
+            Questions::as_printed(&Examination { name: "UpperBounds".to_owned(), answers, values });
+        for published in [false, true] {
+            let read =
+                Answers::read(data, &questions, Reading { strict: false, published }).expect("memory reads");
+            assert_eq!(read.ids.len(), read.values.len());
+            for value in read.values.iter().flatten() {
+                assert_eq!(value.to_string().parse::<Value>().as_ref(), Ok(value));
+            }
+            // Asked for what was printed, the same is found.
+            if answers != AnswerKind::StateSpace && read.ids.len() == values && !published {
+                questions.ids = Some(read.ids.clone());
+                let again = Answers::read(data, &questions, Reading::default()).expect("memory reads");
+                assert_eq!(again.values, read.values);
+                questions.ids = None;
+            }
+        }
+    }
+}
+
+/// A table of answers in either form: what is read judges, and its export judges the same.
+pub fn table(data: &[u8]) {
+    static RULES: OnceLock<Edition> = OnceLock::new();
+    let rules = RULES.get_or_init(|| Edition::load("mcc-2018").expect("the edition of 2018"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, data).expect("a file");
+    let read = || source::read_answers(rules, &path);
+    let Ok(ballots) = read() else { return };
+    let Some(before) = decided(rules, ballots) else { return };
+    let out = folder.path().join("export.csv");
+    let Ok(ballots) = read() else { panic!("it was read before") };
+    let written = export(rules, ballots, &Cores::new(), Layout::Results(Form::Exact), &out);
+    let written = written.expect("what judges can be exported");
+    let mut again = match source::read_answers(rules, &written.paths[0]) {
+        Ok(ballots) => ballots,
+        // A table of which only resigned entries were left has no row.
+        Err(source::SourceError::Empty { .. }) => return,
+        Err(error) => panic!("our own export: {error}"),
+    };
+    let models = source::read_models(rules, &mut again, &written.paths[1]);
+    models.expect("our own models");
+    source::read_tools(&mut again, &written.paths[2]).expect("our own tools");
+    assert_eq!(decided(rules, again).expect("our own export judges"), before);
+}
+
+/// What a judgement decides, not what it was read from or what it says of that.
+fn decided(rules: &Edition, ballots: Ballots) -> Option<String> {
+    let mut judgement = mcc::judge(rules, ballots).ok()?;
+    judgement.inputs.clear();
+    judgement.notes.clear();
+    Some(serde_json::to_string(&judgement).expect("a judgement is plain data"))
+}
+
+/// PNML and its NUPN section.
+pub fn pnml(data: &[u8]) {
+    let net = Net::read(data, "model.pnml");
+    let nupn = Nupn::read(data, "model.pnml");
+    if let (Ok(net), Ok(Some(nupn))) = (net, nupn) {
+        nupn.faults(&net);
+    }
+}
+
+pub fn properties(data: &[u8]) {
+    let _ = Property::read_set(&String::from_utf8_lossy(data), "UpperBounds.xml");
+}
+
+/// An edition that is read is written and read again the same.
+pub fn edition(data: &[u8]) {
+    let Ok(edition) = Edition::parse(&String::from_utf8_lossy(data), "edition.toml") else { return };
+    let json = serde_json::to_string(&edition).expect("an edition is plain data");
+    assert_eq!(serde_json::from_str::<Edition>(&json).expect("its own JSON"), edition);
+}
+
+/// A job file that is read is written and read again the same; as a campaign it is refused or made.
+pub fn jobs(data: &[u8]) {
+    let Ok(file) = JobFile::read(&String::from_utf8_lossy(data)) else { return };
+    if let Ok(text) = file.write() {
+        assert_eq!(JobFile::read(&text).expect("our own file"), file);
+    }
+    static RULES: OnceLock<Edition> = OnceLock::new();
+    let rules = RULES.get_or_init(|| Edition::load("mcc-2018").expect("the edition of 2018"));
+    let _ = mcc_harness::campaign::FromJobs::new(&file, "mcc-2018", rules, Path::new("models"));
+}
+
+/// A result file of BenchExec: what is read judges.
+pub fn benchexec(data: &[u8]) {
+    static RULES: OnceLock<Rules> = OnceLock::new();
+    sister(&RULES, "svcomp-2024", "result.xml", data);
+}
+
+/// A table of scores of SV-COMP, with what is known of its categories.
+pub fn scores(data: &[u8]) {
+    static RULES: OnceLock<Rules> = OnceLock::new();
+    sister(&RULES, "svcomp-2013", "scores.csv", data);
+}
+
+/// A table of measurements or totals of CRV.
+pub fn measurements(data: &[u8]) {
+    static RULES: OnceLock<Rules> = OnceLock::new();
+    sister(&RULES, "crv-2014", "measurements.csv", data);
+}
+
+/// Reads and judges twice: the same both times.
+fn sister(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8]) {
+    let Rules::Sister(rules) = rules.get_or_init(|| Rules::load(edition).expect("an edition of this build"))
+    else {
+        panic!("{edition} is no sister contest's")
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    std::fs::write(&path, data).expect("a file");
+    let judged = || match &**rules {
+        SisterEdition::Svcomp(rules) => svcomp::judge(rules, svcomp::read(rules, &path, None).ok()?).ok(),
+        SisterEdition::Crv(rules) => Some(crv::judge(rules, crv::read(rules, &path).ok()?)),
+    };
+    let written = || judged().map(|judgement| serde_json::to_string(&judgement).expect("plain data"));
+    assert_eq!(written(), written());
+}

@@ -1,0 +1,116 @@
+//! Writing an archive: file by file, so that its size needs no memory; the same record gives the same bytes.
+
+use super::contents::Contents;
+use super::{ArchiveError, io_at};
+use crate::digest;
+use crate::store::{Attempt, Record};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use walkdir::WalkDir;
+
+/// zstd's own default: outputs shrink to a tenth, and the disks pass at the speed of an SSD.
+const LEVEL: i32 = 3;
+
+/// Writes the staged files, the outputs of the record beside them, the `disks` by digest, and the digests of all.
+/// Renamed to `out` when it is whole.
+pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<(), ArchiveError> {
+    let folder = match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let file = tempfile::Builder::new()
+        .prefix(".archive-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(io_at(out))?;
+    let compressed = zstd::Encoder::new(BufWriter::new(file), LEVEL).map_err(io_at(out))?;
+    let sums = tempfile::tempfile().map_err(io_at(out))?;
+    let mut tar =
+        Writer { tar: tar::Builder::new(compressed), sums: BufWriter::new(sums), out: out.to_owned() };
+
+    let contents = Contents(staged);
+    tar.file("archive.json", &contents.facts_file())?;
+    for file in WalkDir::new(staged).sort_by_file_name() {
+        let file = file.map_err(|error| io_at(staged)(error.into()))?;
+        let name = file.path().strip_prefix(staged).expect("it was found there").to_string_lossy();
+        if file.file_type().is_file() && name != "archive.json" {
+            tar.file(&name, file.path())?;
+        }
+    }
+    for (sha256, path) in disks {
+        tar.file(&format!("disks/{sha256}"), path)?;
+    }
+    let record = Record::open_readonly(staged)?;
+    for run in record.records() {
+        for attempt in record.attempts(&run?.run.id())? {
+            tar.outputs(&record, &attempt)?;
+        }
+    }
+    let file = tar.finish()?;
+    file.persist(out).map_err(|error| io_at(out)(error.error))?;
+    Ok(())
+}
+
+type Compressed = zstd::Encoder<'static, BufWriter<NamedTempFile>>;
+
+struct Writer {
+    tar: tar::Builder<Compressed>,
+    sums: BufWriter<File>,
+    out: PathBuf,
+}
+
+impl Writer {
+    fn outputs(&mut self, record: &Record, attempt: &Attempt) -> Result<(), ArchiveError> {
+        for output in &attempt.outputs {
+            let path = record.outputs_dir(&attempt.run, attempt.number).join(&output.role);
+            let name = format!("outputs/{}/{}/{}", attempt.run, attempt.number, output.role);
+            let sha256 = self.file(&name, &path)?;
+            if sha256 != output.sha256 {
+                let reason =
+                    "it is not what the record says it was; `verify` names all such files".to_owned();
+                return Err(ArchiveError::Bad { path, reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Its digest.
+    fn file(&mut self, name: &str, path: &Path) -> Result<String, ArchiveError> {
+        let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
+        let file = File::open(path).map_err(io_at(path))?;
+        append(&mut self.tar, name, bytes, BufReader::new(file))?;
+        writeln!(self.sums, "{sha256}  {name}").map_err(io_at(&self.out))?;
+        Ok(sha256)
+    }
+
+    fn finish(self) -> Result<NamedTempFile, ArchiveError> {
+        let Self { mut tar, sums, out } = self;
+        let failed = || io_at(&out);
+        let mut sums = sums.into_inner().map_err(|error| failed()(error.into_error()))?;
+        let bytes = sums.stream_position().map_err(failed())?;
+        sums.rewind().map_err(failed())?;
+        append(&mut tar, "SHA256SUMS", bytes, sums)?;
+        let file = tar.into_inner().and_then(zstd::Encoder::finish).map_err(failed())?;
+        file.into_inner().map_err(|error| failed()(error.into_error()))
+    }
+}
+
+fn append(
+    tar: &mut tar::Builder<Compressed>,
+    name: &str,
+    bytes: u64,
+    content: impl Read,
+) -> Result<(), ArchiveError> {
+    let mut header = tar::Header::new_ustar();
+    header.set_size(bytes);
+    header.set_mode(0o644);
+    // No owner and no time: they are the host's, not the record's.
+    header.set_mtime(0);
+    let written = header.set_path(name).and_then(|()| {
+        header.set_cksum();
+        tar.append(&header, content)
+    });
+    written.map_err(io_at(Path::new(name)))
+}

@@ -1,0 +1,117 @@
+//! Opening an archive that anybody may have made: whatever is not plainly a file of its layout is refused by name,
+//! before a byte of it is written.
+
+use super::{ArchiveError, io_at};
+use crate::host::is_full;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Component, Path, PathBuf};
+use tar::EntryType;
+
+/// How much an archive may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub entries: u64,
+    /// Of all its files, unpacked.
+    pub bytes: u64,
+}
+
+impl Default for Bounds {
+    /// A contest with its disks has some 700,000 files, 500 GB with every output at its cap.
+    fn default() -> Self {
+        Self { entries: 10_000_000, bytes: 1 << 40 }
+    }
+}
+
+/// The deepest file: `outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/FILE`.
+const DEEPEST: usize = 6;
+/// What a tar header can hold without an extension.
+const LONGEST: usize = 255;
+
+/// Unpacks `archive` to the empty folder `to`.
+pub fn unpack(archive: &Path, to: &Path, bounds: Bounds) -> Result<(), ArchiveError> {
+    let no_archive = |error: io::Error| ArchiveError::Bad {
+        path: archive.to_owned(),
+        reason: format!("it is no whole archive (a tar compressed by zstd): {error}; get it anew"),
+    };
+    let file = File::open(archive).map_err(io_at(archive))?;
+    let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
+    let mut tar = tar::Archive::new(plain);
+    let (mut entries, mut bytes) = (0_u64, 0_u64);
+    // Raw: an extension header can ask for any amount of memory, so it is an entry to refuse like any other.
+    for entry in tar.entries().map_err(no_archive)?.raw(true) {
+        let mut entry = entry.map_err(no_archive)?;
+        let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let hostile =
+            |reason: String| ArchiveError::Hostile { path: archive.to_owned(), entry: shown.clone(), reason };
+        entries += 1;
+        if entries > bounds.entries {
+            return Err(hostile(format!("is one more than the {} allowed", bounds.entries)));
+        }
+        if entry.header().entry_type() != EntryType::Regular {
+            let kind = entry.header().entry_type();
+            return Err(hostile(format!("is no plain file but {}", kind_name(kind))));
+        }
+        let path = inside(&entry.path_bytes()).map_err(|reason| hostile(reason.to_owned()))?;
+        let size = entry.header().size().map_err(no_archive)?;
+        bytes = bytes.saturating_add(size);
+        if bytes > bounds.bytes {
+            let most = bounds.bytes;
+            return Err(hostile(format!("of {size} bytes makes it hold more than the {most} bytes allowed")));
+        }
+        let target = to.join(&path);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder)
+                .map_err(|_| hostile("lies in what another entry made a file".to_owned()))?;
+        }
+        // Never through what is there: the second of two entries of one name is refused.
+        let mut out = match File::create_new(&target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(hostile("is there twice".to_owned()));
+            }
+            out => out.map_err(io_at(&target))?,
+        };
+        let written = io::copy(&mut entry.by_ref().take(size), &mut out)
+            .map_err(|error| if is_full(&error) { io_at(&target)(error) } else { no_archive(error) })?;
+        if written != size {
+            return Err(no_archive(io::ErrorKind::UnexpectedEof.into()));
+        }
+    }
+    Ok(())
+}
+
+/// The path of an entry, if it can only be one inside of the folder.
+fn inside(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8")?;
+    if text.is_empty() || text.len() > LONGEST {
+        return Err("has no name, or one too long");
+    }
+    if text.chars().any(char::is_control) {
+        return Err("has control characters in its name");
+    }
+    if text.starts_with('/') {
+        return Err("has an absolute path");
+    }
+    let path = Path::new(text);
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Err("leads out of the archive (`..`)");
+    }
+    // One way to write a path: no `.`, no `//`, no `/` at the end.
+    let plain = path.components().collect::<PathBuf>();
+    if plain.as_os_str() != text || path.components().any(|part| !matches!(part, Component::Normal(_))) {
+        return Err("has a path that is not written plainly");
+    }
+    if path.components().count() > DEEPEST {
+        return Err("lies deeper than any file of an archive");
+    }
+    Ok(plain)
+}
+
+fn kind_name(kind: EntryType) -> &'static str {
+    match kind {
+        EntryType::Symlink | EntryType::Link => "a link",
+        EntryType::Directory => "a folder (an archive has none of its own)",
+        EntryType::Char | EntryType::Block | EntryType::Fifo => "a device",
+        _ => "an extension of the format",
+    }
+}

@@ -1,0 +1,262 @@
+//! Whether a record is whole and what its judgement says of it is so.
+
+use super::contents::{Contents, cores, is_archive};
+use super::{ArchiveError, io_at};
+use crate::benchkit::contest_table::Form;
+use crate::digest;
+use crate::edition::Edition;
+use crate::judge::Ballots;
+use crate::judge::contest_table::{Layout, export};
+use crate::judge::mcc::Jury;
+use crate::judge::write;
+use crate::store::{Attempt, Record};
+use serde::Serialize;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// More are only counted.
+const MOST: usize = 1000;
+/// Lines of one file that differ and are shown.
+const MOST_LINES: usize = 5;
+/// Characters of a line that are shown.
+const LINE: usize = 160;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// A run, or a file (with its line).
+    pub place: String,
+    pub what: String,
+}
+
+/// What was looked at, and the first `MOST` differences.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Files whose digest was compared.
+    pub files: u64,
+    pub runs: u64,
+    /// Whether every point was computed anew from the raw outputs.
+    pub recomputed: bool,
+    pub differences: Vec<Difference>,
+    /// How many more there were.
+    pub more: u64,
+}
+
+impl Verified {
+    pub fn differs(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        if self.differences.len() < MOST {
+            self.differences.push(Difference { place: place.into(), what: what.into() });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Judges anew and compares with the judgement in `folder`, file by file and line by line.
+    pub fn recompute(
+        &mut self,
+        edition: &Edition,
+        ballots: Ballots,
+        folder: &Path,
+    ) -> Result<(), ArchiveError> {
+        let anew = tempfile::tempdir().map_err(io_at(folder))?;
+        write::write(&Jury::new(edition, ballots)?, anew.path())?;
+        self.same_files(anew.path(), folder)?;
+        self.recomputed = true;
+        Ok(())
+    }
+
+    /// Every file of `anew` against the one of that name in `folder`.
+    fn same_files(&mut self, anew: &Path, folder: &Path) -> Result<(), ArchiveError> {
+        for file in WalkDir::new(anew).min_depth(1).sort_by_file_name() {
+            let file = file.map_err(|error| io_at(anew)(error.into()))?;
+            let there = folder.join(file.file_name());
+            let shown = there.display().to_string();
+            match there.exists() {
+                true => self.same_lines(file.path(), &there)?,
+                false => self.differs(shown, "is missing"),
+            }
+        }
+        Ok(())
+    }
+
+    fn same_lines(&mut self, anew: &Path, there: &Path) -> Result<(), ArchiveError> {
+        let lines = |path: &Path| -> Result<_, ArchiveError> {
+            Ok(BufReader::new(File::open(path).map_err(io_at(path))?).split(b'\n'))
+        };
+        let (mut anew_lines, mut there_lines) = (lines(anew)?, lines(there)?);
+        let mut shown = 0;
+        for number in 1_u64.. {
+            let next = (anew_lines.next().transpose(), there_lines.next().transpose());
+            let (anew, said) = (next.0.map_err(io_at(anew))?, next.1.map_err(io_at(there))?);
+            if anew.is_none() && said.is_none() {
+                break;
+            }
+            // The version of the program that judged is no part of a judgement.
+            let version =
+                |line: &Option<Vec<u8>>| line.as_ref().is_some_and(|l| l.starts_with(b"{\"version\":"));
+            if anew == said || (version(&anew) && version(&said)) {
+                continue;
+            }
+            let place = format!("{} line {number}", there.display());
+            shown += 1;
+            if shown > MOST_LINES {
+                self.differs(place, "and maybe more lines differ");
+                break;
+            }
+            let [said, anew] = [said, anew].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
+            self.differs(place, format!("says `{said}`, recomputed it is `{anew}`"));
+        }
+        Ok(())
+    }
+
+    /// Every listed file against its digest, and whether there is any other.
+    fn sums(&mut self, folder: &Path) -> Result<(), ArchiveError> {
+        let path = Contents(folder).sums();
+        let hashes = RandomState::new();
+        // Names take 100 MB at a million files, these 8.
+        let mut listed: HashSet<u64> = HashSet::new();
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(_) => {
+                self.differs("SHA256SUMS", "is missing");
+                return Ok(());
+            }
+        };
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line.map_err(io_at(&path))?;
+            let line = String::from_utf8_lossy(&line);
+            let Some((sha256, name)) = line.split_once("  ") else {
+                self.differs(
+                    "SHA256SUMS",
+                    format!("has a line that is none of its: `{}`", cut(line.as_bytes())),
+                );
+                continue;
+            };
+            let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
+            if !plain || !listed.insert(hashes.hash_one(name)) {
+                self.differs(
+                    "SHA256SUMS",
+                    format!("lists `{}` twice, or outside of the archive", cut(name.as_bytes())),
+                );
+                continue;
+            }
+            self.files += 1;
+            match digest::file(&folder.join(name)) {
+                Ok((found, _)) if found == sha256 => {}
+                Ok((found, _)) => self.differs(name, format!("has sha256 {found}, SHA256SUMS says {sha256}")),
+                Err(error) => self.differs(name, format!("cannot be read: {error}")),
+            }
+        }
+        for file in WalkDir::new(folder).sort_by_file_name() {
+            let file = file.map_err(|error| io_at(folder)(error.into()))?;
+            let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
+            // SQLite makes the last two where a record is read.
+            let ours = ["SHA256SUMS", "record.db-wal", "record.db-shm"].contains(&&*name);
+            if !file.file_type().is_dir() && !ours && !listed.contains(&hashes.hash_one(&*name)) {
+                self.differs(name, "is not listed in SHA256SUMS");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every run that must be there is, and every output as it was recorded.
+    fn record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        for open in record.open_runs() {
+            self.differs(open?.run.id(), "is planned and not recorded");
+        }
+        let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
+        for run in record.records() {
+            let run = run?;
+            self.runs += 1;
+            for attempt in record.attempts(&run.run.id())? {
+                self.outputs(record, &attempt);
+            }
+            ids.insert(run.run.id());
+            examinations.insert(run.run.examination);
+        }
+        let summary = record.summary()?;
+        if summary.recorded < summary.planned {
+            return Ok(());
+        }
+        // A campaign is every entry on every instance in every examination.
+        let facts = record.facts();
+        for entry in &facts.entries {
+            for instance in &facts.instances {
+                for examination in &examinations {
+                    let id = format!("{}/{}/{examination}", entry.entry, instance.name);
+                    if !ids.contains(&id) {
+                        self.differs(id, "is missing: the campaign has it, the record does not");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn outputs(&mut self, record: &Record, attempt: &Attempt) {
+        let folder = record.outputs_dir(&attempt.run, attempt.number);
+        for output in &attempt.outputs {
+            self.files += 1;
+            let place = format!("{} attempt {} {}", attempt.run, attempt.number, output.role);
+            match digest::file(&folder.join(&output.role)) {
+                Ok((found, _)) if found == output.sha256 => {}
+                Ok((found, _)) => {
+                    self.differs(place, format!("has sha256 {found}, the record says {}", output.sha256));
+                }
+                Err(error) => self.differs(place, format!("cannot be read: {error}")),
+            }
+        }
+    }
+}
+
+/// Digests and completeness of a record or an unpacked archive; of an archive also its judgement and its table of answers.
+pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
+    let mut verified = Verified::default();
+    let contents = Contents(folder);
+    let published = is_archive(folder);
+    if published {
+        verified.sums(folder)?;
+    }
+    let looked = Record::open_readonly(folder).map_err(ArchiveError::from).and_then(|record| {
+        verified.record(&record)?;
+        if published && contents.facts()?.tool.is_none() {
+            verified.archive(&contents, &record)?;
+        }
+        Ok(())
+    });
+    match looked {
+        // Where files are damaged, what they say may be unreadable: that was found already.
+        Err(error) if !verified.differences.is_empty() => {
+            verified.differs(folder.display().to_string(), format!("could not be judged anew: {error}"));
+        }
+        looked => looked?,
+    }
+    // Where an archive was unpacked to is nobody's business.
+    for difference in &mut verified.differences {
+        let inside = Path::new(&difference.place).strip_prefix(folder).map(|path| path.display().to_string());
+        if let Some(inside) = inside.ok().filter(|inside| !inside.is_empty()) {
+            difference.place = inside;
+        }
+    }
+    Ok(verified)
+}
+
+impl Verified {
+    fn archive(&mut self, contents: &Contents, record: &Record) -> Result<(), ArchiveError> {
+        let (edition, ballots) = contents.ballots()?;
+        let anew = tempfile::tempdir().map_err(io_at(contents.0))?;
+        let answers = anew.path().join("answers.csv");
+        export(&edition, ballots.clone(), &cores(record)?, Layout::Results(Form::Exact), &answers)?;
+        self.same_files(anew.path(), contents.0)?;
+        self.recompute(&edition, ballots, &contents.judgement())
+    }
+}
+
+fn cut(line: &[u8]) -> String {
+    let line = String::from_utf8_lossy(line);
+    let start: String = line.chars().take(LINE).collect();
+    if start.len() < line.len() { start + "..." } else { start }
+}

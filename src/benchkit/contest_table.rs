@@ -1,0 +1,247 @@
+//! The contest's table of results, `raw-result-analysis.csv`: one row per run, 17 columns (contest notes, 2).
+//!
+//! Read as it is found: blanks and brackets inside a vector of answers, `DNC`, `DNF`, `CC` and `?` for a whole row,
+//! numbers of 5 digits, `+Inf********` for what was too large for its writer, empty fields. Columns are found by
+//! their names, so an edition that adds one is read all the same.
+
+use super::Value;
+use crate::edition::AnswerKind;
+
+/// The header as the contest writes it.
+pub const HEADER: [&str; 17] = [
+    "### tool",
+    "Input",
+    "Examination",
+    "nb cores",
+    "time flag",
+    "memory flag",
+    "results",
+    "techniques",
+    "max memory  (MB)",
+    "CPU (ms)",
+    "Time (ms)",
+    "i/o wait (ms)",
+    "Status",
+    "run id",
+    "flags:bonus:scores:mask",
+    "estimated result",
+    "# tools computing estimated results",
+];
+
+/// The number of a column; blanks and `#` around names don't matter.
+pub fn column(header: &[String], name: &str) -> Option<usize> {
+    header.iter().position(|known| plain(known) == plain(name))
+}
+
+fn plain(name: &str) -> String {
+    let words: Vec<_> = name.split([' ', '\t', '#']).filter(|word| !word.is_empty()).collect();
+    words.join(" ").to_lowercase()
+}
+
+/// What the `results` of a row say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// `DNC`
+    DidNotCompete,
+    /// `CC`
+    CannotCompute,
+    /// `DNF`: it was cut, or ended without a word.
+    DidNotFinish,
+    /// `?` or nothing.
+    Nothing,
+    /// A vector; by position.
+    Vector,
+}
+
+impl Results {
+    /// Reads `results`; the cells of a vector go to `cells`, whose words are those of the column (`T`, `3.2057E+0008`,
+    /// `?`, ...). `values` is how many the examination has.
+    pub fn read<'a>(
+        text: &'a str,
+        kind: AnswerKind,
+        values: usize,
+        cells: &mut Vec<&'a str>,
+    ) -> Result<Self, String> {
+        cells.clear();
+        let separator = |c: char| c.is_whitespace() || matches!(c, '(' | ')');
+        match text.trim_matches(separator) {
+            "DNC" => return Ok(Self::DidNotCompete),
+            "CC" => return Ok(Self::CannotCompute),
+            "DNF" => return Ok(Self::DidNotFinish),
+            "?" | "" => return Ok(Self::Nothing),
+            _ => {}
+        }
+        if kind == AnswerKind::Boolean {
+            let letters = text.char_indices().filter(|(_, letter)| !separator(*letter));
+            cells.extend(letters.map(|(at, letter)| &text[at..at + letter.len_utf8()]));
+        } else {
+            cells.extend(text.split(separator).filter(|word| !word.is_empty()));
+        }
+        match cells.len() {
+            found if found == values => Ok(Self::Vector),
+            found => Err(format!(
+                "{found} answers, the examination has {values} positions; write one per position, `?` where \
+                 there is none, or DNC, DNF or CC for the whole run"
+            )),
+        }
+    }
+}
+
+/// How a number of the table is spelled elsewhere: `+Inf********` is `Inf`, `+inf` is `inf`.
+pub fn spelled(cell: &str) -> &str {
+    match cell.strip_prefix('+').unwrap_or(cell) {
+        stars if stars.starts_with("Inf") && stars[3..].bytes().all(|byte| byte == b'*') => "Inf",
+        "inf" => "inf",
+        _ => cell,
+    }
+}
+
+/// How values are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Every number with all its digits; read again, it is the same.
+    Exact,
+    /// As the contest writes: 5 digits from 100000 on, `+Inf********` past what a double holds.
+    Contest,
+}
+
+/// The contest writes smaller numbers whole.
+const ROUNDED_FROM_DIGITS: usize = 6;
+/// Digits of the largest double, 1.8e308.
+const DOUBLE_DIGITS: usize = 309;
+
+impl Form {
+    /// One answer; None is `?`.
+    pub fn cell(self, value: Option<&Value>) -> String {
+        let Some(value) = value else { return "?".to_owned() };
+        let text = value.to_string();
+        match (self, value) {
+            (Self::Exact, _) => text,
+            (_, Value::Number(_)) if text.len() > DOUBLE_DIGITS => Self::TOO_LARGE.to_owned(),
+            (_, Value::Number(_)) if text.len() >= ROUNDED_FROM_DIGITS => value.rounded().to_string(),
+            (_, Value::Overflow) => Self::TOO_LARGE.to_owned(),
+            // The contest knows no such word.
+            (_, Value::Lost) => "?".to_owned(),
+            _ => text,
+        }
+    }
+
+    const TOO_LARGE: &str = "+Inf********";
+
+    /// The answers of a run.
+    pub fn vector<'v>(self, values: impl Iterator<Item = Option<&'v Value>>, kind: AnswerKind) -> String {
+        let separator = if kind == AnswerKind::Boolean { "" } else { " " };
+        values.map(|value| self.cell(value)).collect::<Vec<_>>().join(separator)
+    }
+}
+
+/// KiB as MB (of 1024 KiB): with all digits, or two as the contest has them.
+pub fn megabytes(kib: u64, form: Form) -> String {
+    match form {
+        Form::Contest => {
+            let hundredths = (u128::from(kib) * 100 + 512) / 1024;
+            format!("{}.{:02}", hundredths / 100, hundredths % 100)
+        }
+        Form::Exact => {
+            // 1/1024 has ten decimals.
+            let decimals = u128::from(kib % 1024) * 10_u128.pow(10) / 1024;
+            let text = format!("{}.{decimals:010}", kib / 1024);
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    }
+}
+
+/// A decimal number times `factor`, rounded half up to a whole one; empty is None.
+pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || {
+        let shown: String = text.chars().take(40).collect();
+        format!("`{shown}` is no number; write digits with at most one point, or nothing")
+    };
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    // More decimals than this change nothing that is kept.
+    let part = part.get(..part.len().min(12)).ok_or_else(wrong)?;
+    let digits = format!("{whole}{part}");
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u128 = plain.then(|| digits.parse().ok()).flatten().ok_or_else(wrong)?;
+    let scale = 10_u128.pow(part.len() as u32);
+    let scaled = number.checked_mul(u128::from(factor)).ok_or_else(wrong)?;
+    u64::try_from((scaled + scale / 2) / scale).map(Some).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, kind: AnswerKind, values: usize) -> Result<(Results, Vec<&str>), String> {
+        let mut cells = Vec::new();
+        Results::read(text, kind, values, &mut cells).map(|said| (said, cells))
+    }
+
+    #[test]
+    fn columns_are_found_by_name_however_they_are_blanked() {
+        let header: Vec<String> = HEADER.map(str::to_owned).to_vec();
+        assert_eq!(column(&header, "tool"), Some(0));
+        assert_eq!(column(&header, "max memory (MB)"), Some(8));
+        assert_eq!(column(&header, "tools computing estimated results"), Some(16));
+        assert_eq!(column(&header, "wrong"), None);
+    }
+
+    #[test]
+    fn vectors_are_read_through_blanks_and_brackets() {
+        let boolean = |text| read(text, AnswerKind::Boolean, 6).unwrap().1.concat();
+        assert_eq!(boolean("F? FTTF"), "F?FTTF");
+        assert_eq!(boolean(" (TF)(??)T F "), "TF??TF");
+        let numbers = read(" (12)  3.2057E+0008 ? +Inf******** ", AnswerKind::StateSpace, 4).unwrap();
+        assert_eq!(numbers, (Results::Vector, vec!["12", "3.2057E+0008", "?", "+Inf********"]));
+        let error = read("TF", AnswerKind::Boolean, 16).unwrap_err();
+        assert!(error.contains("2 answers, the examination has 16"), "{error}");
+    }
+
+    #[test]
+    fn whole_rows_are_told_apart() {
+        for (text, said) in [
+            ("DNC", Results::DidNotCompete),
+            (" CC ", Results::CannotCompute),
+            ("(DNF)", Results::DidNotFinish),
+            ("?", Results::Nothing),
+            ("", Results::Nothing),
+            ("T", Results::Vector),
+        ] {
+            assert_eq!(read(text, AnswerKind::Boolean, 1).unwrap().0, said, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_exact_or_as_the_contest_rounds_them() {
+        let value = |text: &str| text.parse::<Value>().unwrap();
+        let both = |text: &str| [Form::Exact, Form::Contest].map(|form| form.cell(Some(&value(text))));
+        assert_eq!(both("99999"), ["99999", "99999"]);
+        assert_eq!(both("320565000"), ["320565000", "3.2057E+0008"]);
+        assert_eq!(both("inf"), ["inf", "inf"]);
+        assert_eq!(both("Inf"), ["Inf", "+Inf********"]);
+        let long = "7".repeat(24_000);
+        assert_eq!(both(&long), [long.as_str(), "+Inf********"]);
+        assert_eq!(Form::Contest.cell(None), "?");
+        for (found, meant) in [("+Inf********", "Inf"), ("Inf", "Inf"), ("+inf", "inf"), ("+7", "+7")] {
+            assert_eq!(spelled(found), meant);
+        }
+    }
+
+    #[test]
+    fn memory_and_times_come_back_as_they_were() {
+        for kib in [0, 1, 1023, 1024, 250_000, 16_777_216, u64::MAX >> 11] {
+            assert_eq!(decimal(&megabytes(kib, Form::Exact), 1024), Ok(Some(kib)));
+        }
+        assert_eq!(megabytes(250_000, Form::Contest), "244.14");
+        assert_eq!(megabytes(250_000, Form::Exact), "244.140625");
+        assert_eq!(decimal(" 12.5 ", 1), Ok(Some(13)));
+        assert_eq!(decimal("", 1), Ok(None));
+        for wrong in ["-1", "1.2.3", ".", "1e5", "99999999999999999999999999999999999999999", "٣"] {
+            assert!(decimal(wrong, 1).unwrap_err().contains("is no number"), "{wrong}");
+        }
+    }
+}

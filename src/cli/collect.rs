@@ -1,0 +1,63 @@
+use super::conduct::store_failure;
+use super::submit::cluster_failure;
+use super::{Exit, Failure, Format, print};
+use crate::cluster::{Cluster, Collected, collect};
+use crate::store::Record;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Bring the records of a campaign's jobs together.
+///
+/// May be repeated, in any order, while jobs still run; then `judge` and `report` take RESULTS as that of a
+/// local run. What is missing is named, and makes the exit code 1.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder given to `submit --out`.
+    results: PathBuf,
+    /// Shards that were copied by hand: a folder with a record.db, or a folder of such folders.
+    #[arg(long, value_name = "DIR")]
+    from: Vec<PathBuf>,
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    collected: Collected,
+    planned: u64,
+    recorded: u64,
+    /// Runs without a record, by model.
+    missing: BTreeMap<String, u64>,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
+    let begun = Record::open_readonly(&args.results).map_err(store_failure)?;
+    let record = Record::create_or_open_shared(&args.results, begun.facts()).map_err(store_failure)?;
+    let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
+    let mut missing: BTreeMap<String, u64> = BTreeMap::new();
+    for open in record.open_runs() {
+        *missing.entry(open?.run.model).or_default() += 1;
+    }
+    let summary = record.summary()?;
+    let shown = Shown { collected, planned: summary.planned, recorded: summary.recorded, missing };
+    match args.format {
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
+        Format::Text => print::text(&as_text(&shown))?,
+    }
+    Ok(if shown.missing.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+fn as_text(shown: &Shown) -> String {
+    let Shown { collected, planned, recorded, missing } = shown;
+    let mut out = format!(
+        "{} shards read: {} attempts and {} recorded runs were new\n{recorded} of {planned} runs are recorded\n",
+        collected.shards, collected.adopted.attempts, collected.adopted.runs
+    );
+    for (model, runs) in missing {
+        out += &format!("missing: {runs} runs of {model}\n");
+    }
+    out
+}

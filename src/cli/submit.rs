@@ -1,0 +1,172 @@
+use super::conduct::store_failure;
+use super::disks::{Disks, inputs_disk, open_images};
+use super::{Exit, Failure};
+use crate::campaign::{Campaign, LostNode, Plan};
+use crate::cluster::{
+    Batch, Cluster, ClusterError, ClusterFacts, Engine, Need, Reason, Slurm, Standing, batches, standings,
+};
+use crate::edition::Edition;
+use crate::store::{CampaignFacts, Record};
+use anyhow::anyhow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Run a campaign on a Slurm cluster, one job per model.
+///
+/// RESULTS must lie on a file system that all nodes see. What was interrupted is handed in again by
+/// `submit --resume`; `status` shows how it stands, `collect` brings the records together. docs/cluster.md leads
+/// from nothing to a running edition.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The campaign's file, campaign.toml; its [slurm] says how it is handed in.
+    campaign: PathBuf,
+    /// Folder of the record.
+    #[arg(long, value_name = "RESULTS")]
+    out: PathBuf,
+    /// Hand in again what is neither recorded nor with a job.
+    #[arg(long)]
+    resume: bool,
+    /// Run although a node cannot honour the contest's machine; every such run is marked.
+    #[arg(long)]
+    allow_degraded: bool,
+    /// Pack instances although their archives have errors.
+    #[arg(long)]
+    accept: bool,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
+    let engine = Slurm { settings: campaign.slurm.clone() };
+    let limit_s = engine.time_limit(campaign.slurm.partition.as_deref()).map_err(cluster_failure)?;
+    let begun = Cluster::open(&args.out);
+    let (cluster, wanted, reason) = match (begun, args.resume) {
+        (Ok(_), false) => {
+            return Err(Failure::usage(anyhow!(
+                "{} was submitted before: --resume hands in what is open, another --out begins anew",
+                args.out.display()
+            )));
+        }
+        (Ok(cluster), true) => {
+            let facts = ClusterFacts { settings: campaign.slurm.clone(), ..cluster.facts().clone() };
+            let cluster = Cluster::create(&args.out, facts).map_err(cluster_failure)?;
+            let open = open_models(&cluster, &engine).map_err(cluster_failure)?;
+            (cluster, open, Reason::Resume)
+        }
+        (Err(ClusterError::NotSubmitted(_)), _) => {
+            let cluster = begin(&args, &campaign)?;
+            let all = cluster.facts().needs.iter().map(|need| (need.model.clone(), Place::Any)).collect();
+            (cluster, all, Reason::Submit)
+        }
+        (Err(error), _) => return Err(cluster_failure(error)),
+    };
+    let longest = cluster.facts().longest_run_s + crate::cluster::MARGIN_S;
+    if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < longest) {
+        let partition = campaign.slurm.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
+        return Err(cluster_failure(ClusterError::TooShort { partition, run_s: longest, limit_s }));
+    }
+    let most = engine.most_tasks().map_err(cluster_failure)?;
+    for mixed_host in [false, true] {
+        let chosen = |need: &&Need| {
+            wanted.get(&need.model).is_some_and(|place| (*place == Place::Elsewhere) == mixed_host)
+        };
+        let needs: Vec<Need> = cluster.facts().needs.iter().filter(chosen).cloned().collect();
+        let node = |model: &str| match wanted.get(model) {
+            Some(Place::Node(node)) => Some(node.clone()),
+            _ => None,
+        };
+        for batch in batches(&needs, node, limit_s, most, || cluster.new_name()) {
+            let job = cluster.hand_in(&engine, &batch, reason, mixed_host).map_err(cluster_failure)?;
+            println!("{}", told(&job, &batch));
+        }
+    }
+    if wanted.is_empty() {
+        eprintln!("submit: nothing is open: every model is recorded or with a job");
+    }
+    Ok(Exit::Done)
+}
+
+/// Where a model goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Any,
+    /// Bound by its first run (E-5.1).
+    Node(String),
+    /// Its host is lost: on elsewhere, marked `mixed-host`.
+    Elsewhere,
+}
+
+fn told(job: &str, batch: &Batch) -> String {
+    let place = batch.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
+    let (first, models) = (&batch.models[0], batch.models.len());
+    let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
+    let (cores, time) = (batch.resources.cores, batch.time_s.div_ceil(60));
+    format!("job {job}: {which}{place}, {cores} cores, {} MB, {time} min each", batch.resources.memory_mib)
+}
+
+/// Makes RESULTS: inputs disk, the record with the whole plan, the cluster's files.
+fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
+    let edition = campaign.effective(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
+    let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
+    let plan = Plan::new(campaign, &edition, &facts).map_err(Failure::usage)?;
+    let images = open_images(campaign)?;
+    let inputs = inputs_disk(campaign, &edition, &facts, &args.out, args.accept)?;
+    let disks = Disks::of(campaign, &images, &inputs, None)?;
+    let facts = CampaignFacts::new(campaign, &edition, facts, disks.all())?;
+    let record = Record::create_or_open_shared(&args.out, &facts).map_err(store_failure)?;
+    record.plan_runs(&plan.runs).map_err(store_failure)?;
+    let facts = ClusterFacts {
+        format: crate::cluster::FORMAT,
+        id: crate::cluster::random_name()?,
+        campaign: std::path::absolute(&args.campaign)?,
+        allow_degraded: args.allow_degraded,
+        longest_run_s: plan.longest_run_s,
+        settings: campaign.slurm.clone(),
+        needs: Need::of(&plan, edition.machine.memory_mib, &campaign.slurm),
+    };
+    Cluster::create(&args.out, facts).map_err(cluster_failure)
+}
+
+/// The models to hand in again, and where to.
+fn open_models(cluster: &Cluster, engine: &dyn Engine) -> Result<BTreeMap<String, Place>, ClusterError> {
+    let mut open = BTreeMap::new();
+    for model in standings(cluster, engine)? {
+        let lost = match model.nodes.last() {
+            Some(node) => !engine.node_lives(node)?,
+            None => false,
+        };
+        let policy = cluster.facts().settings.lost_node;
+        let place = match (&model.standing, model.nodes.last()) {
+            // It waits for a node that does not come back.
+            (Standing::Pending { task, .. }, Some(_)) if lost && policy != LostNode::Wait => {
+                engine.cancel(std::slice::from_ref(task))?;
+                elsewhere(cluster, &model.model, policy)?
+            }
+            (Standing::Open, Some(_)) if lost && policy != LostNode::Wait => {
+                elsewhere(cluster, &model.model, policy)?
+            }
+            (Standing::Open, Some(node)) => Place::Node(node.clone()),
+            (Standing::Open, None) => Place::Any,
+            _ => continue,
+        };
+        open.insert(model.model, place);
+    }
+    Ok(open)
+}
+
+fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<Place, ClusterError> {
+    match policy {
+        LostNode::MixedHost => Ok(Place::Elsewhere),
+        _ => cluster.supersede(model).map(|()| Place::Any),
+    }
+}
+
+pub(super) fn cluster_failure(error: ClusterError) -> Failure {
+    match error {
+        ClusterError::NotInstalled { .. } => Failure::host(error),
+        ClusterError::NotSubmitted(_) | ClusterError::TooShort { .. } | ClusterError::Bad { .. } => {
+            Failure::usage(error)
+        }
+        ClusterError::Store(error) => store_failure(error),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,71 @@
+use super::judged::Judged;
+use super::published::{failure, open};
+use super::{Exit, Failure, Format, print};
+use crate::archive::{self, Verified, is_archive};
+use anyhow::anyhow;
+use std::path::PathBuf;
+
+/// Check that a record or a published archive is whole and says what its raw outputs say.
+///
+/// Compares the digests of all files, looks for runs and outputs that are missing, and of an archive computes every
+/// answer, trusted value and point anew from the raw outputs. Each difference is named by run, file or line. Ends with 1
+/// where there is one.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
+    input: PathBuf,
+    /// Of a record: the judgement (`judge --out`) whose points are computed anew, with the options it was made with.
+    #[arg(long, value_name = "DIR")]
+    judgement: Option<PathBuf>,
+    #[command(flatten)]
+    judged: Judged,
+    /// How results are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    if args.input.join("judgement.json").exists() {
+        return Err(Failure::usage(anyhow!(
+            "{} is a judgement, which has no raw outputs: give its record, and this with --judgement",
+            args.input.display()
+        )));
+    }
+    let published = open(&args.input)?;
+    if args.judgement.is_some() && is_archive(&published.folder) {
+        return Err(Failure::usage(anyhow!("an archive has its own judgement; leave out --judgement")));
+    }
+    let mut verified = archive::verify(&published.folder).map_err(failure)?;
+    if let Some(judgement) = &args.judgement {
+        if !judgement.join("judgement.json").is_file() {
+            let dir = judgement.display();
+            return Err(Failure::usage(anyhow!("{dir} is no judgement: give the folder of `judge --out`")));
+        }
+        match args.judged.read(&published.folder) {
+            Ok((edition, ballots)) => verified.recompute(&edition, ballots, judgement).map_err(failure)?,
+            Err(Failure { error, .. }) if !verified.differences.is_empty() => {
+                verified.differs(args.input.display().to_string(), print::error(&error));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match args.format {
+        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&verified)?))?,
+        Format::Text => print::text(&text(&verified))?,
+    }
+    Ok(if verified.differences.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+fn text(verified: &Verified) -> String {
+    let Verified { files, runs, recomputed, differences, more } = verified;
+    let mut text = String::new();
+    for difference in differences {
+        text += &format!("{}: {}\n", difference.place, difference.what);
+    }
+    if *more > 0 {
+        text += &format!("and {more} more differences\n");
+    }
+    let points = if *recomputed { "every point computed anew" } else { "no points computed anew" };
+    let verdict = if differences.is_empty() { "whole" } else { "NOT as it was published" };
+    text + &format!("{verdict}: {runs} runs, {files} digests compared, {points}\n")
+}

@@ -1,0 +1,76 @@
+//! The shards of a campaign brought into its one record.
+
+use super::{Cluster, ClusterError};
+use crate::store::{Adopted, Part, Record, StoreError};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    #[serde(flatten)]
+    pub adopted: Adopted,
+    /// Shards that were read.
+    pub shards: usize,
+}
+
+const LOST: &str = "the host of this model was lost, the whole model was run anew on another (E-5.1)";
+
+/// Brings every shard below RESULTS into `record`, and those in `copies`: folders that each hold a shard's
+/// `record.db`, or shards by model, copied by hand.
+///
+/// In any order and any number of times, the result is the same.
+pub fn collect(record: &Record, cluster: &Cluster, copies: &[PathBuf]) -> Result<Collected, ClusterError> {
+    let mut collected = Collected { adopted: Adopted::default(), shards: 0 };
+    for need in &cluster.facts().needs {
+        let mut folders = vec![];
+        let lost = (1..).map(|n| cluster.superseded(&need.model, n)).take_while(|folder| folder.exists());
+        folders.extend(lost.map(|folder| (folder, Some(LOST))));
+        folders.push((cluster.shard(&need.model), None));
+        collected.take(record, &folders)?;
+    }
+    for copy in copies {
+        for shard in shards_in(copy)? {
+            collected.take(record, &[(shard, None)])?;
+        }
+    }
+    Ok(collected)
+}
+
+impl Collected {
+    fn take(&mut self, record: &Record, folders: &[(PathBuf, Option<&str>)]) -> Result<(), ClusterError> {
+        let mut opened = vec![];
+        for (folder, superseded) in folders {
+            match Record::open_readonly(folder) {
+                Ok(shard) => opened.push((shard, *superseded)),
+                // Not begun: no job of it came so far.
+                Err(StoreError::NoRecord { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.shards += opened.len();
+        let parts: Vec<Part> =
+            opened.iter().map(|(record, superseded)| Part { record, superseded: *superseded }).collect();
+        self.adopted += record.adopt(&parts)?;
+        Ok(())
+    }
+}
+
+/// A folder that is a shard, or holds some.
+fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
+    if folder.join("record.db").exists() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let mut shards = vec![];
+    for item in fs::read_dir(folder).map_err(ClusterError::io("list", folder))? {
+        let path = item.map_err(ClusterError::io("list", folder))?.path();
+        if path.join("record.db").exists() {
+            shards.push(path);
+        }
+    }
+    shards.sort();
+    match shards.is_empty() {
+        true => Err(StoreError::NoRecord { dir: folder.to_owned() }.into()),
+        false => Ok(shards),
+    }
+}

@@ -1,0 +1,263 @@
+//! Slurm, by its own commands: sbatch, squeue, scancel, scontrol, sinfo.
+
+use super::{Batch, Cluster, ClusterError, Engine, Task, TaskState};
+use crate::campaign::SlurmSettings;
+use crate::host::{find_program, run_until};
+use std::process::Command;
+use std::time::Duration;
+
+/// The Slurm that this host belongs to.
+pub struct Slurm {
+    pub settings: SlurmSettings,
+}
+
+/// What Slurm tells a job about itself.
+pub struct Here {
+    /// Of the task in its array.
+    pub index: u32,
+    /// Slurm's name of the node; several may be one host.
+    pub node: String,
+    /// Seconds the job was given; None: without end.
+    pub limit_s: Option<u64>,
+}
+
+impl Here {
+    pub fn find() -> Result<Self, ClusterError> {
+        let say = |name: &str| {
+            std::env::var(name).map_err(|_| ClusterError::Command {
+                command: "mcc-harness shard".to_owned(),
+                problem: format!("{name} is not set: only jobs of `mcc-harness submit` run this"),
+            })
+        };
+        let index = say("SLURM_ARRAY_TASK_ID")?;
+        let wrong = |_| ClusterError::Command {
+            command: "mcc-harness shard".to_owned(),
+            problem: format!("SLURM_ARRAY_TASK_ID is {index:?}, not a number"),
+        };
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+        let limit_s = number("SLURM_JOB_END_TIME")
+            .zip(number("SLURM_JOB_START_TIME"))
+            .map(|(end, start)| end.saturating_sub(start));
+        Ok(Self { index: index.parse().map_err(wrong)?, node: say("SLURMD_NODENAME")?, limit_s })
+    }
+}
+
+/// A busy controller answers late, a dead one never.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Slurm {
+    /// Runs one of Slurm's commands; what it printed.
+    fn ask(&self, program: &'static str, args: &[String]) -> Result<String, ClusterError> {
+        let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
+        let failed =
+            |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
+        let ended = run_until(Command::new(found).args(args), PATIENCE).map_err(|e| failed(e.to_string()))?;
+        match ended.status {
+            Some(status) if status.success() => Ok(ended.stdout),
+            _ => Err(failed(ended.describe())),
+        }
+    }
+}
+
+/// `sbatch`'s arguments for a batch; pure.
+fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<String> {
+    let last = batch.models.len() - 1;
+    let throttle = settings.throttle.map_or(String::new(), |most| format!("%{most}"));
+    let logs = cluster.logs();
+    let mut args = vec![
+        "--parsable".to_owned(),
+        format!("--job-name={}", batch.name),
+        format!("--array=0-{last}{throttle}"),
+        "--nodes=1".to_owned(),
+        "--ntasks=1".to_owned(),
+        format!("--cpus-per-task={}", batch.resources.cores),
+        // Without it a job is given all memory of its node.
+        format!("--mem={}M", batch.resources.memory_mib),
+        format!("--time={}", batch.time_s.div_ceil(60)),
+        // In time for the running runs to end: the controller then begins no more and hands in the next job.
+        format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + super::batch::MARGIN_S / 2),
+        // A preempted job comes back; one that comes back elsewhere goes to the host of its model's first run.
+        "--requeue".to_owned(),
+        format!("--output={}/%x.%a.log", logs.display()),
+        "--open-mode=append".to_owned(),
+    ];
+    let optional = [
+        ("partition", &settings.partition),
+        ("account", &settings.account),
+        ("constraint", &settings.constraint),
+        ("nodelist", &batch.node),
+    ];
+    args.extend(optional.iter().filter_map(|(key, value)| Some(format!("--{key}={}", value.as_ref()?))));
+    args.extend(settings.options.iter().cloned());
+    args.push(cluster.script().display().to_string());
+    args.push(batch.name.clone());
+    args
+}
+
+impl Engine for Slurm {
+    fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
+        let printed = self.ask("sbatch", &sbatch(batch, cluster, &self.settings))?;
+        // `--parsable`: JOB or JOB;CLUSTER
+        let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
+        match job.parse::<u64>() {
+            Ok(_) => Ok(job),
+            Err(_) => Err(ClusterError::Command {
+                command: "sbatch --parsable".to_owned(),
+                problem: format!("printed {printed:?} instead of a job's number"),
+            }),
+        }
+    }
+
+    fn tasks(&self, name: &str) -> Result<Vec<(Task, TaskState)>, ClusterError> {
+        let args = ["--noheader", "--array", "--format=%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
+        let printed = self.ask("squeue", &[args, vec![format!("--name={name}")]].concat())?;
+        tasks(&printed).map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })
+    }
+
+    fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
+        // So many fit on a command line.
+        for some in tasks.chunks(1000) {
+            let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
+            self.ask("scancel", &tasks)?;
+        }
+        Ok(())
+    }
+
+    fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
+        let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
+        args.extend(partition.map(|name| format!("--partition={name}")));
+        let printed = self.ask("sinfo", &args)?;
+        let wrong = || ClusterError::Command {
+            command: format!("sinfo {}", args.join(" ")),
+            problem: match partition {
+                Some(name) => format!("there is no partition {name}: choose another in [slurm]"),
+                None => "no partition is the default: name one in [slurm]".to_owned(),
+            },
+        };
+        let limit = printed.lines().filter_map(|line| line.split_once('|')).find_map(|(found, limit)| {
+            // The default partition is printed with a star.
+            (partition.is_some() || found.ends_with('*')).then_some(limit)
+        });
+        match limit.ok_or_else(wrong)?.trim() {
+            "infinite" | "UNLIMITED" => Ok(None),
+            limit => seconds(limit).map(Some).ok_or_else(wrong),
+        }
+    }
+
+    fn most_tasks(&self) -> Result<u32, ClusterError> {
+        let printed = self.ask("scontrol", &["show".to_owned(), "config".to_owned()])?;
+        let size = printed.lines().filter_map(|line| line.split_once('=')).find_map(|(key, value)| {
+            (key.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok()).flatten()
+        });
+        // The largest index is one less than MaxArraySize, and indexes begin with 0.
+        Ok(size.unwrap_or(1001).saturating_sub(1).max(1))
+    }
+
+    fn node_lives(&self, node: &str) -> Result<bool, ClusterError> {
+        let args = [
+            "--noheader".to_owned(),
+            "--Node".to_owned(),
+            format!("--nodes={node}"),
+            "--format=%T".to_owned(),
+        ];
+        let printed = self.ask("sinfo", &args)?;
+        Ok(printed.lines().any(|state| lives(state.trim())))
+    }
+}
+
+/// Node states in which jobs run, now or later. A `*` is a node that does not answer.
+fn lives(state: &str) -> bool {
+    let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
+    !state.contains('*')
+        && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
+}
+
+/// What squeue printed as `%F|%K|%T|%N|%r`.
+fn tasks(printed: &str) -> Result<Vec<(Task, TaskState)>, String> {
+    let mut found = vec![];
+    for line in printed.lines().filter(|line| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.trim().splitn(5, '|').collect();
+        let &[job, index, state, node, reason] = fields.as_slice() else {
+            return Err(format!("printed {line:?} instead of five fields"));
+        };
+        let index =
+            index.parse().map_err(|_| format!("printed {line:?}: {index} is no index of an array"))?;
+        let state = match state {
+            "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING"
+            | "STAGE_OUT" => TaskState::Running { node: node.to_owned() },
+            "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => {
+                TaskState::Pending { reason: reason.to_owned() }
+            }
+            // squeue lists what just ended too.
+            _ => continue,
+        };
+        found.push((Task { job: job.to_owned(), index }, state));
+    }
+    Ok(found)
+}
+
+/// Slurm's `[D-]HH:MM:SS`, `MM:SS` or `MM`, as seconds.
+fn seconds(limit: &str) -> Option<u64> {
+    let (days, clock) = match limit.split_once('-') {
+        Some((days, clock)) => (days.parse::<u64>().ok()?, clock),
+        None => (0, limit),
+    };
+    let parts = clock.split(':').map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
+    let (hours, minutes, seconds) = match (parts.as_slice(), limit.contains('-')) {
+        (&[hours, minutes, seconds], _) => (hours, minutes, seconds),
+        (&[hours, minutes], true) => (hours, minutes, 0),
+        (&[hours], true) => (hours, 0, 0),
+        (&[minutes, seconds], false) => (0, minutes, seconds),
+        (&[minutes], false) => (0, minutes, 0),
+        _ => return None,
+    };
+    Some(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slurms_times_are_read_in_each_form() {
+        for (text, expected) in [
+            ("30", Some(1800)),
+            ("5:00", Some(300)),
+            ("1:00:00", Some(3600)),
+            ("7-00:00:00", Some(604_800)),
+            ("1-12", Some(129_600)),
+            ("2-01:30", Some(178_200)),
+            ("n/a", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_squeue_prints_is_read_and_what_ended_is_left_out() {
+        let printed = "12|0|RUNNING|n1|None\n12|1|PENDING||Resources\n12|2|COMPLETED|n1|None\n\
+                       13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
+        let task = |job: &str, index| Task { job: job.into(), index };
+        let expected = [
+            (task("12", 0), TaskState::Running { node: "n1".into() }),
+            (task("12", 1), TaskState::Pending { reason: "Resources".into() }),
+            (
+                task("13", 0),
+                TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() },
+            ),
+        ];
+        assert_eq!(tasks(printed).unwrap(), expected);
+        assert!(tasks("slurm_load_jobs error").unwrap_err().contains("five fields"));
+    }
+
+    #[test]
+    fn a_node_that_is_down_or_silent_does_not_live() {
+        for state in ["idle", "mixed", "allocated", "idle~", "completing", "planned"] {
+            assert!(lives(state), "{state}");
+        }
+        for state in ["down", "idle*", "down*", "drained", "draining", "fail", "", "unknown"] {
+            assert!(!lives(state), "{state}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
+//! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
+
+use super::judgement::Block;
+use super::mcc::Jury;
+use crate::benchkit::contest_table::spelled;
+use crate::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
+use crate::edition::{AnswerKind, Examination};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+/// The endings of the files' names, by examination.
+const SHORT: [(&str, &str); 14] = [
+    ("StateSpace", "SS"),
+    ("UpperBounds", "UB"),
+    ("ReachabilityDeadlock", "RD"),
+    ("ReachabilityCardinality", "RC"),
+    ("ReachabilityFireability", "RF"),
+    ("CTLCardinality", "CTLC"),
+    ("CTLFireability", "CTLF"),
+    ("LTLCardinality", "LTLC"),
+    ("LTLFireability", "LTLF"),
+    ("GlobalProperties", "GP"),
+    ("QuasiLiveness", "QL"),
+    ("StableMarking", "SM"),
+    ("Liveness", "L"),
+    ("OneSafe", "OS"),
+];
+
+/// The name of an oracle file.
+pub fn file_name(instance: &str, examination: &str) -> String {
+    let short = SHORT.iter().find(|(name, _)| *name == examination).map_or(examination, |(_, short)| short);
+    format!("{instance}-{short}.out")
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OracleError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
+    Line { path: PathBuf, line: u64, message: String },
+}
+
+/// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
+///
+/// Numbers of 5 digits are taken as such.
+pub fn read(
+    folder: &Path,
+    instance: &str,
+    examination: &Examination,
+) -> Result<Option<Vec<Option<Value>>>, OracleError> {
+    let path = folder.join(file_name(instance, &examination.name));
+    let failed = |source| OracleError::Read { path: path.clone(), source };
+    let file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    let questions = Questions::as_printed(examination);
+    let reading = Reading { published: true, ..Reading::default() };
+    let answers = Answers::read(BufReader::new(file), &questions, reading).map_err(failed)?;
+    if let Some(odd) = answers.anomalies.first() {
+        return Err(OracleError::Line { path, line: odd.line, message: odd.kind.to_string() });
+    }
+    let mut values = vec![None; examination.values];
+    // Ids are numbered, but not always from the instance's name; some files say less than every position.
+    let alone = examination.values == 1 || examination.answers == AnswerKind::StateSpace;
+    for (at, (id, value)) in answers.ids.iter().zip(answers.values).enumerate() {
+        let number = id.rsplit('-').next().and_then(|number| number.parse().ok());
+        let position = if alone { Some(at) } else { number };
+        if let Some(place) = position.and_then(|position: usize| values.get_mut(position)) {
+            *place = value;
+        }
+    }
+    Ok(Some(values))
+}
+
+/// Judges and writes an oracle file for every block in which some value is trusted; how many.
+pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
+    fs::create_dir_all(folder).map_err(|source| OracleError::Write { path: folder.to_owned(), source })?;
+    let mut written = 0;
+    jury.judge_blocks(|block| {
+        let instance = &jury.opening.instances[block.instance].instance;
+        let examination = &jury.opening.edition.examinations[block.examination];
+        if block.trusted.iter().any(|trusted| trusted.value.is_some()) {
+            let path = folder.join(file_name(instance, &examination.name));
+            let failed = |source| OracleError::Write { path: path.clone(), source };
+            let beside = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+            fs::write(beside.path(), text(instance, examination, &block)).map_err(failed)?;
+            beside.persist(&path).map_err(|error| failed(error.error))?;
+            written += 1;
+        }
+        Ok(())
+    })?;
+    Ok(written)
+}
+
+/// The judgement against an oracle, counted by value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    pub same: u64,
+    pub different: u64,
+    /// Values of the oracle where no value is trusted.
+    pub only_oracle: u64,
+}
+
+/// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
+/// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
+pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, OracleError> {
+    let failed = |source: io::Error| OracleError::Write { path: out.to_owned(), source };
+    let beside = tempfile::NamedTempFile::new_in(out.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut csv = csv::Writer::from_writer(io::BufWriter::new(beside.as_file()));
+    let row = |error: csv::Error| failed(error.into());
+    csv.write_record(["instance", "examination", "position", "trusted", "oracle"]).map_err(row)?;
+    let mut compared = Compared::default();
+    jury.judge_blocks(|block| {
+        let instance = &jury.opening.instances[block.instance].instance;
+        let examination = &jury.opening.edition.examinations[block.examination];
+        let expected = read(folder, instance, examination)?.unwrap_or_default();
+        for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
+            let Some(expected) = expected else { continue };
+            let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
+            match &trusted.value {
+                Some(value) if value.agrees(&expected, any_rounded(value)) => {
+                    compared.same += 1;
+                    continue;
+                }
+                Some(_) => compared.different += 1,
+                None => compared.only_oracle += 1,
+            }
+            let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
+            let position = format!("{position:02}");
+            csv.write_record([instance, &examination.name, &position, &shown, &expected.to_string()])
+                .map_err(row)?;
+        }
+        Ok::<(), OracleError>(())
+    })?;
+    csv.flush().map_err(failed)?;
+    drop(csv);
+    beside.persist(out).map_err(|error| failed(error.error))?;
+    Ok(compared)
+}
+
+fn text(instance: &str, examination: &Examination, block: &Block) -> String {
+    let mut text = format!("{instance} {}\n", examination.name);
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let value = match &trusted.value {
+            None | Some(Value::Overflow | Value::Lost) => continue,
+            Some(Value::True) => "TRUE".to_owned(),
+            Some(Value::False) => "FALSE".to_owned(),
+            Some(number) => spelled(&number.to_string()).to_owned(),
+        };
+        let id = match (examination.answers, trusted.id.as_str()) {
+            (AnswerKind::StateSpace, _) => format!("STATE_SPACE {}", STATE_SPACE[position]),
+            (_, "") => format!("FORMULA {instance}-{}-{position:02}", examination.name),
+            (_, id) => format!("FORMULA {id}"),
+        };
+        let _ = writeln!(text, "{id} {value} TECHNIQUES ORACLE");
+    }
+    text
+}

@@ -1,0 +1,193 @@
+//! A dry run of a tool's folder on this machine: no virtual machine, no pinning, none of the contest's libraries.
+//! It finds mistakes of the protocol within seconds; what it passes may still fail in the contest's machine.
+
+use super::Confinement;
+use crate::benchkit::Invocation;
+use crate::model::Archive;
+use crate::store::{Outcome, RunFacts, Sample};
+use flate2::read::MultiGzDecoder;
+use nix::libc;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, setsid};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a dry run went; its outputs lie in the folder it was given.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    pub outcome: Outcome,
+    pub marks: Vec<String>,
+    pub facts: RunFacts,
+}
+
+/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in a home of its own that is thrown away, and halts
+/// it `grace` after the wall limit. `outputs` gets `stdout` and `stderr`.
+///
+/// # Errors
+/// The home cannot be made, or the tool not started.
+pub fn run(
+    tool: &Path,
+    archive: &Archive,
+    invocation: &Invocation,
+    confinement: &Confinement,
+    grace: Duration,
+    outputs: &Path,
+) -> io::Result<Ended> {
+    let folder = tempfile::tempdir()?;
+    let benchkit = home(folder.path(), tool, archive)?;
+    let execution = benchkit.join("execution");
+    let began = execution.metadata()?;
+    let home = folder.path().to_string_lossy().into_owned();
+    let job = invocation.job(String::new(), 0, String::new());
+    let mut command = Command::new("/bin/bash");
+    command.arg("-c").arg(benchkit.join("BenchKit_head.sh")).current_dir(&execution);
+    for (name, value) in job.env.iter().filter(|(name, _)| *name != "PATH") {
+        command.env(name, value.replace("/home/mcc", &home));
+    }
+    let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
+    command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) };
+    let started = Instant::now();
+    let child = command.spawn()?;
+    let pid = Pid::from_raw(child.id() as i32);
+
+    let (ended, until_ended) = channel::<()>();
+    let limit = Duration::from_secs(confinement.wall_s) + grace;
+    let growing = stdout.clone();
+    let watch = move || {
+        let mut samples = vec![];
+        loop {
+            let next = Duration::from_secs(1 + samples.len() as u64).min(limit);
+            let wait = next.saturating_sub(started.elapsed());
+            if until_ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                return (samples, false);
+            }
+            let at_ms = started.elapsed().as_millis() as u64;
+            let stdout_bytes = growing.metadata().map_or(0, |found| found.len());
+            samples.push(Sample { at_ms, stdout_bytes, ..Sample::default() });
+            if started.elapsed() >= limit {
+                // Its whole session; it is waited for below.
+                let _ = killpg(pid, Signal::SIGKILL);
+                return (samples, true);
+            }
+        }
+    };
+    let (waited, (samples, cut)) = thread::scope(|scope| {
+        let watcher = scope.spawn(watch);
+        let waited = wait(pid);
+        drop(ended);
+        (waited, watcher.join().unwrap_or_default())
+    });
+    let (status, usage) = waited?;
+    let wall = started.elapsed();
+    let left_behind = of_session(pid);
+    for process in &left_behind {
+        let _ = kill(*process, Signal::SIGKILL);
+    }
+    let outcome = match (cut, status.code(), status.signal()) {
+        (true, ..) => Outcome::WallLimit,
+        (false, Some(exit_code), _) => Outcome::Finished { exit_code },
+        (false, None, signal) => Outcome::ToolCrash { signal: signal.unwrap_or(libc::SIGKILL) },
+    };
+    let ms = |time: libc::timeval| time.tv_sec as u64 * 1000 + time.tv_usec as u64 / 1000;
+    let facts = RunFacts {
+        wall_ms: wall.as_millis() as u64,
+        cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime),
+        vcpus: confinement.vcpus,
+        memory_kib: Some(usage.ru_maxrss as u64),
+        written: written(&[folder.path(), tool], &benchkit, &began),
+        stdout_bytes: stdout.metadata()?.len(),
+        stderr_bytes: stderr.metadata()?.len(),
+        samples,
+        ..RunFacts::default()
+    };
+    let left_behind = !cut && !left_behind.is_empty();
+    Ok(Ended { outcome, marks: left_behind.then(|| "left-behind".to_owned()).into_iter().collect(), facts })
+}
+
+/// The folders of a contest disk under `home`, with the instance unpacked as `execution`; where BenchKit's are.
+fn home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
+    let benchkit = home.join("BenchKit");
+    fs::create_dir(&benchkit)?;
+    let unpacked = home.join("unpacked");
+    // `Archive::open` has refused whatever could harm.
+    match archive.path().is_dir() {
+        true => {
+            fs::create_dir(&unpacked)?;
+            fs::create_dir(unpacked.join(archive.instance.as_str()))?;
+            for file in fs::read_dir(archive.path())? {
+                let file = file?;
+                fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
+            }
+        }
+        false => tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?,
+    }
+    let tool = tool.canonicalize()?;
+    for file in fs::read_dir(&tool)? {
+        let name = file?.file_name();
+        symlink(tool.join(&name), benchkit.join(&name))?;
+    }
+    fs::create_dir(benchkit.join("results"))?;
+    fs::rename(unpacked.join(archive.instance.as_str()), benchkit.join("execution"))?;
+    fs::remove_dir(&unpacked)?;
+    Ok(benchkit)
+}
+
+/// Waits for a process and takes what it and those it waited for used.
+fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: an rusage is plain data; both places outlive the call.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        loop {
+            if libc::wait4(pid.as_raw(), &mut status, 0, &mut usage) >= 0 {
+                return Ok((ExitStatus::from_raw(status), usage));
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The processes of a session that still run.
+fn of_session(session: Pid) -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let belongs = |name: String| {
+        let number: i32 = name.parse().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // pid (name) state parent group session ...; the name may hold anything.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let runs = fields.next()? != "Z";
+        let of = fields.nth(2)?.parse() == Ok(session.as_raw());
+        (runs && of).then_some(Pid::from_raw(number))
+    };
+    processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
+}
+
+/// Files below the folders that were changed after the run began, its own folders left out.
+fn written(folders: &[&Path], benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
+    let own = [benchkit.join("execution"), benchkit.join("results")];
+    let began = (began.ctime(), began.ctime_nsec());
+    let files = folders.iter().flat_map(|folder| {
+        let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
+        files.filter_entry(|entry| own.iter().all(|own| own != entry.path())).flatten()
+    });
+    files
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| {
+            entry.path().metadata().is_ok_and(|found| (found.ctime(), found.ctime_nsec()) > began)
+        })
+        .map(|entry| entry.path().display().to_string())
+        .take(crate::vm::guest::MOST_WRITTEN)
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and what a broken one does to it.
+
+mod campaign;
+
+use campaign::{Folder, until};
+use mcc_harness::store::Record;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+/// Two models with two instances each, two entries, two examinations: 16 runs.
+const CAMPAIGN: &str = r#"
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"]
+examinations = ["ReachabilityCardinality", "CTLFireability"]
+
+[[tool]]
+entry = "breadth-first"
+image = "{build}/images/breadth-first"
+kind = "sequential"
+
+[[tool]]
+entry = "random-walk"
+image = "{build}/images/random-walk"
+kind = "sequential"
+
+[slurm]
+stage = "stage"
+lost_node = "anew"
+# Else both models land on one node.
+options = ["--exclusive"]
+"#;
+
+/// A Slurm cluster of two nodes on this host, ended with the test.
+struct Slurm<'a>(&'a Folder);
+
+impl<'a> Slurm<'a> {
+    fn up(folder: &'a Folder) -> Self {
+        let slurm = Self(folder);
+        slurm.here("up");
+        slurm
+    }
+
+    fn here(&self, verb: &str) {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-here");
+        let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
+        assert!(done.success(), "scripts/slurm-here {verb}");
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Output {
+        let conf = self.0.path().join("slurm/slurm.conf");
+        Command::new(program).args(args).env("SLURM_CONF", conf).output().unwrap()
+    }
+
+    /// mcc-harness on this cluster; what it printed.
+    fn harness(&self, args: &[&str], exit: i32) -> String {
+        let conf = self.0.path().join("slurm/slurm.conf");
+        let mut command = assert_cmd::Command::from(self.0.harness(args));
+        let done = command.env("SLURM_CONF", conf).assert().code(exit);
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    }
+
+    /// What `status` says of a model.
+    fn model(&self, name: &str) -> Value {
+        let status: Value =
+            serde_json::from_str(&self.harness(&["status", "results", "--format", "json"], 0)).unwrap();
+        let models = status["models"].as_array().unwrap();
+        models.iter().find(|model| model["model"] == name).unwrap().clone()
+    }
+
+    fn stands(&self, name: &str) -> String {
+        self.model(name)["standing"].as_str().unwrap().to_owned()
+    }
+
+    fn recorded(&self, name: &str) -> u64 {
+        self.model(name)["recorded"].as_u64().unwrap()
+    }
+
+    /// Loses a node as a power cut does: all that runs on it ends at once.
+    fn cut(&self, node: &str) {
+        let variable = format!("SLURMD_NODENAME={node}");
+        let conf = format!("SLURM_CONF={}", self.0.path().join("slurm/slurm.conf").display());
+        let daemon = format!("\0-N\0{node}\0");
+        for process in fs::read_dir("/proc").unwrap() {
+            let path = process.unwrap().path();
+            let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else {
+                continue;
+            };
+            let read = |file: &str| {
+                String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
+            };
+            let environment = read("environ");
+            let ours = environment.split('\0').any(|set| set == conf);
+            let here =
+                environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
+            if ours && here {
+                let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
+            }
+        }
+        let node = format!("NodeName={node}");
+        let down = self.command("scontrol", &["update", &node, "State=DOWN", "Reason=lost"]);
+        assert!(down.status.success(), "{down:?}");
+    }
+}
+
+impl Drop for Slurm<'_> {
+    fn drop(&mut self) {
+        self.here("down");
+    }
+}
+
+fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
+    assert_cmd::Command::from(folder.harness(&["judge", results, "--out", out])).assert().code(0);
+    let tables = ["confidence.csv", "trusted.csv", "scores.csv", "podiums.csv"];
+    tables.iter().map(|table| fs::read_to_string(folder.path().join(out).join(table)).unwrap()).collect()
+}
+
+#[test]
+fn a_campaign_on_slurm_survives_a_cancel_a_time_limit_and_a_lost_node_and_judges_as_locally() {
+    let folder = Folder::new(CAMPAIGN);
+    let slurm = Slurm::up(&folder);
+    let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+
+    let jobs = slurm.harness(&submit, 0);
+    assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
+    slurm.harness(&["cancel", "results"], 0);
+    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.stands(model) == "open"));
+
+    // Handed in again; then one model's job is told that its time is up, the other one's node is lost.
+    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.recorded(model) > 0));
+    let (kept, lost) = (slurm.model("DiningTable"), slurm.model("TokenLoop"));
+    let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
+    assert_ne!(node(&kept), node(&lost), "each model on a node of its own");
+    let queue = slurm.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
+    let queue = String::from_utf8(queue.stdout).unwrap();
+    let job = queue.lines().find_map(|line| line.strip_suffix(&format!(" {}", node(&kept)))).unwrap();
+    let told = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
+    assert!(told.status.success(), "{told:?}");
+    slurm.cut(&node(&lost));
+    until("the loss is seen", || ["open", "pending"].contains(&slurm.stands("TokenLoop").as_str()));
+    assert!(slurm.recorded("TokenLoop") < 8, "lost in the middle");
+    slurm.harness(&["collect", "results"], 1);
+    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.stands(model) == "done"));
+
+    // The kept model stayed on its node, handed on by its own job; the lost one was run anew on the other.
+    assert_eq!(slurm.model("DiningTable")["nodes"], kept["nodes"]);
+    assert_eq!(node(&slurm.model("TokenLoop")), node(&kept));
+    let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let reasons: Vec<String> = batches
+        .map(|batch| fs::read_to_string(batch.unwrap().path()).unwrap())
+        .filter_map(|text| Some(serde_json::from_str::<Value>(&text).ok()?["reason"].as_str()?.to_owned()))
+        .collect();
+    assert!(reasons.iter().any(|reason| reason == "chain"), "{reasons:?}");
+
+    let collected = slurm.harness(&["collect", "results"], 0);
+    assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
+    let again = slurm.harness(&["collect", "results"], 0);
+    assert!(again.contains("0 attempts and 0 recorded runs were new"), "{again}");
+    let record = Record::open_readonly(&folder.results()).unwrap();
+    let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
+    assert!(superseded > 0, "what the lost node had recorded is kept");
+
+    let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
+    assert_cmd::Command::from(folder.harness(&local)).assert().code(0);
+    assert_eq!(judged(&folder, "results", "by-slurm"), judged(&folder, "local", "here"));
+    assert_eq!(folder.machines(), Vec::<i32>::new());
+}
+
+/// Puts programs of Slurm's names on PATH that do what these shell scripts say.
+fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
+    for (name, script) in scripts {
+        let path = folder.path().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}
+
+fn submit(folder: &Folder, exit: i32) -> String {
+    let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(exit);
+    let output = done.get_output();
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+const ROOMY: (&str, &str) = ("sinfo", "echo 'here*|infinite'");
+const ARRAYS: (&str, &str) = ("scontrol", "echo 'MaxArraySize = 1001'");
+const EMPTY: (&str, &str) = ("squeue", "");
+
+#[test]
+fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
+    let folder = Folder::new(CAMPAIGN);
+    fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'"), ARRAYS, EMPTY, ("sbatch", "exit 1")]);
+    let said = submit(&folder, 2);
+    assert!(said.contains("ends jobs after 3600 s") && said.contains("choose another partition"), "{said}");
+}
+
+#[test]
+fn what_slurm_refuses_is_told_in_its_words_and_is_handed_in_again() {
+    let folder = Folder::new(CAMPAIGN);
+    let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
+    fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", refused)]);
+    let said = submit(&folder, 1);
+    assert!(said.contains("Invalid account"), "{said}");
+    // A second submission would run everything twice; --resume hands in what has no job.
+    let said = submit(&folder, 2);
+    assert!(said.contains("--resume hands in what is open"), "{said}");
+    fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
+    let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
+    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("job 77: 2 models (DiningTable, ...), 2 cores, 17408 MB"), "{said}");
+    let asked = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
+    for part in ["--array=0-1", "--cpus-per-task=2", "--mem=17408M", "--exclusive", "--signal=B:USR1@"] {
+        assert!(asked.contains(part), "{part} in {asked}");
+    }
+}
+
+#[test]
+fn without_a_submission_or_a_slurm_the_way_out_is_named() {
+    let folder = Folder::new(CAMPAIGN);
+    for verb in ["cancel", "collect"] {
+        let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains("mcc-harness submit CAMPAIGN.toml --out results"), "{said}");
+    }
+    let args = ["submit", "campaign.toml", "--out", "results"];
+    let mut command = assert_cmd::Command::from(folder.harness(&args));
+    let done = command.env("PATH", folder.path().join("bin")).assert().code(69);
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("sinfo is not on PATH") && said.contains("slurm-client"), "{said}");
+}

@@ -1,0 +1,404 @@
+//! What reviewers do: take a published archive, check it, run it again elsewhere.
+
+mod campaign;
+mod images;
+
+use assert_cmd::assert::Assert;
+use campaign::{Folder, stderr};
+use mcc_harness::archive::{Bounds, unpack};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+const RUN: &str = "tool-0/DiningTable-PT-03/StateSpace";
+
+/// A recorded campaign without machines, three entries in two examinations, and its archive.
+struct Campaign {
+    folder: Folder,
+}
+
+impl Campaign {
+    fn new() -> Self {
+        let folder = Folder::with_stand_in(3, &["StateSpace", "ReachabilityDeadlock"], "");
+        folder.stand_in(
+            "whole_run $'STATE_SPACE STATES 18 TECHNIQUES EXPLICIT\\nFORMULA ReachabilityDeadlock TRUE TECHNIQUES EXPLICIT\\n'",
+        );
+        folder.run(&[]).success();
+        Self { folder }
+    }
+
+    fn export(&self, args: &[&str]) -> Assert {
+        harness(self.folder.path(), &[&["export", "results", "--archive"], args].concat())
+    }
+}
+
+fn harness(folder: &Path, args: &[&str]) -> Assert {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.args(args).current_dir(folder).assert()
+}
+
+fn stdout(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// One archive for the tests that only read it.
+static PUBLISHED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let campaign = Campaign::new();
+    campaign.export(&["published.tar.zst"]).success();
+    fs::read(campaign.folder.path().join("published.tar.zst")).unwrap()
+});
+
+/// A folder with the archive, and with its files in `unpacked`, as `tar` gives them.
+fn published() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("published.tar.zst"), &*PUBLISHED).unwrap();
+    let plain = zstd::decode_all(&PUBLISHED[..]).unwrap();
+    fs::write(folder.path().join("plain.tar"), plain).unwrap();
+    fs::create_dir(folder.path().join("unpacked")).unwrap();
+    let mut tar = Command::new("tar");
+    tar.args(["-xf", "plain.tar", "-C", "unpacked"]).current_dir(folder.path());
+    assert!(tar.status().unwrap().success());
+    folder
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|file| file.unwrap().into_path());
+    files.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn the_same_record_gives_the_same_archive_which_opens_with_tar_and_sha256sum() {
+    // Before the campaign, which waits for this one's to end.
+    let folder = published();
+    let campaign = Campaign::new();
+    campaign.export(&["one.tar.zst"]).success();
+    campaign.export(&["two.tar.zst"]).success();
+    let [one, two] =
+        ["one", "two"].map(|name| fs::read(campaign.folder.path().join(format!("{name}.tar.zst"))).unwrap());
+    assert!(one == two, "{} and {} bytes", one.len(), two.len());
+
+    let unpacked = folder.path().join("unpacked");
+    let mut sums = Command::new("sha256sum");
+    sums.args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&unpacked);
+    assert!(sums.status().unwrap().success());
+    let answers = fs::read_to_string(unpacked.join("answers.csv")).unwrap();
+    assert_eq!(answers.lines().next().unwrap().split(',').count(), 17, "{answers}");
+    assert_eq!(answers.lines().count(), 7, "{answers}");
+    for file in ["README.txt", "edition.json", "judgement/scores.csv", "record.db"] {
+        assert!(unpacked.join(file).is_file(), "{file}");
+    }
+    assert!(unpacked.join("outputs").join(RUN).join("1/stdout").is_file());
+    // And it is a record like any other.
+    harness(folder.path(), &["judge", "unpacked", "--out", "judged"]).success();
+    let scores = |folder: &Path| fs::read(folder.join("scores.csv")).unwrap();
+    assert_eq!(scores(&folder.path().join("judged")), scores(&unpacked.join("judgement")));
+    for input in ["published.tar.zst", "unpacked"] {
+        let verified = harness(folder.path(), &["verify", input]).success();
+        assert!(stdout(&verified).contains("whole: 6 runs"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("every point computed anew"), "{}", stdout(&verified));
+    }
+}
+
+/// What `verify` says of a damaged archive.
+fn found(folder: &Path, input: &str) -> String {
+    let verified = harness(folder, &["verify", input]).code(1);
+    assert!(stdout(&verified).contains("NOT as it was published"), "{}", stdout(&verified));
+    stdout(&verified)
+}
+
+/// Writes the digest of a file that was changed into SHA256SUMS, as a forger would.
+fn forge_sums(unpacked: &Path) {
+    let text = fs::read_to_string(unpacked.join("SHA256SUMS")).unwrap();
+    let lines = text.lines().filter_map(|line| {
+        let (_, name) = line.split_once("  ").unwrap();
+        let (sha256, _) = mcc_harness::digest::file(&unpacked.join(name)).ok()?;
+        Some(format!("{sha256}  {name}\n"))
+    });
+    fs::write(unpacked.join("SHA256SUMS"), lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_flipped_byte_is_named_by_its_file() {
+    let folder = published();
+    let unpacked = folder.path().join("unpacked");
+    let path = unpacked.join("outputs").join(RUN).join("1/stdout");
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 10;
+    bytes[last] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains(&format!("outputs/{RUN}/1/stdout: has sha256")), "{said}");
+    // The list forged, the record still knows.
+    forge_sums(&unpacked);
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains(&format!("{RUN} attempt 1 stdout: has sha256")), "{said}");
+}
+
+#[test]
+fn a_missing_run_is_named_even_where_its_traces_are_removed() {
+    let folder = published();
+    let unpacked = folder.path().join("unpacked");
+    fs::remove_dir_all(unpacked.join("outputs").join(RUN)).unwrap();
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains(&format!("outputs/{RUN}/1/stdout: cannot be read")), "{said}");
+    let db = rusqlite::Connection::open(unpacked.join("record.db")).unwrap();
+    let run = "(SELECT position FROM runs WHERE id = ?1)";
+    db.execute(&format!("DELETE FROM attempts WHERE run = {run}"), [RUN]).unwrap();
+    db.execute("DELETE FROM runs WHERE id = ?1", [RUN]).unwrap();
+    drop(db);
+    forge_sums(&unpacked);
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains(&format!("{RUN}: is missing: the campaign has it")), "{said}");
+}
+
+#[test]
+fn an_altered_score_is_named_by_its_line_though_every_digest_fits() {
+    let folder = published();
+    let unpacked = folder.path().join("unpacked");
+    let path = unpacked.join("judgement/scores.csv");
+    let scores = fs::read_to_string(&path).unwrap();
+    let line = scores.lines().nth(1).unwrap();
+    let better = format!("{line}0");
+    fs::write(&path, scores.replacen(line, &better, 1)).unwrap();
+    assert!(found(folder.path(), "unpacked").contains("judgement/scores.csv: has sha256"));
+    forge_sums(&unpacked);
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains("scores.csv line 2: says"), "{said}");
+    assert!(said.contains(&better) && said.contains(&format!("recomputed it is `{line}`")), "{said}");
+    // An answer in the table is told too.
+    let path = unpacked.join("answers.csv");
+    let answers = fs::read_to_string(&path).unwrap();
+    assert!(answers.contains("18"), "{answers}");
+    fs::write(&path, answers.replacen("18", "19", 1)).unwrap();
+    forge_sums(&unpacked);
+    assert!(found(folder.path(), "unpacked").contains("answers.csv line"), "{answers}");
+}
+
+#[test]
+fn a_record_is_verified_with_the_judgement_made_of_it() {
+    let campaign = Campaign::new();
+    campaign.folder.judge().success();
+    let folder = campaign.folder.path();
+    let verify = ["verify", "results", "--judgement", "judgement"];
+    harness(folder, &verify).success();
+    let path = folder.join("judgement/confidence.csv");
+    let confidence = fs::read_to_string(&path).unwrap();
+    fs::write(&path, confidence.replacen("tool-0,", "tool-0,1", 1)).unwrap();
+    let said = stdout(&harness(folder, &verify).code(1));
+    assert!(said.contains("confidence.csv line 2"), "{said}");
+    let alone = harness(folder, &["verify", "judgement"]).code(2);
+    assert!(stderr(&alone).contains("--judgement"), "{}", stderr(&alone));
+}
+
+#[test]
+fn a_resigned_tool_leaves_no_trace_in_an_archive() {
+    let campaign = Campaign::new();
+    let folder = campaign.folder.path();
+    fs::write(folder.join("tools.csv"), "entry,tool,status\ntool-1,tool-1,resigned\n").unwrap();
+    campaign.export(&["without.tar.zst", "--tools", "tools.csv"]).success();
+    let unpacked = tempfile::tempdir().unwrap();
+    unpack(&folder.join("without.tar.zst"), unpacked.path(), Bounds::default()).unwrap();
+    let name = "tool-1".as_bytes();
+    let mut others = 0;
+    for (path, bytes) in files(unpacked.path()) {
+        let trace = bytes.windows(name.len()).any(|window| window == name);
+        assert!(!trace && !path.to_string_lossy().contains("tool-1"), "{}", path.display());
+        others += usize::from(bytes.windows(6).any(|window| window == b"tool-2"));
+    }
+    assert!(others > 3, "the others are named");
+    let verified = harness(folder, &["verify", "without.tar.zst"]).success();
+    assert!(stdout(&verified).contains("whole: 4 runs"), "{}", stdout(&verified));
+}
+
+#[test]
+fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
+    let campaign = Campaign::new();
+    let folder = campaign.folder.path();
+    campaign.export(&["own.tar.zst", "--tool", "tool-2"]).success();
+    let unpacked = tempfile::tempdir().unwrap();
+    unpack(&folder.join("own.tar.zst"), unpacked.path(), Bounds::default()).unwrap();
+    for (path, bytes) in files(unpacked.path()) {
+        for name in ["tool-0", "tool-1"] {
+            let trace = bytes.windows(name.len()).any(|window| window == name.as_bytes());
+            assert!(!trace, "{name} in {}", path.display());
+        }
+    }
+    assert!(unpacked.path().join("outputs/tool-2/DiningTable-PT-03/StateSpace/1/stdout").is_file());
+    let values = fs::read_to_string(unpacked.path().join("values.csv")).unwrap();
+    assert!(values.contains("00,STATES,18,right,18,unanimous,\n"), "{values}");
+    assert!(values.contains(",lost,,unknown:none,answered"), "{values}");
+    harness(folder, &["verify", "own.tar.zst"]).success();
+    let unknown = campaign.export(&["x.tar.zst", "--tool", "nobody"]).code(2);
+    assert!(stderr(&unknown).contains("entries are tool-0, tool-1, tool-2"), "{}", stderr(&unknown));
+    assert!(!folder.join("x.tar.zst").exists());
+}
+
+/// An archive of entries made by hand: type, path, declared size, content.
+fn crafted(folder: &Path, entries: &[(tar::EntryType, &[u8], u64, &[u8])]) -> PathBuf {
+    let path = folder.join("crafted.tar.zst");
+    let mut out = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
+    for (kind, name, size, content) in entries {
+        let mut header = tar::Header::new_ustar();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name);
+        header.set_entry_type(*kind);
+        header.set_size(*size);
+        header.set_mode(0o644);
+        if kind.is_symlink() {
+            header.set_link_name("/etc/passwd").unwrap();
+        }
+        header.set_cksum();
+        std::io::Write::write_all(&mut out, header.as_bytes()).unwrap();
+        std::io::Write::write_all(&mut out, content).unwrap();
+        let padding = vec![0; content.len().next_multiple_of(512) - content.len()];
+        std::io::Write::write_all(&mut out, &padding).unwrap();
+    }
+    std::io::Write::write_all(&mut out, &[0; 1024]).unwrap();
+    out.finish().unwrap();
+    path
+}
+
+#[test]
+fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outside() {
+    use tar::EntryType as Type;
+    let file = |name: &'static [u8]| (Type::Regular, name, 1_u64, b"x".as_slice());
+    let empty = |kind: Type, name: &'static [u8], size: u64| (kind, name, size, b"".as_slice());
+    let cases: [(&str, Vec<_>); 12] = [
+        ("`/tmp/mcc-evil` has an absolute path", vec![file(b"/tmp/mcc-evil")]),
+        ("`../evil` leads out of the archive", vec![file(b"../evil")]),
+        ("`outputs/../../evil` leads out of the archive", vec![file(b"outputs/../../evil")]),
+        ("`a//b` has a path that is not written plainly", vec![file(b"a//b")]),
+        ("`link` is no plain file but a link", vec![empty(Type::Symlink, b"link", 0)]),
+        ("`hard` is no plain file but a link", vec![empty(Type::Link, b"hard", 0)]),
+        ("`fifo` is no plain file but a device", vec![empty(Type::Fifo, b"fifo", 0)]),
+        ("`long` is no plain file but an extension", vec![empty(Type::GNULongName, b"long", 1 << 40)]),
+        ("`twice` is there twice", vec![file(b"twice"), file(b"twice")]),
+        ("`a/b` lies in what another entry made a file", vec![file(b"a"), file(b"a/b")]),
+        (
+            "`bomb` of 1152921504606846976 bytes makes it hold more",
+            vec![empty(Type::Regular, b"bomb", 1 << 60)],
+        ),
+        ("`a/b/c/d/e/f/g` lies deeper", vec![file(b"a/b/c/d/e/f/g")]),
+    ];
+    for (expected, entries) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = crafted(folder.path(), &entries);
+        for command in [vec!["verify"], vec!["replay", "--run", RUN]] {
+            let refused = harness(folder.path(), &[&command[..], &[path.to_str().unwrap()]].concat()).code(2);
+            assert!(stderr(&refused).contains(expected), "{expected}: {}", stderr(&refused));
+        }
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "{expected}: nothing but the archive");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = crafted(folder.path(), &[file(b"a"), file(b"b"), file(b"c")]);
+    let to = tempfile::tempdir().unwrap();
+    let error = unpack(&path, to.path(), Bounds { entries: 2, bytes: 100 }).unwrap_err().to_string();
+    assert!(error.contains("`c` is one more than the 2 allowed"), "{error}");
+    let to = tempfile::tempdir().unwrap();
+    let error = unpack(&path, to.path(), Bounds { entries: 9, bytes: 2 }).unwrap_err().to_string();
+    assert!(error.contains("`c` of 1 bytes makes it hold more than the 2 bytes"), "{error}");
+}
+
+#[test]
+fn an_archive_cut_short_or_of_something_else_is_refused_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.tar.zst");
+    for bytes in [&PUBLISHED[..PUBLISHED.len() / 2], b"PK\x03\x04 a zip", b""] {
+        fs::write(&path, bytes).unwrap();
+        let refused = harness(folder.path(), &["verify", "cut.tar.zst"]).code(2);
+        assert!(
+            stderr(&refused).contains("get it anew") || stderr(&refused).contains("no record"),
+            "{}",
+            stderr(&refused)
+        );
+    }
+}
+
+#[test]
+fn a_replay_names_the_disk_it_needs_by_its_digest() {
+    let folder = published();
+    // The disks of that campaign are gone with its folder.
+    let asked = harness(folder.path(), &["replay", "published.tar.zst", "--run", RUN]).code(2);
+    let kernel = mcc_harness::digest::bytes("kernel");
+    assert!(stderr(&asked).contains(&kernel) && stderr(&asked).contains("--disk"), "{}", stderr(&asked));
+    fs::write(folder.path().join("any-name"), "kernel").unwrap();
+    let replay = ["replay", "published.tar.zst", "--run", RUN, "--disk", "any-name"];
+    let asked = harness(folder.path(), &replay).code(2);
+    let initrd = mcc_harness::digest::bytes("initrd");
+    assert!(stderr(&asked).contains(&initrd), "{}", stderr(&asked));
+    let unknown = harness(folder.path(), &["replay", "published.tar.zst", "--run", "a/b/c"]).code(2);
+    assert!(stderr(&unknown).contains("no run a/b/c is recorded"), "{}", stderr(&unknown));
+}
+
+const REAL: &str = r#"
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-03"]
+examinations = ["StateSpace"]
+
+[[tool]]
+entry = "breadth-first"
+image = "{build}/images/breadth-first"
+kind = "sequential"
+"#;
+
+/// The commands of docs/reviewers.md, in its order.
+fn guide() -> Vec<String> {
+    let guide = include_str!("../docs/reviewers.md");
+    let blocks = guide.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+    blocks.flat_map(str::lines).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_says() {
+    images::image("images/breadth-first");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let archive = elsewhere.path().join("published.tar.zst");
+    let folder = Folder::new(REAL);
+    folder.run(&[]).success();
+    let export = ["export", "results", "--archive", archive.to_str().unwrap(), "--with-disks"];
+    assert_cmd::Command::from(folder.harness(&export)).assert().success();
+    fs::remove_dir_all(folder.results()).unwrap();
+
+    let commands = guide();
+    assert!(commands.len() >= 5, "{commands:?}");
+    let mut said = String::new();
+    for command in commands {
+        // QEMU's stand-in only denies KVM; the program is first on PATH, as the README puts it there.
+        let harness = folder.harness(&[]);
+        let path = harness.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
+        let mut bash = Command::new("bash");
+        let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
+        let path = format!("{}:{}", program.display(), path.to_string_lossy());
+        bash.args(["-euc", &command]).current_dir(elsewhere.path()).env("PATH", path);
+        let output = bash.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {errors}");
+        said += &String::from_utf8_lossy(&output.stdout);
+    }
+    for expected in [
+        "whole: 1 runs",
+        "breadth-first/DiningTable-PT-03/StateSpace: answers equal",
+        "host         the same",
+        "\"answers_equal\": true",
+        "the median of 2",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+
+    // Another answer in the record: the replay says so.
+    let unpacked = elsewhere.path().join("changed");
+    fs::create_dir(&unpacked).unwrap();
+    unpack(&archive, &unpacked, Bounds::default()).unwrap();
+    let stdout_file = unpacked.join("outputs/breadth-first/DiningTable-PT-03/StateSpace/1/stdout");
+    let text = fs::read_to_string(&stdout_file).unwrap();
+    fs::write(&stdout_file, text.replacen("STATES ", "STATES 9", 1)).unwrap();
+    assert_ne!(fs::read_to_string(&stdout_file).unwrap(), text, "{text}");
+    let run = "breadth-first/DiningTable-PT-03/StateSpace";
+    let replay = folder.harness(&["replay", unpacked.to_str().unwrap(), "--run", run, "--allow-degraded"]);
+    let differ = assert_cmd::Command::from(replay).assert().code(1);
+    assert!(stdout(&differ).contains("ANSWERS DIFFER"), "{}", stdout(&differ));
+    assert!(stdout(&differ).contains("00 STATES: 9"), "{}", stdout(&differ));
+}

@@ -1,0 +1,610 @@
+//! Results in and out: the contest's table, BenchKit's files, oracle files.
+
+mod data;
+mod runs;
+mod tool;
+
+use assert_cmd::Command;
+use mcc_harness::benchkit::Value;
+use mcc_harness::edition::{AnswerKind, Edition};
+use mcc_harness::judge::contest_table::{Layout, export};
+use mcc_harness::judge::judgement::{Cost, Ending, Judgement};
+use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, oracle, source};
+use mcc_harness::{benchkit::contest_table::Form, edition::Status};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// What the program says, with what it ends.
+fn harness(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn done(folder: &Path, arguments: &[&str]) -> (String, String) {
+    let (code, out, error) = harness(folder, arguments);
+    assert_eq!(code, 0, "{arguments:?}: {error}");
+    (out, error)
+}
+
+fn refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let (code, _, error) = harness(folder, arguments);
+    assert_eq!(code, 2, "{arguments:?}: {error}");
+    parts.iter().for_each(|part| assert!(error.contains(part), "`{part}` is not in: {error}"));
+}
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
+}
+
+/// The tables of a judgement; ids, which the contest's table does not have, left out.
+fn judged(folder: &Path) -> BTreeMap<String, String> {
+    let mut tables = BTreeMap::new();
+    for name in ["confidence", "trusted", "scores", "podiums", "awards", "tools"] {
+        let mut text = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
+        if name == "trusted" {
+            let rows = csv::Reader::from_reader(text.as_bytes())
+                .into_records()
+                .map(Result::unwrap)
+                .collect::<Vec<_>>();
+            let without_id = |row: &csv::StringRecord| {
+                row.iter()
+                    .enumerate()
+                    .filter(|(at, _)| *at != 3)
+                    .map(|(_, field)| field)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            };
+            text = rows.iter().map(without_id).collect::<Vec<_>>().join("\n");
+        }
+        tables.insert(name.to_owned(), text);
+    }
+    tables
+}
+
+const HEADER: &str = "### tool,Input,Examination,nb cores,time flag,memory flag,results,techniques,max memory  (MB),\
+                      CPU (ms),Time (ms),i/o wait (ms),Status,run id,flags:bonus:scores:mask,estimated result,\
+                      # tools computing estimated results\n";
+
+/// A row as the contest writes it.
+fn row(tool: &str, examination: &str, results: &str, status: &str) -> String {
+    format!(
+        "{tool},F-PT-1,{examination},1,OK,OK,{results},EXPLICIT SAT_SMT,244.14,1200,1300,10,{status},\
+         r001-tall-174853726600008,FFFF:--:0:?,?,1.0\n"
+    )
+}
+
+#[test]
+fn the_contests_table_is_read_as_it_is_found() {
+    let folder = TempDir::new().unwrap();
+    let bounds = |first: &str| format!("{first}{}", " ?".repeat(15));
+    let table = [
+        HEADER.to_owned(),
+        row("a", "CTLFireability", "(TF) F? FTTF(TTFF)TFT?", "normal"),
+        row("b", "CTLFireability", "TFF?FTTFTTFFTFT?", "timeout"),
+        row("c", "CTLFireability", " CC ", "normal"),
+        row("d", "CTLFireability", "DNC", "normal"),
+        row("e", "CTLFireability", "DNF", "timeout"),
+        row("f", "CTLFireability", "", "normal"),
+        row("a", "StateSpace", "3.2057E+0008  -1 ( 7 ) +Inf********", "normal"),
+        row("b", "StateSpace", "320565001 ? 7 +Inf********", "normal"),
+        row("a", "UpperBounds", &bounds("+inf"), "normal"),
+        row("b", "UpperBounds", &bounds("inf"), "normal"),
+    ]
+    .concat();
+    fs::write(folder.path().join("raw.csv"), &table).unwrap();
+    done(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "out"]);
+    let judgement = Judgement::read(&folder.path().join("out")).unwrap();
+    let block = |name: &str| {
+        let number = judgement.examinations.iter().position(|known| known == name).unwrap();
+        judgement.blocks.iter().find(|block| block.examination == number).unwrap()
+    };
+    let endings: Vec<Ending> = block("CTLFireability").cells.iter().map(|cell| cell.ending).collect();
+    let expected = [
+        Ending::Answered,
+        Ending::WallLimit,
+        Ending::CannotCompute,
+        Ending::DidNotCompete,
+        Ending::WallLimit,
+        Ending::NoAnswer,
+    ];
+    assert_eq!(endings, expected);
+    let trusted = |name: &str| -> Vec<String> {
+        let shown = |value: &Option<Value>| value.as_ref().map_or("?".to_owned(), Value::to_string);
+        block(name).trusted.iter().map(|trusted| shown(&trusted.value)).collect()
+    };
+    assert_eq!(trusted("CTLFireability").concat(), "TFF?FTTFTTFFTFT?");
+    assert_eq!(trusted("StateSpace"), ["3.2057E+0008", "?", "7", "Inf"]);
+    assert_eq!(trusted("UpperBounds")[0], "inf");
+    let cell = &block("StateSpace").cells[0];
+    assert_eq!(cell.cost, Some(Cost { cpu_ms: 1200, wall_ms: 1300, memory_kib: Some(249_999) }));
+    assert_eq!(cell.techniques[0], ["EXPLICIT", "SAT_SMT"]);
+    assert_eq!(cell.techniques[1], [""; 0]);
+    assert!(cell.marks.is_empty());
+}
+
+#[test]
+fn a_bad_row_of_the_contests_table_gets_file_line_column_and_way_out() {
+    let folder = TempDir::new().unwrap();
+    let good = row("a", "ReachabilityDeadlock", "T", "normal");
+    let cases = [
+        (
+            row("b", "ReachabilityDeadlock", "Z", "normal"),
+            "raw.csv:3: column results: `Z` is no answer; expected T, F or ?",
+        ),
+        (
+            row("b", "StateSpace", "1 2 3", "normal"),
+            "raw.csv:3: column results: 3 answers, the examination has 4",
+        ),
+        (row("b", "StateSpace", "1 2 3 4e5", "normal"), "raw.csv:3: column results: `4e5` is no answer"),
+        (row("b", "Deadlock", "T", "normal"), "raw.csv:3: no examination `Deadlock`"),
+        (row("", "ReachabilityDeadlock", "T", "normal"), "raw.csv:3: tool and Input must not be empty"),
+        (
+            row("b", "ReachabilityDeadlock", "T", "gone"),
+            "raw.csv:3: column Status: `gone`; allowed are normal, timeout",
+        ),
+        (
+            good.replace("1200", "1.2.3").replacen('a', "b", 1),
+            "raw.csv:3: column CPU (ms): `1.2.3` is no number",
+        ),
+        (
+            good.replace("244.14", "-1").replacen('a', "b", 1),
+            "raw.csv:3: column max memory (MB): `-1` is no number",
+        ),
+        (good.clone(), "raw.csv:3: the same tool, instance and examination as in line 2"),
+        ("b,F-PT-1,ReachabilityDeadlock\n".to_owned(), "raw.csv:3: 3 columns, the header has 17"),
+    ];
+    for (bad, message) in cases {
+        fs::write(folder.path().join("raw.csv"), format!("{HEADER}{good}{bad}")).unwrap();
+        refused(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "out"], &[message]);
+        assert!(!folder.path().join("out").exists());
+    }
+    let summary =
+        "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
+    fs::write(folder.path().join("raw.csv"), summary).unwrap();
+    let judge = ["judge", "raw.csv", "--edition", "mcc-2018", "--out", "out"];
+    refused(folder.path(), &judge, &["raw.csv:1:", "a summary of BenchKit has no answers"]);
+}
+
+#[test]
+fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
+    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
+    let models = data::shared("mcc/2018-answers/models-2018.csv").unwrap();
+    let folder = TempDir::new().unwrap();
+    let (answers, models) = (answers.to_str().unwrap(), models.to_str().unwrap());
+    let rules = ["--edition", "mcc-2018", "--models"];
+    let (out, _) =
+        done(folder.path(), &[&["export", answers], &rules[..], &[models, "--csv", "raw.csv"]].concat());
+    assert!(out.contains("91859 rows"), "{out}");
+    done(folder.path(), &[&["judge", answers], &rules[..], &[models, "--out", "first"]].concat());
+    let tools = ["--tools", "raw.tools.csv", "--out", "second"];
+    done(folder.path(), &[&["judge", "raw.csv"], &rules[..], &["raw.models.csv"], &tools].concat());
+    assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
+}
+
+/// Archives of the fixtures, small ones.
+fn fixtures(names: &[&str]) -> Vec<PathBuf> {
+    names.iter().map(|name| tool::fixtures().join(format!("{name}.tgz"))).collect()
+}
+
+const ASKED: [&str; 4] = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability"];
+
+#[test]
+fn a_record_exported_and_read_again_judges_the_same() {
+    let folder = TempDir::new().unwrap();
+    let archives =
+        fixtures(&["TokenLoop-PT-03", "GreedyClerks-PT-03", "CoinVault-PT-N9U2000000000000000000"]);
+    drop(runs::record(&folder.path().join("results"), &archives, &ASKED, runs::printed));
+    done(folder.path(), &["judge", "results", "--out", "first"]);
+    let (out, _) = done(folder.path(), &["export", "results", "--csv", "raw.csv"]);
+    assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv: 60 rows"), "{out}");
+    let judge = [
+        "judge",
+        "raw.csv",
+        "--edition",
+        "mcc-2018",
+        "--models",
+        "raw.models.csv",
+        "--tools",
+        "raw.tools.csv",
+    ];
+    done(folder.path(), &[&judge[..], &["--out", "second"]].concat());
+    let (first, second) = (judged(&folder.path().join("first")), judged(&folder.path().join("second")));
+    assert_eq!(first, second);
+    assert!(
+        first["awards"].lines().count() > 5 && first["trusted"].contains("2000000000000000000"),
+        "{first:?}"
+    );
+
+    let raw = rows(&folder.path().join("raw.csv"));
+    let of = |entry: &str, examination: &str| {
+        let is =
+            |row: &&BTreeMap<String, String>| row["### tool"] == entry && row["Examination"] == examination;
+        raw.iter().find(is).unwrap()
+    };
+    let row = of("depth", "StateSpace");
+    assert_eq!((row["nb cores"].as_str(), row["results"].contains('E')), ("4", false));
+    assert!(row["run id"].starts_with("mcc-node-17-"));
+    assert_eq!(of("absent", "StateSpace")["results"], "DNC");
+    assert!(of("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
+
+    // Rounded, it may judge otherwise; it is still read.
+    done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-form"]);
+    let contest = fs::read_to_string(folder.path().join("contest.csv")).unwrap();
+    assert!(contest.contains("E+00") && !contest.contains("marks/") && !contest.contains("cpu-limit"));
+    done(folder.path(), &["judge", "contest.csv", "--edition", "mcc-2018", "--out", "third"]);
+}
+
+#[test]
+fn a_summary_has_time_and_memory_as_benchkit_writes_them() {
+    let folder = TempDir::new().unwrap();
+    drop(runs::record(
+        &folder.path().join("results"),
+        &fixtures(&["TokenLoop-PT-03"]),
+        &ASKED[..1],
+        runs::printed,
+    ));
+    done(folder.path(), &["export", "results", "--summary", "summary.csv"]);
+    let summary = fs::read_to_string(folder.path().join("summary.csv")).unwrap();
+    let header =
+        "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n";
+    assert!(summary.starts_with(header), "{summary}");
+    assert!(
+        summary.contains("\nbreadth,TokenLoop-PT-03,StateSpace,97.66,900,1000,,normal,mcc-node-17-"),
+        "{summary}"
+    );
+    assert_eq!(summary.lines().count(), 6);
+}
+
+/// A folder of BenchKit's results of what real tools printed: the banner with its ids, the tool, its stderr.
+fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
+    let outputs = data::shared("mcc/real-output")?;
+    let inputs = data::shared("mcc/inputs")?;
+    let mut count = 0;
+    fs::create_dir_all(folder.join("CSV")).unwrap();
+    fs::create_dir_all(folder.join("OUTPUTS")).unwrap();
+    for tool in ["tapaal", "smpt"] {
+        let mut summary =
+            "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n"
+                .to_owned();
+        let mut files: Vec<_> =
+            fs::read_dir(outputs.join(tool)).unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        for path in files {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let (instance, examination) = name.rsplit_once('-').unwrap();
+            let archive = inputs.join(format!("{instance}.tgz"));
+            let Some((_, known)) = edition.examination(examination) else { continue };
+            if !archive.exists() {
+                continue;
+            }
+            let archive = mcc_harness::model::Archive::open(&archive).unwrap();
+            let ids = mcc_harness::benchkit::Questions::of(&archive, known).unwrap().ids.unwrap();
+            let run_id = format!("r001-tall-1497000000{count:05}");
+            let mut text = format!("Executing tool {tool}\n");
+            if known.answers != AnswerKind::StateSpace {
+                ids.iter().for_each(|id| text += &format!("FORMULA_NAME {id}\n"));
+            }
+            text += "BK_START 1497000000123\n";
+            text += &String::from_utf8_lossy(&fs::read(&path).unwrap());
+            text += &format!(
+                "\nBK_STOP 1497000001123\n--- content from stderr:\nFORMULA {} FALSE TECHNIQUES A\n",
+                ids[0]
+            );
+            fs::write(
+                folder.join(format!("OUTPUTS/{tool}_{instance}_{examination}_{run_id}_tall.stdout")),
+                text,
+            )
+            .unwrap();
+            summary += &format!("{tool},{instance},{examination},12.50,1000,1000,0.5,normal,{run_id}\n");
+            count += 1;
+        }
+        fs::write(folder.join(format!("CSV/summary_{tool}.csv")), summary).unwrap();
+    }
+    Some(count)
+}
+
+#[test]
+fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let folder = TempDir::new().unwrap();
+    let Some(count) = benchkit_results(&folder.path().join("BK_RESULTS"), &edition) else { return };
+    assert!(count > 20, "{count}");
+    done(folder.path(), &["judge", "BK_RESULTS", "--edition", "mcc-2018", "--out", "first"]);
+    let judgement = Judgement::read(&folder.path().join("first")).unwrap();
+    let oracles = data::shared("mcc/oracle").unwrap();
+    let mut compared = 0;
+    for block in &judgement.blocks {
+        let instance = &judgement.instances[block.instance].instance;
+        let examination = &edition.examinations[block.examination];
+        let Some(right) = oracle::read(&oracles, instance, examination).unwrap() else { continue };
+        for cell in &block.cells {
+            for (given, right) in
+                cell.values.iter().zip(&right).filter(|(given, right)| given.is_some() && right.is_some())
+            {
+                let any_rounded = right.as_ref().unwrap().is_rounded();
+                assert!(
+                    given.as_ref().unwrap().agrees(right.as_ref().unwrap(), any_rounded),
+                    "{instance} {}",
+                    examination.name
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+    done(folder.path(), &["export", "BK_RESULTS", "--edition", "mcc-2018", "--csv", "raw.csv"]);
+    let again = [
+        "judge",
+        "raw.csv",
+        "--edition",
+        "mcc-2018",
+        "--models",
+        "raw.models.csv",
+        "--tools",
+        "raw.tools.csv",
+    ];
+    done(folder.path(), &[&again[..], &["--out", "second"]].concat());
+    assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
+    assert!(fs::read_to_string(folder.path().join("raw.csv")).unwrap().contains(",mcc-tall-"));
+
+    // What is missing is named.
+    let outputs = folder.path().join("BK_RESULTS/OUTPUTS");
+    let one = fs::read_dir(&outputs).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(one).unwrap();
+    let judge = ["judge", "BK_RESULTS", "--edition", "mcc-2018", "--out", "third"];
+    refused(folder.path(), &judge, &["CSV/summary_", ".csv:", "OUTPUTS has no ", "HOST.stdout"]);
+}
+
+#[test]
+fn every_real_oracle_file_is_read_and_written_again_the_same() {
+    for (place, short) in [("mcc", "mcc-2018"), ("mcc/2023", "later"), ("mcc/2025", "later")] {
+        let Some(oracles) = data::shared(&format!("{place}/oracle")) else { return };
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        for name in ["GlobalProperties", "QuasiLiveness", "StableMarking", "Liveness", "OneSafe"] {
+            edition.examinations.push(mcc_harness::edition::Examination {
+                name: name.to_owned(),
+                answers: AnswerKind::Boolean,
+                values: 1,
+            });
+        }
+        let (mut files, mut values) = (0, 0);
+        let mut ballots = Ballots::new(&edition);
+        let mut read = BTreeMap::new();
+        for path in fs::read_dir(&oracles).unwrap().map(|file| file.unwrap().path()) {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let is = |e: &&mcc_harness::edition::Examination| {
+                let instance = name.rsplit_once('-').unwrap().0;
+                oracle::file_name(instance, &e.name) == name
+            };
+            let examination = edition.examinations.iter().find(is).unwrap_or_else(|| panic!("{name}"));
+            let instance = name.rsplit_once('-').unwrap().0.to_owned();
+            let said = oracle::read(&oracles, &instance, examination).unwrap().unwrap();
+            values += said.iter().flatten().count();
+            files += 1;
+            for entry in ["a", "b"] {
+                let ballot = Ballot::published(said.clone());
+                ballots.add(entry, &instance, &examination.name, &[], ballot).unwrap();
+            }
+            read.insert(name, (instance, examination.clone(), said));
+        }
+        assert!(files > 60 && values > files * 8, "{place} {short}: {files} files, {values} values");
+        let jury = mcc::Jury::new(&edition, ballots).unwrap();
+        let folder = TempDir::new().unwrap();
+        assert_eq!(oracle::write(&jury, folder.path()).unwrap(), files as u64);
+        for (name, (instance, examination, said)) in read {
+            let again = oracle::read(folder.path(), &instance, &examination).unwrap().unwrap();
+            assert_eq!(again, said, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_judgement_of_2018_agrees_with_the_oracle() {
+    let Some(oracle) = data::shared("mcc/oracle") else { return };
+    let answers = data::shared("mcc/2018-answers/answers-2018.csv.gz").unwrap();
+    let folder = TempDir::new().unwrap();
+    let judge = ["judge", answers.to_str().unwrap(), "--edition", "mcc-2018", "--out", "out", "--oracle"];
+    let (_, said) = done(folder.path(), &[&judge[..], &[oracle.to_str().unwrap()]].concat());
+    let listed = rows(&folder.path().join("out/oracle.csv"));
+    // BART's are the oracle's own (377 in the whole archive); the state spaces come from other years.
+    let odd: Vec<_> = listed
+        .iter()
+        .filter(|row| !row["trusted"].is_empty() && row["examination"] != "StateSpace")
+        .collect();
+    assert!(odd.is_empty(), "{said}{odd:?}");
+    let unknown = listed.iter().filter(|row| row["trusted"].is_empty());
+    assert!(unknown.clone().all(|row| row["instance"].starts_with("BART-PT-")), "{said}");
+    assert!(said.contains("oracle: 5"), "{said}");
+}
+
+#[test]
+fn job_files_become_campaigns_and_campaigns_job_files() {
+    let folder = TempDir::new().unwrap();
+    let jobs = "#BK_CONFIGURATION:r001-tall:fko:tall:31:mcc:60:16384:4:images\n\
+                r001-tall-149700000000001,lola,lola.qcow2,TokenLoop-PT-03,StateSpace\n\
+                r001-tall-149700000000002,lola,lola.qcow2,TokenLoop-PT-03,CTLFireability\n\
+                r001-tall-149700000000003,tedd,tina.qcow2,TokenLoop-PT-03,StateSpace\n";
+    fs::write(folder.path().join("r001-tall.bkjobs"), jobs).unwrap();
+    let inputs = tool::fixtures();
+    let import =
+        ["import", "r001-tall.bkjobs", "--edition", "mcc-2018", "--out", "campaign.toml", "--inputs"];
+    let (out, note) = done(folder.path(), &[&import[..], &[inputs.to_str().unwrap()]].concat());
+    assert!(
+        out.contains("campaign.toml: 4 runs") && note.contains("  tedd/TokenLoop-PT-03/CTLFireability"),
+        "{note}"
+    );
+    let (plan, _) = done(folder.path(), &["plan", "campaign.toml"]);
+    assert!(plan.contains("4 runs, 4 of them in a machine") && plan.contains("wall_s: 60"), "{plan}");
+
+    let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--at", "fko@tall"];
+    done(folder.path(), &back);
+    let text = fs::read_to_string(folder.path().join("r002.bkjobs")).unwrap();
+    let expected = ["#BK_CONFIGURATION:r002:fko:tall:31:mcc:60:16384:4:", "# tool lola (lola.qcow2)\n"];
+    expected.iter().for_each(|part| assert!(text.contains(part), "{text}"));
+    assert!(
+        text.ends_with("r002-000000000000004,tedd,tina.qcow2,TokenLoop-PT-03,CTLFireability\n"),
+        "{text}"
+    );
+    let again = ["import", "r002.bkjobs", "--edition", "mcc-2018", "--out", "again.toml", "--inputs"];
+    let (_, note) = done(folder.path(), &[&again[..], &[inputs.to_str().unwrap()]].concat());
+    assert_eq!(note, "");
+
+    for (old, new, part) in [
+        ("StateSpace", "Deadlock", "r001-tall-149700000000001: no examination Deadlock"),
+        (":4:images", ":2:images", "machines of 2 cores; mcc-2018 has 1 and 4"),
+        (":16384:", ":1024:", "machines of 1024 MB; mcc-2018 has 16384"),
+        (
+            "lola.qcow2,TokenLoop-PT-03,CTL",
+            "x.qcow2,TokenLoop-PT-03,CTL",
+            "tool lola has the images lola.qcow2 and x",
+        ),
+        (
+            ",CTLFireability",
+            ",StateSpace",
+            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is there twice",
+        ),
+        (",tedd,", ",", "line 4: 4 fields"),
+    ] {
+        fs::write(folder.path().join("bad.bkjobs"), jobs.replacen(old, new, 1)).unwrap();
+        let import =
+            ["import", "bad.bkjobs", "--edition", "mcc-2018", "--out", "bad.toml", "--inputs", "models"];
+        refused(folder.path(), &import, &["bad.bkjobs", part]);
+        assert!(!folder.path().join("bad.toml").exists());
+    }
+}
+
+/// One run of a contest: entry, instance, examination, ballot.
+type Run = (String, &'static str, &'static str, Ballot);
+
+fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
+    let number = prop_oneof![
+        3 => Just(None),
+        6 => (320_564_998u32..320_565_003).prop_map(|n| Some(Value::Number(n.into()))),
+        1 => (1u32..400).prop_map(|digits| "7".repeat(digits as usize).parse().ok()),
+        1 => Just(Some(Value::Rounded { digits: 32_057, exponent: 8 })),
+        1 => Just(Some(Value::Overflow)),
+        1 => Just(Some(Value::Lost)),
+        1 => Just(Some(Value::Infinite)),
+    ];
+    let truth = prop_oneof![2 => Just(None), 6 => Just(Some(Value::True)), 3 => Just(Some(Value::False))];
+    let value = if boolean { truth.boxed() } else { number.boxed() };
+    let word = prop::collection::vec("[A-Z]{1,3}_?[A-Z]{1,3}", 0..3);
+    let cost = prop::option::of((0u64..1 << 40, 0u64..1 << 40, prop::option::of(1u64..1 << 40)));
+    let facts = (cost, prop::collection::vec(word, count), 0usize..4, any::<bool>(), 0usize..9);
+    let host = prop::sample::select(vec!["", "tall", "node-17.lab"]);
+    (prop::collection::vec(value, count), facts, host).prop_map(
+        move |(mut values, (cost, techniques, marks, unsaid, how), host)| {
+            let answered = values.iter().any(Option::is_some);
+            let ending = match (how, answered) {
+                (0, _) => Ending::CpuLimit,
+                (1, _) => Ending::WallLimit,
+                (2, _) => Ending::MemoryLimit,
+                (3, _) => Ending::OutputLimit,
+                (4, _) => Ending::ToolCrash,
+                (5, _) => Ending::Infrastructure,
+                (_, _) if unsaid => Ending::Unsaid,
+                (_, true) => Ending::Answered,
+                (6, false) => Ending::DidNotCompete,
+                (7, false) => Ending::CannotCompute,
+                _ => Ending::NoAnswer,
+            };
+            if ending == Ending::Infrastructure {
+                values.fill(None);
+            }
+            let ran = ending != Ending::DidNotCompete;
+            let stated = techniques.iter().any(|list| !list.is_empty()) && values.iter().any(Option::is_some);
+            let all = ["degraded:tcg", "mixed-host", "degraded:shared-cores"];
+            Ballot {
+                ending,
+                values,
+                cost: cost.filter(|_| ran).map(|(cpu_ms, wall_ms, memory_kib)| Cost {
+                    cpu_ms,
+                    wall_ms,
+                    memory_kib,
+                }),
+                marks: all[..marks].iter().map(|mark| mark.to_string()).collect(),
+                techniques: if stated { techniques } else { vec![] },
+                remarks: vec![],
+                repeated: vec![],
+                host: host.to_owned(),
+            }
+        },
+    )
+}
+
+fn contest() -> impl Strategy<Value = Vec<Run>> {
+    let row = (ballot(4, false), ballot(1, true), ballot(16, true), any::<bool>());
+    prop::collection::vec(prop::collection::vec(row, 1..5), 1..6).prop_map(|entries| {
+        let mut runs = Vec::new();
+        for (entry, rows) in entries.into_iter().enumerate() {
+            for ((states, dead, ctl, there), instance) in
+                rows.into_iter().zip(["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"])
+            {
+                let entry = || format!("tool{entry}");
+                runs.push((entry(), instance, "StateSpace", states));
+                if there {
+                    runs.push((entry(), instance, "ReachabilityDeadlock", dead));
+                    runs.push((entry(), instance, "CTLFireability", ctl));
+                }
+            }
+        }
+        runs
+    })
+}
+
+fn described(edition: &Edition, runs: &[Run]) -> Ballots {
+    let mut ballots = Ballots::new(edition);
+    for (entry, instance, examination, ballot) in runs {
+        ballots.add(entry, instance, examination, &[], ballot.clone()).unwrap();
+    }
+    for (instance, family, status) in [
+        ("F-PT-1", "F", "known"),
+        ("F-COL-1", "F", "known"),
+        ("G-PT-1", "G", "known"),
+        ("H-PT-1", "H", "surprise"),
+    ] {
+        let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
+        ballots.describe_instance(instance, facts);
+    }
+    for (entry, status, note) in [
+        ("tool0", Status::OutOfCompetition, ""),
+        ("tool1", Status::Withdrawn, "T-5, \"shown\""),
+        ("tool2", Status::Resigned, ""),
+    ] {
+        if runs.iter().any(|run| run.0 == entry) {
+            let facts = EntryFacts { tool: "one".to_owned(), status, note: note.to_owned() };
+            ballots.describe_entry(entry, facts);
+        }
+    }
+    ballots
+}
+
+/// What a judgement decides: all but what it was read from.
+fn decided(mut judgement: Judgement) -> String {
+    judgement.inputs.clear();
+    serde_json::to_string(&judgement).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn judging_its_own_export_gives_the_same(runs in contest()) {
+        prop_assume!(runs.iter().any(|run| run.0 != "tool2"));
+        let edition = Edition::load("mcc-2018").unwrap();
+        let before = mcc::judge(&edition, described(&edition, &runs)).unwrap();
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("raw.csv");
+        let cores = BTreeMap::new();
+        let written = export(&edition, described(&edition, &runs), &cores, Layout::Results(Form::Exact), &path).unwrap();
+        let mut ballots = source::read_answers(&edition, &written.paths[0]).unwrap();
+        source::read_models(&edition, &mut ballots, &written.paths[1]).unwrap();
+        source::read_tools(&mut ballots, &written.paths[2]).unwrap();
+        prop_assert_eq!(decided(mcc::judge(&edition, ballots).unwrap()), decided(before));
+    }
+}
