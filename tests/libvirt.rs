@@ -10,13 +10,17 @@ mod campaign;
 mod machine;
 
 use campaign::{Folder, stderr, until};
-use mcc_harness::store::Outcome;
-use mcc_harness::vm::{Backend, libvirt};
+use mcc_harness::archive::seen_by;
+use mcc_harness::store::{Outcome, RunRecord};
+use mcc_harness::vm::{Backend, Guest, Machine, VmError, libvirt};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// With a libvirtd that answers.
 pub fn backend() -> Backend {
@@ -92,46 +96,93 @@ fn under_libvirt() -> Folder {
 }
 
 /// QEMUs of domains of ours.
-fn domains() -> Vec<String> {
+fn domains() -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|process| {
-        let line = fs::read(process.unwrap().path().join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        let process = process.unwrap();
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        let ours = String::from_utf8_lossy(&line).contains("-name\0guest=mcc-harness-");
+        ours.then(|| process.file_name().to_str()?.parse().ok()).flatten()
     });
-    processes.filter(|line| line.contains("-name guest=mcc-harness-")).collect()
+    processes.collect()
+}
+
+/// By run: what a record says that no clock and no host's load can change.
+fn lasting(folder: &Folder) -> Vec<String> {
+    let of = |run: &RunRecord| {
+        let (attempt, room) = (&run.last, &run.last.room);
+        let facts = attempt.facts.as_ref().unwrap();
+        assert!(facts.boot_ms > 0 && facts.cpu_ms > 0, "{facts:?}");
+        assert!(facts.host_memory_kib > Some(0) && facts.io_wait_ms.is_some(), "{facts:?}");
+        assert!(facts.balloon_memory_kib > Some(0), "{facts:?}");
+        let output = folder.output(&run.run.id(), attempt.number, "stdout");
+        let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
+        assert!(!answers.is_empty(), "{output}");
+        format!(
+            "{} {:?} {:?} {:?} {:?} {:?} {} {:?} {:?} {answers:?}",
+            run.run.id(),
+            attempt.outcome,
+            attempt.marks,
+            attempt.disks,
+            room.cpus,
+            room.cpu_flags,
+            room.guest_kernel,
+            facts.memory_source,
+            seen_by(attempt).into_iter().collect::<BTreeSet<_>>(),
+        )
+    };
+    folder.runs().values().map(of).collect()
 }
 
 #[test]
-fn a_campaign_under_libvirt_has_the_same_answers_and_leaves_nothing() {
+fn a_campaign_under_libvirt_has_the_same_record_as_one_without_and_leaves_nothing() {
     let folder = under_libvirt();
     folder.run(&[]).success();
-    let plain = {
-        let runs = folder.runs();
-        let outputs: Vec<String> = runs.keys().map(|run| folder.output(run, 1, "stdout")).collect();
-        for run in runs.values() {
-            let attempt = &run.last;
-            assert_eq!(attempt.outcome, Outcome::Finished { exit_code: 0 }, "{attempt:?}");
-            let xml = attempt.machine.join("\n");
-            assert!(xml.contains("<model fallback=\"forbid\">SandyBridge</model>"), "{xml}");
-            let facts = attempt.facts.as_ref().unwrap();
-            assert!(facts.cpu_ms > 0 && facts.host_memory_kib > Some(0), "{facts:?}");
-        }
-        outputs
-    };
-    assert_eq!(domains(), Vec::<String>::new());
+    let under = lasting(&folder);
+    for run in folder.runs().values() {
+        let xml = run.last.machine.join("\n");
+        assert!(xml.contains("<model fallback=\"forbid\">SandyBridge</model>"), "{xml}");
+        assert!(xml.contains("<memory unit=\"MiB\">16384</memory>"), "{xml}");
+    }
+    assert_eq!(domains(), Vec::<i32>::new());
     drop(folder);
     let folder = Folder::new(CAMPAIGN);
     folder.run(&[]).success();
-    let runs: Vec<String> = folder.runs().keys().map(|run| folder.output(run, 1, "stdout")).collect();
-    let answers = |outputs: &[String]| -> Vec<String> {
-        outputs
+    assert_eq!((under.len(), under), (2, lasting(&folder)));
+}
+
+#[test]
+fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_counts() {
+    let folder = under_libvirt();
+    let only = ["--only", "*/CTLFireability"];
+    let mut controller = folder.run_command(&only).spawn().unwrap();
+    until("a domain runs", || !domains().is_empty());
+    let [qemu] = domains()[..] else { panic!("{:?}", domains()) };
+    until("its guest runs", || {
+        folder
+            .under_way()
             .iter()
-            .flat_map(|o| o.lines())
-            .filter(|l| l.starts_with("FORMULA"))
-            .map(str::to_owned)
-            .collect()
-    };
-    assert!(!answers(&plain).is_empty());
-    assert_eq!(answers(&plain), answers(&runs));
+            .any(|attempt| fs::metadata(attempt.join("outputs/stdout")).is_ok_and(|stdout| stdout.len() > 0))
+    });
+    kill(Pid::from_raw(qemu), Signal::SIGKILL).unwrap();
+    assert!(controller.wait().unwrap().success(), "the retry went well");
+    let attempts = folder.record().attempts("breadth-first/DiningTable-PT-03/CTLFireability").unwrap();
+    let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
+    assert!(reason.contains("QEMU ended under libvirt"), "{reason}");
+    assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::Finished { exit_code: 0 }));
+    assert!(domains().is_empty() && folder.under_way().is_empty());
+}
+
+#[test]
+fn a_guest_that_panics_under_libvirt_ends_its_machine_with_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = machine::spec(512, 1);
+    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("not ours") };
+    *initrd = folder.path().join("none");
+    fs::write(initrd, "no initrd").unwrap();
+    let patience = Duration::from_secs(120);
+    let mut machine = Machine::start(&spec, folder.path(), 1, patience).unwrap();
+    let error = machine.wait(Instant::now() + patience).unwrap_err();
+    assert!(matches!(&error, VmError::Gone(how) if how.contains("Kernel panic")), "{error}");
 }
 
 #[test]

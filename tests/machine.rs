@@ -20,7 +20,7 @@ pub fn backend() -> Backend {
 /// Far beyond what anything here takes: only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
+pub fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
     let image = images::image("images/reference");
     let (kernel, initrd) = image.boot().unwrap();
     MachineSpec {

@@ -6,6 +6,7 @@
 //! (AUTODESTROY), and so with its controller.
 
 use super::confine::Confinement;
+use super::group::{PREFIX, sweep};
 use super::guest::{CONTROL, STDERR, STDOUT};
 use super::machine::{Begun, VmError, poll_readable};
 use super::process::{Process, pidfd, wait_for};
@@ -117,11 +118,13 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let log = folder.join("qemu.log");
     File::create(&log).map_err(at(&log))?;
     // A folder without a listing, and in it one whose name only QEMU is told: nobody else finds the sockets.
+    let prefix = format!("{PREFIX}{}-", std::process::id());
     let private = |folder: &Path| {
-        let new = tempfile::Builder::new().prefix("mcc-harness-").tempdir_in(folder).map_err(at(folder))?;
+        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).map_err(at(folder))?;
         fs::set_permissions(new.path(), Permissions::from_mode(0o711)).map_err(at(new.path()))?;
         Ok::<_, VmError>(new)
     };
+    sweep(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
     let outer = private(&std::env::temp_dir())?;
     let inner = private(outer.path())?;
     let listeners = ENDS.map(|end| {
@@ -253,7 +256,7 @@ impl Domain {
 
 /// The domain as the record keeps it, line by line.
 pub(super) fn described(spec: &MachineSpec) -> Vec<String> {
-    let xml = xml(spec, "<name>", Path::new("<sockets>"), Path::new("<overlay>"), false);
+    let xml = xml(spec, "<name>", Path::new("/<sockets>"), Path::new("/<overlay>"), false);
     xml.unwrap_or_else(|error| error.to_string()).lines().map(str::to_owned).collect()
 }
 
