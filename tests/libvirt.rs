@@ -113,7 +113,6 @@ fn lasting(folder: &Folder) -> Vec<String> {
         let facts = attempt.facts.as_ref().unwrap();
         assert!(facts.boot_ms > 0 && facts.cpu_ms > 0, "{facts:?}");
         assert!(facts.host_memory_kib > Some(0) && facts.io_wait_ms.is_some(), "{facts:?}");
-        assert!(facts.balloon_memory_kib > Some(0), "{facts:?}");
         let output = folder.output(&run.run.id(), attempt.number, "stdout");
         let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
         assert!(!answers.is_empty(), "{output}");
@@ -167,7 +166,7 @@ fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_count
     assert!(controller.wait().unwrap().success(), "the retry went well");
     let attempts = folder.record().attempts("breadth-first/DiningTable-PT-03/CTLFireability").unwrap();
     let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
-    assert!(reason.contains("QEMU ended under libvirt"), "{reason}");
+    assert!(reason.contains("QEMU ended (under libvirt)"), "{reason}");
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::Finished { exit_code: 0 }));
     assert!(domains().is_empty() && folder.under_way().is_empty());
 }

@@ -243,7 +243,9 @@ impl Domain {
             }
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
             // Only root may, and only of the host's libvirt.
-            if fs::copy(&log, &self.log).is_ok() {
+            if let Ok(text) = fs::read_to_string(&log)
+                && fs::write(&self.log, said_by_qemu(&text)).is_ok()
+            {
                 let _ = fs::remove_file(log);
             }
             if !forgotten {
@@ -251,6 +253,14 @@ impl Domain {
             }
         }
         "under libvirt".to_owned()
+    }
+}
+
+/// What follows QEMU's command in libvirt's log; the command is in the record.
+fn said_by_qemu(log: &str) -> &str {
+    match log.rsplit_once(" \\\n") {
+        Some((_, end_of_command)) => end_of_command.split_once('\n').map_or("", |(_, said)| said),
+        None => log,
     }
 }
 
@@ -470,6 +480,14 @@ mod tests {
         assert_eq!(attribute("address", "slot"), ["1", "2", "3", "4"], "as QEMU places them by itself");
         assert!(all("interface").is_empty() && all("graphics").is_empty(), "{xml}");
         assert!(attribute("arg", "value").contains(&"/i/a&b/vmlinux".to_owned()), "{xml}");
+    }
+
+    #[test]
+    fn the_log_of_a_machine_is_what_qemu_said_not_how_libvirt_began_it() {
+        let command =
+            "2026: starting up\nLC_ALL=C \\\n/usr/bin/qemu \\\n-append 'panic=-1' \\\n-msg timestamp=on\n";
+        assert_eq!(said_by_qemu(&format!("{command}qemu: oh\nshutting down\n")), "qemu: oh\nshutting down\n");
+        assert_eq!((said_by_qemu(command), said_by_qemu("qemu: oh\n")), ("", "qemu: oh\n"));
     }
 
     #[test]

@@ -532,7 +532,8 @@ impl Machine {
     fn last_words(&self, log: &str, noise: &str) -> Option<String> {
         let text = fs::read(self.folder.join(log)).ok()?;
         let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().filter(|line| !line.contains(noise) && !line.trim().is_empty());
+        let lines = text.lines().map(untimed);
+        let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
         // A kernel that panics prints its registers last: the cause stands first.
         let cause =
@@ -547,6 +548,12 @@ impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Without the time that a kernel puts before what it says: `[    3.451559] Kernel panic - not syncing`.
+fn untimed(line: &str) -> &str {
+    let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
 }
 
 /// Waits until one of the streams has something to read or has ended, at most `patience`.
