@@ -155,7 +155,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let ours = <[UnixStream; 5]>::try_from(ours).ok().filter(|_| peers.iter().all(|peer| *peer == qemu));
     let ours = ours.ok_or_else(|| VmError::Libvirt(format!("strangers at its sockets: {peers:?}")))?;
     let domain = Domain { qemu, end: pidfd(qemu), held: Some(held), released: None, name, log };
-    Ok(Begun { qemu: Process::Domain(domain), ours, outputs: vec![], confinement })
+    Ok(Begun { qemu: Process::Domain(domain), ours, outputs: vec![], confinement, own: None })
 }
 
 /// QEMU's end of a socket, and which process it is.

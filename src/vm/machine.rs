@@ -119,6 +119,8 @@ pub(super) struct Begun {
     /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
     pub outputs: Vec<OwnedFd>,
     pub confinement: Confinement,
+    /// Where QEMU makes its overlay; not libvirt's, which is given one.
+    pub own: Option<tempfile::TempDir>,
 }
 
 /// What the guest's kernel says of its memory, asked for through QEMU.
@@ -158,7 +160,8 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        let Begun { qemu, ours, outputs, confinement } = match spec.backend {
+        // Its folder stays until the guest runs: QEMU opens its overlay there some time after it was started.
+        let Begun { qemu, ours, outputs, confinement, own: _own } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
@@ -247,7 +250,7 @@ impl Machine {
         // Without our copies of QEMU's ends, its death is seen as the end of every stream.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let ours = [qmp, console, control, stdout, stderr];
-        Ok(Begun { qemu: Process::Child(qemu), ours, outputs, confinement })
+        Ok(Begun { qemu: Process::Child(qemu), ours, outputs, confinement, own: Some(own) })
     }
 
     /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
