@@ -2,13 +2,13 @@
 
 use super::disks::Disks;
 use super::{Exit, Failure, progress};
-use crate::campaign::{self, Campaign, Run, Start};
+use crate::campaign::{self, Campaign, History, Run, Start};
 use crate::edition::Edition;
-use crate::executor::{Executor, ExecutorError};
+use crate::executor::{self, Executor, ExecutorError};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{Record, StoreError};
 use crate::vm::{Backend, States};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(super) struct Conduct<'a> {
     pub widest: u32,
     /// Of every run.
     pub marks: Vec<String>,
+    /// What runs took in earlier campaigns; what they took in this one is added.
+    pub history: History,
     /// Set from outside: no new run is begun.
     pub drain: &'a AtomicBool,
 }
@@ -58,8 +60,19 @@ impl Host {
 
     /// Runs what `wanted` takes of the record's open runs, with progress on stderr.
     pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
-        let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, drain } = what;
+        let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, mut history, drain } =
+            what;
+        record.teach(&mut history)?;
         let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
+        let jobs = jobs.unwrap_or(capacity);
+        let mut left = progress::Left::default();
+        for open in record.open_runs() {
+            let run = open?.run;
+            if wanted(&run) {
+                left.add(&run);
+            }
+        }
+        let bar = progress::Campaign::new(&record.summary()?, left, history.clone(), jobs);
         let executor = Executor {
             record,
             edition,
@@ -74,13 +87,14 @@ impl Host {
             boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
             stall: Duration::from_secs(campaign.hosts.stall_s.get()),
             watched: disks.watched,
-            jobs: jobs.unwrap_or(capacity),
+            jobs,
             marks,
+            history,
+            machines: &executor::attempt,
             drain,
         };
         // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
         keep_to(leases.housekeeping()).map_err(Failure::host)?;
-        let bar = progress::Campaign::new(&record.summary()?);
         let done = executor.run(leases, wanted, &|event| bar.show(event));
         let summary = record.summary()?;
         bar.finish(&summary);
@@ -129,6 +143,17 @@ pub(super) fn executor_failure(error: ExecutorError) -> Failure {
 
 pub(super) fn store_failure(error: StoreError) -> Failure {
     if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+/// What the runs of these records took.
+pub(super) fn history_of(records: &[PathBuf]) -> Result<History, Failure> {
+    let mut history = History::of_instances();
+    for results in records {
+        Record::open_readonly(results)
+            .and_then(|record| record.teach(&mut history))
+            .map_err(store_failure)?;
+    }
+    Ok(history)
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.

@@ -2,10 +2,12 @@
 
 mod cancel;
 mod collect;
+mod completions;
 mod conduct;
 mod disks;
 mod doctor;
 mod edition;
+mod examples;
 mod explain;
 mod export;
 mod image;
@@ -14,6 +16,7 @@ mod judge;
 mod judge_sister;
 mod judged;
 mod lint;
+mod man;
 mod plan;
 mod print;
 mod progress;
@@ -27,7 +30,7 @@ mod status;
 mod submit;
 mod verify;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// The machine room and the jury of the Model Checking Contest.
 #[derive(Parser)]
@@ -62,6 +65,8 @@ enum Command {
     Import(import::Args),
     Verify(verify::Args),
     Replay(replay::Args),
+    Man(man::Args),
+    Completions(completions::Args),
 }
 
 /// How results are printed.
@@ -109,11 +114,20 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
+/// The command line as it is parsed, with an example or more for each command.
+fn command() -> clap::Command {
+    let teach = |command: clap::Command, (name, examples): &(&str, &str)| {
+        command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
+    };
+    examples::EXAMPLES.iter().fold(Cli::command(), teach)
+}
+
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {
     // What the rooms warn of, such as a folder left behind.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
-    let outcome = match Cli::parse().command {
+    let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    let outcome = match parsed.command {
         Command::Doctor(args) => doctor::run(args),
         Command::Edition(args) => edition::run(args),
         Command::Plan(args) => plan::run(args),
@@ -133,6 +147,8 @@ pub fn main() -> Exit {
         Command::Import(args) => import::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Man(args) => man::run(args),
+        Command::Completions(args) => completions::run(args),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("mcc-harness: {}", print::error(&failure.error));

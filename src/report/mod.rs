@@ -12,11 +12,13 @@
 mod contest;
 mod index;
 mod output;
+pub mod plots;
 mod run;
 mod show;
 mod sister;
 mod site;
 mod table;
+pub mod tables;
 
 pub use show::visible;
 pub use sister::write_sister_site;

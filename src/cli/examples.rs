@@ -1,0 +1,107 @@
+//! Examples at the end of each command's help.
+
+/// By command: lines to copy, or words about the one that follows, indented.
+pub const EXAMPLES: [(&str, &str); 20] = [
+    (
+        "doctor",
+        "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json",
+    ),
+    ("edition", "  mcc-harness edition list\n  mcc-harness edition show mcc-2018"),
+    ("plan", "  mcc-harness plan campaign.toml\n  mcc-harness plan campaign.toml --only 'LoLA/*/StateSpace'"),
+    (
+        "run",
+        "  mcc-harness run campaign.toml --out results\n  \
+         mcc-harness run campaign.toml --out results --retry infrastructure\n  \
+         mcc-harness run campaign.toml --out results --rerun --tool LoLA --examination UpperBounds --reason 'image was swapped'\n\
+         From another terminal:\n  mcc-harness status results",
+    ),
+    (
+        "submit",
+        "  mcc-harness submit campaign.toml --out results\n  mcc-harness submit campaign.toml --out results --resume",
+    ),
+    ("status", "  mcc-harness status results\n  mcc-harness status results --format json"),
+    ("cancel", "  mcc-harness cancel results"),
+    ("collect", "  mcc-harness collect results\n  mcc-harness collect results --from copied-by-hand"),
+    (
+        "judge",
+        "  mcc-harness judge results --out judged\n  \
+         mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
+         Which medals hang on few values:\n  \
+         mcc-harness judge results --out judged --sensitivity\n\
+         What differs between two judgements:\n  \
+         mcc-harness judge --compare judged-before judged-after",
+    ),
+    ("report", "  mcc-harness report judged --record results --out site"),
+    (
+        "explain",
+        "  mcc-harness explain judged --instance TokenRing-PT-010 --examination CTLCardinality --position 08\n  \
+         mcc-harness explain judged --tool LoLA",
+    ),
+    (
+        "qualify",
+        "  mcc-harness qualify lola --tool LoLA --instances models\n\
+         Before there is an image, the tool's folder:\n  \
+         mcc-harness qualify --native lola-folder --tool LoLA --instances models",
+    ),
+    (
+        "lint",
+        "  mcc-harness lint stdout.txt --instance TokenRing-PT-010.tgz --examination StateSpace\n  \
+         mcc-harness lint - --examination CTLFireability --format json",
+    ),
+    ("image", "  mcc-harness image inputs models --out inputs-disk\n  mcc-harness image inspect lola"),
+    (
+        "export",
+        "  mcc-harness export results --archive campaign.tar.zst\n  \
+         mcc-harness export results --archive lola.tar.zst --tool LoLA\n  \
+         mcc-harness export results --csv raw-result-analysis.csv",
+    ),
+    ("import", "  mcc-harness import contest.bkjobs --edition mcc-2018 --inputs models --out campaign.toml"),
+    ("verify", "  mcc-harness verify campaign.tar.zst\n  mcc-harness verify results --judgement judged"),
+    (
+        "replay",
+        "  mcc-harness replay campaign.tar.zst --run LoLA/TokenRing-PT-010/StateSpace --disk lola\n  \
+         mcc-harness replay results --run LoLA/TokenRing-PT-010/StateSpace --repeat 5",
+    ),
+    ("man", "  mcc-harness man --out man/man1\n  man --local-file man/man1/mcc-harness-run.1"),
+    (
+        "completions",
+        "  mcc-harness completions bash > ~/.local/share/bash-completion/completions/mcc-harness\n  \
+         mcc-harness completions zsh > ~/.zfunc/_mcc-harness",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    /// The words of a line as a shell splits it, as far as these lines need it.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let words = parts.flat_map(|(number, part)| match number % 2 {
+            1 => vec![part.to_owned()],
+            _ => part.split_whitespace().map(String::from).collect(),
+        });
+        words.take_while(|word| word != ">").collect()
+    }
+
+    #[test]
+    fn every_command_has_examples_and_each_of_them_is_one_that_is_taken() {
+        let command = command();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut taught: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        let mut all: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        taught.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(taught, all);
+        for (name, examples) in EXAMPLES {
+            let mut of_it = 0;
+            for line in examples.lines().filter(|line| line.trim().starts_with("mcc-harness")) {
+                let parsed = command.clone().try_get_matches_from(words(line));
+                let parsed = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
+                of_it += usize::from(parsed.subcommand_name() == Some(name));
+            }
+            assert!(of_it > 0, "{name} has no example of its own");
+        }
+    }
+}

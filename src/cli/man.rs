@@ -1,0 +1,35 @@
+use super::{Exit, Failure, print};
+use anyhow::Context;
+use std::path::PathBuf;
+
+/// Write the man pages: mcc-harness.1 and one for each command.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder for the pages; made if missing.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let failed = || format!("cannot write the man pages to {}", args.out.display());
+    std::fs::create_dir_all(&args.out).with_context(failed)?;
+    // `help` is a command to clap, but no page.
+    let mut command = super::command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = vec![command.clone()];
+    let mut written = 0;
+    while let Some(page) = pages.pop() {
+        let mut text = Vec::new();
+        clap_mangen::Man::new(page.clone()).render(&mut text).with_context(failed)?;
+        let name = page.get_display_name().unwrap_or(page.get_name()).to_owned();
+        let text = String::from_utf8(text).with_context(failed)?;
+        print::file(&args.out.join(format!("{name}.1")), &text).with_context(failed)?;
+        written += 1;
+        pages.extend(page.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
+    }
+    print::text(&format!(
+        "{}: {written} pages; read one with `man {0}/mcc-harness.1`\n",
+        args.out.display()
+    ))?;
+    Ok(Exit::Done)
+}
