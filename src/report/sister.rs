@@ -79,7 +79,7 @@ pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Resul
         site.page(&path(judgement, category), &category_page(judgement, category))?;
         pages += 1;
     }
-    let data = site.copy_data(Some(dir))?;
+    let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
     Ok(pages)
@@ -91,7 +91,7 @@ fn path(judgement: &Judgement, category: usize) -> String {
 
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    Frame { title, contest, root, version, unresolved: 0 }
+    Frame { title, contest, root, version, unresolved: 0, unfinished: None, hidden: 0, pages: vec![] }
 }
 
 fn entry(judgement: &Judgement, entry: usize) -> String {
