@@ -43,7 +43,7 @@ struct Page {
     disks: Vec<DiskRow>,
     rules: String,
     inputs: Vec<(String, String)>,
-    data: Vec<&'static str>,
+    data: Vec<String>,
 }
 
 struct Card {
@@ -165,7 +165,7 @@ impl RecordFacts {
 pub fn write(
     contest: &Contest,
     record: &RecordFacts,
-    data: &[&'static str],
+    data: &[String],
     site: &NewSite,
 ) -> Result<(), ReportError> {
     let judgement = contest.judgement;

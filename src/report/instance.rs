@@ -29,9 +29,9 @@ struct InstanceData {
 #[derive(Serialize)]
 struct BlockData {
     examination: usize,
-    /// Left away where they are INSTANCE-EXAMINATION-NN.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ids: Vec<String>,
+    /// None where they are INSTANCE-EXAMINATION-NN; empty where nobody gave any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<String>>,
     /// None = unknown.
     values: Vec<Option<String>>,
     bases: Repeated,
@@ -128,13 +128,16 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
         number.and_then(|number| number.parse().ok()) == Some(position)
     };
     let plain = block.trusted.iter().enumerate().all(is_plain) && *name == visible(name);
-    let ids = if plain { Vec::new() } else { block.trusted.iter().map(|of| visible(&of.id)).collect() };
+    let mut ids: Vec<String> = block.trusted.iter().map(|of| visible(&of.id)).collect();
+    if ids.iter().all(String::is_empty) {
+        ids.clear();
+    }
     let weak = |(position, of): (usize, &Trusted)| of.weak.map(|weak| (position, weak.word()));
     let reasons =
         |(position, of): (usize, &Trusted)| (!of.reason.is_empty()).then(|| (position, visible(&of.reason)));
     BlockData {
         examination: block.examination,
-        ids,
+        ids: (!plain).then_some(ids),
         values: block.trusted.iter().map(|of| of.value.as_ref().map(show::value)).collect(),
         bases: Repeated::new(block.trusted.iter().map(|of| visible(&of.basis)).collect()),
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),

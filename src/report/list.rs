@@ -83,21 +83,27 @@ pub fn evidence(contest: &Contest) -> List {
             };
             let against = of(b"-");
             let Some(why) = doubt(trusted, !against.is_empty()) else { continue };
-            rows.push(vec![
-                Field::Text(why),
-                Field::from(contest.instance_number(block.instance)),
-                Field::from(block.examination),
-                Field::from(position),
-                Field::Text(trusted.value.as_ref().map_or("unknown".into(), |value| {
-                    let value = show::value(value);
-                    show::shortened(&value).unwrap_or(value)
-                })),
-                Field::Text(visible(&trusted.basis)),
-                Field::Numbers(of(b"+?")),
-                Field::Numbers(against),
-            ]);
+            let is_weak = trusted.weak.is_some_and(|weak| weak.word() == why);
+            rows.push((
+                is_weak,
+                vec![
+                    Field::Text(why),
+                    Field::from(contest.instance_number(block.instance)),
+                    Field::from(block.examination),
+                    Field::from(position),
+                    Field::Text(trusted.value.as_ref().map_or("unknown".into(), |value| {
+                        let value = show::value(value);
+                        show::shortened(&value).unwrap_or(value)
+                    })),
+                    Field::Text(visible(&trusted.basis)),
+                    Field::Numbers(of(b"+?")),
+                    Field::Numbers(against),
+                ],
+            ));
         }
     }
+    // Disagreements first: there are few.
+    rows.sort_by_key(|(is_weak, _)| *is_weak);
     List {
         columns: vec![
             ("Why", "text"),
@@ -109,7 +115,7 @@ pub fn evidence(contest: &Contest) -> List {
             ("Given by", "entries"),
             ("Against", "entries"),
         ],
-        rows,
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
     }
 }
 

@@ -4,8 +4,10 @@ use super::ReportError;
 use crate::digest;
 use crate::judge::judgement::JudgementError;
 use askama::Template;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
@@ -50,6 +52,8 @@ const DATA: [&str; 15] = [
     "verdicts.csv",
     "quantiles.csv",
 ];
+/// Files of more bytes are packed.
+const PACKED: u64 = 1 << 20;
 /// Those that name no instance: all that is published while an embargo holds (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
@@ -105,6 +109,17 @@ impl NewSite {
         io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
+    /// As `copy`, with gzip.
+    fn pack(&self, mut from: fs::File, source: &Path, path: &str) -> Result<(), ReportError> {
+        let mut content = Vec::new();
+        let failed = |source: &Path, error| JudgementError::Read { path: source.into(), source: error };
+        from.read_to_end(&mut content).map_err(|error| failed(source, error))?;
+        let (file, path) = self.create(path)?;
+        let mut packed = GzEncoder::new(file, Compression::fast());
+        let written = packed.write_all(&content).and_then(|()| packed.finish());
+        written.map(drop).map_err(|source| ReportError::Write { path, source })
+    }
+
     /// A new file, and its folders where they are not there yet.
     fn create(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
         let path = self.folder.path().join(path);
@@ -121,13 +136,9 @@ impl NewSite {
         }
     }
 
-    /// Copies the judgement's own files; returns their names, those that are there.
+    /// Copies the judgement's own files, long ones packed with gzip; returns their names, those that are there.
     /// With an embargo only those that name no instance.
-    pub fn copy_data(
-        &self,
-        judgement: Option<&Path>,
-        embargo: bool,
-    ) -> Result<Vec<&'static str>, ReportError> {
+    pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
         let mut names = Vec::new();
         let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
         let from = |dir: &Path| {
@@ -135,12 +146,18 @@ impl NewSite {
             DATA.into_iter().filter(published).map(move |name| (name, dir.join(name)))
         };
         for (name, path) in judgement.into_iter().flat_map(from) {
+            let failed = |source| JudgementError::Read { path: path.clone(), source };
             match fs::File::open(&path) {
+                Ok(file) if file.metadata().map_err(failed)?.len() > PACKED => {
+                    names.push(format!("{name}.gz"));
+                    self.pack(file, &path, &format!("data/{name}.gz"))?;
+                    continue;
+                }
                 Ok(mut file) => self.copy(&mut file, &format!("data/{name}"))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(JudgementError::Read { path, source }.into()),
+                Err(source) => return Err(failed(source).into()),
             }
-            names.push(name);
+            names.push(name.to_owned());
         }
         Ok(names)
     }

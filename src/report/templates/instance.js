@@ -105,8 +105,9 @@ const given = (block, cell, position) => {
   const other = (cell.given ?? []).find(([of]) => of === position);
   return other ? other[1] : cell.verdicts[position] === "." ? null : block.values[position];
 };
-const idOf = (block, position) => block.ids?.[position]
-  ?? `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
+/** The id of a position; empty where a published table does not say. */
+const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
+  : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
 const counts = cell => {
   const count = letter => [...cell.verdicts].filter(of => of === letter).length;
   return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...(cell.cost ?? [])];
@@ -175,7 +176,7 @@ function drawValue({ instance, examination, position }, block) {
   const { word, rule, weak } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
-  const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])));
+  const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const share = sum([names.points]).split("/").map(BigInt);
   const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
@@ -192,8 +193,10 @@ function drawValue({ instance, examination, position }, block) {
       element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.votes ? "votes" : entry.status || "no vote",
       sign(verdict), element("td", { class: "id" }, at(cell.techniques, position))];
   });
-  return { title: `${idOf(block, position)}`, parts: [
-    element("h1", { tabindex: "-1" }, two(position), element("small", {}, idOf(block, position))),
+  const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
+  return { title: `${two(position)} · ${title}`, parts: [
+    element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
+    idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Worth", `${decimal(right)} points`, `a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (E-4)`)]),
     section("Why", ...story),

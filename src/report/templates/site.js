@@ -26,16 +26,18 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-const root = () => document.querySelector("[data-root]")?.dataset.root || "";
+/** The way from the page to the top of the site. */
+const root = () => document.body.dataset.root;
 
 /** The way to an instance, examination, run or value. */
-function address(part) {
-  const query = new URLSearchParams();
-  if (part.instance != null) query.set("instance", names.instances[part.instance][0]);
-  if (part.examination != null) query.set("examination", names.examinations[part.examination].name);
-  if (part.entry != null) query.set("entry", names.entries[part.entry].name);
-  if (part.position != null) query.set("position", two(part.position));
-  return `${root()}instance.html#${query}`;
+function address({ instance, examination, entry, position }) {
+  const parts = [];
+  const add = (key, name) => parts.push(`${key}=${encodeURIComponent(name)}`);
+  if (instance != null) add("instance", names.instances[instance][0]);
+  if (examination != null) add("examination", names.examinations[examination].name);
+  if (entry != null) add("entry", names.entries[entry].name);
+  if (position != null) add("position", two(position));
+  return `${root()}instance.html#${parts.join("&")}`;
 }
 
 const two = number => String(number).padStart(2, "0");
@@ -46,13 +48,14 @@ function thousands(digits) {
   return text.length <= 4 || text.length > 18 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** An exact number `p` or `p/q` for people: whole, or with two decimals, rounded half away from zero. */
-function decimal(exact) {
-  const [p, q] = exact.split("/").map(BigInt);
-  if (q === undefined) return (p < 0n ? "−" : "") + thousands(p < 0n ? -p : p);
-  const sign = p < 0n ? "−" : "";
-  const hundredths = ((p < 0n ? -p : p) * 200n + q) / (2n * q);
-  return `${sign}${thousands(hundredths / 100n)}.${two(hundredths % 100n)}`;
+/** An exact number `p` or `p/q` for people: whole, or rounded half away from zero to so many decimals. */
+function decimal(exact, places = 2) {
+  const [p, q = 1n] = exact.split("/").map(BigInt);
+  const [sign, size] = p < 0n ? ["−", -p] : ["", p];
+  if (size % q === 0n) return sign + thousands(size / q);
+  const scale = 10n ** BigInt(places);
+  const scaled = (size * scale * 2n + q) / (2n * q);
+  return `${sign}${thousands(scaled / scale)}.${String(scaled % scale).padStart(places, "0")}`;
 }
 
 /** The sum of exact numbers, exact. */

@@ -2,7 +2,9 @@
 // Tables of any length: only the rows in view are in the page.
 
 /** Rows above and below the view that are kept, so that scrolling shows no gaps. */
-const SPARE = 12;
+const SPARE = 8;
+/** Rows that are kept for when they come into view again. */
+const KEPT = 500;
 
 /**
  * A table in `place`. Columns: `name`, `note`, `text(row)` for finding, `key(row)` for sorting, `draw(cell, row)`.
@@ -27,14 +29,18 @@ class Table {
         element("label", { for: id }, "Filter"), this.filter, measures || null, this.count),
       element("p", { class: "quiet hint", id: `${id}-hint` }, hint), this.box);
     this.texts = rows.map(row => columns.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
-    this.order = rows.map((_, at) => at);
     this.sorted = { column: null, down: false };
     this.drawn = new Map();
+    this.kept = new Map();
+    this.rank();
     this.drawHead();
     this.table.setAttribute("aria-colcount", columns.length);
     this.filter.addEventListener("input", () => this.select());
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
-    addEventListener("resize", () => { this.height = 0; this.redraw(); });
+    addEventListener("resize", () => {
+      this.height = 0;
+      this.redraw();
+    });
     this.body.addEventListener("keydown", event => this.step(event));
     const asked = new URLSearchParams(location.hash.slice(1)).get("filter");
     if (asked) this.filter.value = asked;
@@ -59,28 +65,37 @@ class Table {
     else this.sorted = { column: null, down: false };
     this.drawHead();
     this.head.children[at].querySelector("button").focus();
+    this.rank();
     this.select();
   }
 
-  /** Filters and sorts anew. */
+  /** Sorts all rows, shown or not: a filter keeps that order. */
+  rank() {
+    const { column, down } = this.sorted;
+    this.ranked = this.rows.map((_, at) => at);
+    if (column === null) return;
+    const keys = this.rows.map(row => this.columns[column].key(row));
+    const sign = down ? -1 : 1;
+    this.ranked.sort((a, b) => {
+      const [x, y] = [keys[a], keys[b]];
+      if (x == null || y == null) return (x == null) - (y == null) || a - b;
+      return (x < y ? -sign : x > y ? sign : 0) || a - b;
+    });
+  }
+
+  /** Draws all anew: cells show something else. */
+  renew() {
+    this.kept.clear();
+    this.rank();
+    this.select();
+  }
+
+  /** Filters anew. */
   select() {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
     const meets = (at, word) => this.texts[at].includes(word) || (this.find && this.find(this.rows[at], word));
     const wanted = words.map(word => word.startsWith("-") ? [word.slice(1), false] : [word, true]);
-    this.order = [];
-    for (let at = 0; at < this.rows.length; at++) {
-      if (wanted.every(([word, is]) => meets(at, word) === is)) this.order.push(at);
-    }
-    const { column, down } = this.sorted;
-    if (column !== null) {
-      const keys = this.rows.map(row => this.columns[column].key(row));
-      const sign = down ? -1 : 1;
-      this.order.sort((a, b) => {
-        const [x, y] = [keys[a], keys[b]];
-        if (x == null || y == null) return (x == null) - (y == null) || a - b;
-        return (x < y ? -sign : x > y ? sign : 0) || a - b;
-      });
-    }
+    this.order = this.ranked.filter(at => wanted.every(([word, is]) => meets(at, word) === is));
     this.table.setAttribute("aria-rowcount", this.order.length + 1);
     this.count.textContent = `${thousands(this.order.length)} of ${thousands(this.rows.length)}`;
     this.box.scrollTop = 0;
@@ -134,8 +149,19 @@ class Table {
   }
 
   makeRow(at) {
-    const row = element("tr", { "aria-rowindex": at + 2 });
-    const data = this.rows[this.order[at]];
+    const number = this.order[at];
+    let row = this.kept.get(number);
+    if (!row) {
+      if (this.kept.size > KEPT) this.kept.clear();
+      row = this.drawRow(this.rows[number]);
+      this.kept.set(number, row);
+    }
+    row.setAttribute("aria-rowindex", at + 2);
+    return row;
+  }
+
+  drawRow(data) {
+    const row = element("tr");
     this.columns.forEach((column, number) => {
       const cell = element(number === 0 ? "th" : "td", number === 0 ? { scope: "row" } : {});
       column.draw(cell, data);
@@ -225,7 +251,7 @@ function mcc_matrix(data) {
       Object.entries(MEASURES).map(([value, [name]]) => element("option", { value }, name))) : null;
     choice?.addEventListener("change", () => {
       measure = MEASURES[choice.value];
-      table.select();
+      table.renew();
     });
     table = new Table(place, {
       caption: acrossEntries
@@ -235,7 +261,7 @@ function mcc_matrix(data) {
       columns: [first, second, ...heads.map(column)],
       rows: data.rows,
       find: found,
-      hint: `Parts of names or “surprise”; ${heads[0]?.name ?? "tool"}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word leaves such rows out.`,
+      hint: `Parts of names or “surprise”; ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word leaves such rows out.`,
       measures: choice ? element("span", {}, element("label", { for: "measure" }, "Show"), " ", choice) : null,
     });
   });
@@ -245,6 +271,7 @@ function mcc_matrix(data) {
 const KINDS = {
   text: { text: field => field ?? "", key: field => field ?? null },
   number: { text: field => field == null ? "" : thousands(field), key: field => field ?? null, largest: true },
+  points: { text: field => decimal(field), key: field => field.split("/").map(Number).reduce((p, q) => p / q), largest: true },
   position: { text: field => field == null ? "" : two(field), key: field => field ?? null },
   examination: { text: field => field == null ? "all" : names.examinations[field].name, key: field => field ?? -1 },
   entry: { text: field => names.entries[field].name, key: field => names.entries[field].name },
