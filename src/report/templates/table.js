@@ -25,7 +25,7 @@ class Table {
     this.filter = element("input", { type: "search", id, class: "filter", autocomplete: "off", spellcheck: "false",
       "aria-describedby": `${id}-hint` });
     place.replaceChildren(
-      element("div", { class: "controls", role: "search" },
+      element("div", { class: "controls", role: "search", "aria-label": caption },
         element("label", { for: id }, "Filter"), this.filter, measures || null, this.count),
       element("p", { class: "quiet hint", id: `${id}-hint` }, hint), this.box);
     this.texts = rows.map(row => columns.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
