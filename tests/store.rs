@@ -1,8 +1,8 @@
 //! The record of a campaign: nothing lost, nothing counted twice, whatever kills the controller.
 
-use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
+use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, HostFacts, Outcome, Part, Record, Rerun, Room,
+    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, Glance, HostFacts, Outcome, Part, Record, Rerun, Room,
     RunFacts, Sample, Standing, StoreError,
 };
 use proptest::prelude::*;
@@ -249,7 +249,7 @@ fn a_record_is_read_while_a_controller_writes_and_never_written_by_a_reader() {
     assert_eq!(reader.summary().unwrap().recorded, 1);
     let refused = reader.begin_attempt(&run("UpperBounds").id());
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })));
-    assert!(matches!(reader.plan_runs(&[]), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(reader.plan_runs(&[run("StateSpace")]), Err(StoreError::ReadOnly { .. })));
 }
 
 #[test]
@@ -328,7 +328,11 @@ fn make_format_1(results: &Path) {
     let samples =
         r#"json_set(facts, '$.facts.samples', json('[{"at_ms":1000,"cpu_ms":997,"memory_kib":7}]'))"#;
     db.execute(&format!("UPDATE attempts SET facts = {samples}"), []).unwrap();
-    db.execute_batch("DROP TABLE reruns; PRAGMA user_version = 1").unwrap();
+    db.execute_batch(
+        "DROP TABLE reruns; DROP INDEX ends; DROP INDEX troubles; DROP INDEX runs_of_model;
+         ALTER TABLE attempts DROP COLUMN ms; ALTER TABLE runs DROP COLUMN model; PRAGMA user_version = 1",
+    )
+    .unwrap();
 }
 
 #[test]
@@ -347,11 +351,64 @@ fn a_record_of_the_first_format_is_read_and_resumed() {
     let last = read.records().next().unwrap().unwrap().last;
     assert_eq!(read.samples(&last).unwrap(), measured().samples[..1]);
     assert_eq!(read.reruns(&id).unwrap(), []);
+    let glance = || {
+        let (glance, mut history) = (Glance::at(results.path()).unwrap(), History::default());
+        glance.teach(&mut history);
+        (glance.summary(), glance.model("Philosophers"), glance.remaining(&history))
+    };
+    let before = glance();
+    assert_eq!((before.0.recorded, before.2.runs, before.2.machine_ms), (1, 1, 1 + 2500));
     let record = open(results.path());
+    assert_eq!(glance(), before, "indexed, and the same");
     assert_eq!(make(&record, &run("UpperBounds").id(), FINISHED, ""), Standing::Recorded);
     assert_eq!(record.rerun(|run| run.id() == id, "the wrong disk").unwrap(), std::slice::from_ref(&id));
     let last = record.attempts(&id).unwrap().pop().unwrap();
     assert_eq!(record.samples(&last).unwrap(), measured().samples[..1]);
+}
+
+#[test]
+fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    let runs = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "LTLCardinality"].map(run);
+    record.plan_runs(&runs).unwrap();
+    make(&record, &runs[0].id(), trouble(), "");
+    let dir = record.begin_attempt(&runs[0].id()).unwrap();
+    let facts = Some(RunFacts { samples: vec![], ..measured() });
+    record.commit(Attempt { facts, ..attempt(&runs[0].id(), 2, Outcome::CpuLimit) }, dir).unwrap();
+    for _ in 0..3 {
+        make(&record, &runs[1].id(), trouble(), "");
+    }
+    let _under_way = record.begin_attempt(&runs[2].id()).unwrap();
+    let status = |args: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("mcc-harness").unwrap();
+        let done = command.arg("status").arg(results.path()).args(args).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    let said = status(&[]);
+    for line in [
+        "2 of 4 runs are recorded (50 %)",
+        "cpu-limit            1",
+        "infrastructure       1",
+        "attempts made anew   3",
+        " s with the 1 that run now\n",
+        &format!("controller: pid {} on ", std::process::id()),
+        "running (1):\n  LoLA/Philosophers-PT-000005/ReachabilityDeadlock  ",
+        "last:\n  LoLA/Philosophers-PT-000005/UpperBounds  infrastructure while booting: boot deadline\n",
+        "last failures of ours:\n  LoLA/Philosophers-PT-000005/UpperBounds",
+    ] {
+        assert!(said.contains(line), "{line} in\n{said}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&status(&["--format", "json"])).unwrap();
+    assert_eq!((&json["planned"], &json["recorded"], &json["retried"]), (&4.into(), &2.into(), &3.into()));
+    assert_eq!(json["entries"]["LoLA"]["outcomes"]["cpu-limit"], 1);
+    assert_eq!(json["running"][0]["run"], runs[2].id());
+    let failed = json["failures"].as_array().unwrap();
+    assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().into()));
+    drop((_under_way, record));
+    let said = status(&["--history", results.path().to_str().unwrap()]);
+    assert!(said.contains("no controller runs it on this host"), "{said}");
+    assert!(said.contains("2 runs are left, 6 s of one machine\n"), "{said}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod starts;
 mod streaming;
 
 use bare::Bare;
-use mcc_harness::campaign::Run;
+use mcc_harness::campaign::{History, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{EntryDisks, Executor, Watched};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
@@ -120,6 +120,8 @@ impl<'a> Bench<'a> {
             watched: Watched::default(),
             jobs: 1,
             marks: vec![],
+            history: History::default(),
+            machines: &mcc_harness::executor::attempt,
             drain,
         }
     }

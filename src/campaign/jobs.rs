@@ -140,7 +140,7 @@ impl Campaign {
         }
         let mut jobs = Vec::new();
         for tool in &tools {
-            for run in plan.runs.iter().filter(|run| run.entry == tool.entry && run.competes) {
+            for run in plan.runs().filter(|run| run.entry == tool.entry && run.competes) {
                 jobs.push(Job {
                     run_id: format!("{}-{:015}", how.benchmark, jobs.len() + 1),
                     tool: run.entry.clone(),

@@ -1,6 +1,7 @@
 //! campaign.toml, the plan made of it, run ids. `docs/campaign.md` documents every key.
 
 mod facts;
+mod history;
 mod instances;
 mod jobs;
 mod load;
@@ -9,6 +10,7 @@ mod plan;
 mod slurm;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
+pub use history::{History, Remaining, duration};
 pub use instances::archives_in;
 pub use jobs::{FromJobs, JobsError, ToJobs};
 pub use load::CampaignError;

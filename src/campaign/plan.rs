@@ -28,14 +28,26 @@ impl Run {
     }
 }
 
-/// Every run of a campaign, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Every run of a campaign, in order. A million of them are no more than their instances, examinations and entries: they
+/// are made one by one.
+#[derive(Clone, Debug)]
 pub struct Plan {
-    pub runs: Vec<Run>,
+    /// Name and family, in the order of their runs.
+    instances: Vec<(String, String)>,
+    examinations: Vec<String>,
+    entries: Vec<Entry>,
+    only: Option<RunFilter>,
     /// Runs at once that the worst case reckons with.
     pub jobs: u32,
     /// The longest one run can take, seconds: boot deadline and wall limit.
     pub longest_run_s: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    entry: String,
+    vcpus: u32,
+    not_competing: GlobSet,
 }
 
 impl Plan {
@@ -49,7 +61,7 @@ impl Plan {
         edition: &Edition,
         instances: &[InstanceFacts],
     ) -> Result<Self, CampaignError> {
-        let examinations = campaign.examinations_of(edition)?;
+        let examinations = campaign.examinations_of(edition)?.into_iter().map(|known| known.name.clone());
         for instance in instances {
             if let Err(problem) = check_name(&instance.name) {
                 return Err(campaign.wrong_inputs(format!("instance \"{}\" {problem}", instance.name)));
@@ -60,48 +72,66 @@ impl Plan {
         let mut instances: Vec<_> =
             instances.iter().filter(|instance| selected.contains(instance.name.as_str())).collect();
         instances.sort_by(|a, b| (&a.family, &a.name).cmp(&(&b.family, &b.name)));
-        let tools = campaign
-            .tools
-            .iter()
-            .map(|tool| Ok((tool, not_competing(campaign, edition, tool)?)))
-            .collect::<Result<Vec<_>, CampaignError>>()?;
+        let entry = |tool: &Tool| {
+            Ok(Entry {
+                entry: tool.entry.clone(),
+                vcpus: match tool.kind {
+                    Kind::Sequential => edition.machine.sequential_cores,
+                    Kind::Concurrent => edition.machine.concurrent_cores,
+                },
+                not_competing: not_competing(campaign, edition, tool)?,
+            })
+        };
+        Ok(Self {
+            instances: instances.into_iter().map(|one| (one.name.clone(), one.family.clone())).collect(),
+            examinations: examinations.collect(),
+            entries: campaign.tools.iter().map(entry).collect::<Result<_, CampaignError>>()?,
+            only: None,
+            jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get),
+            longest_run_s: campaign.hosts.boot_deadline_s.get().saturating_add(edition.limits.wall_s),
+        })
+    }
 
-        let mut runs = Vec::with_capacity(instances.len() * examinations.len() * tools.len());
-        for instance in &instances {
-            for examination in &examinations {
-                for (tool, not_competing) in &tools {
-                    runs.push(Run {
-                        entry: tool.entry.clone(),
-                        instance: instance.name.clone(),
-                        examination: examination.name.clone(),
-                        model: instance.family.clone(),
-                        vcpus: match tool.kind {
-                            Kind::Sequential => edition.machine.sequential_cores,
-                            Kind::Concurrent => edition.machine.concurrent_cores,
-                        },
-                        competes: !not_competing.is_match(&examination.name),
-                    });
-                }
-            }
-        }
-        let longest_run_s = campaign.hosts.boot_deadline_s.get().saturating_add(edition.limits.wall_s);
-        Ok(Self { runs, jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get), longest_run_s })
+    /// The runs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = Run> + Clone {
+        let rows = self
+            .instances
+            .iter()
+            .flat_map(|instance| self.examinations.iter().map(move |examination| (instance, examination)));
+        let all = rows.flat_map(|((instance, family), examination)| {
+            self.entries.iter().map(move |entry| Run {
+                entry: entry.entry.clone(),
+                instance: instance.clone(),
+                examination: examination.clone(),
+                model: family.clone(),
+                vcpus: entry.vcpus,
+                competes: !entry.not_competing.is_match(examination),
+            })
+        });
+        all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.takes(&run.id())))
+    }
+
+    /// Of the widest run.
+    pub fn most_vcpus(&self) -> u32 {
+        self.entries.iter().map(|entry| entry.vcpus).max().unwrap_or(1)
     }
 
     /// Seconds it takes when every run boots at the last moment and runs into its wall limit, retries not
     /// counted: all runs being equally long, `jobs` at once in order.
     pub fn worst_case_s(&self) -> u64 {
-        let machines = self.runs.iter().filter(|run| run.competes).count() as u64;
+        let machines = self.runs().filter(|run| run.competes).count() as u64;
         machines.div_ceil(u64::from(self.jobs)).saturating_mul(self.longest_run_s)
     }
 
     /// Only the runs whose id the filter takes.
-    pub fn only(mut self, filter: &RunFilter) -> Result<Self, CampaignError> {
-        self.runs.retain(|run| filter.takes(&run.id()));
-        match self.runs.is_empty() {
-            false => Ok(self),
-            true => Err(CampaignError::Filter {
-                glob: filter.0.glob().glob().to_owned(),
+    pub fn only(self, filter: RunFilter) -> Result<Self, CampaignError> {
+        let glob = filter.0.glob().glob().to_owned();
+        let plan = Self { only: Some(filter), ..self };
+        let taken = plan.runs().next().is_some();
+        match taken {
+            true => Ok(plan),
+            false => Err(CampaignError::Filter {
+                glob,
                 message: "takes no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also stands for /"
                     .to_owned(),
             }),

@@ -15,10 +15,10 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
     let engine = Slurm { settings: cluster.facts().settings.clone() };
-    let mut tasks: Vec<Task> = vec![];
-    for (name, _) in cluster.batches().map_err(cluster_failure)? {
-        tasks.extend(engine.tasks(&name).map_err(cluster_failure)?.into_iter().map(|(task, _)| task));
-    }
+    let batches = cluster.batches().map_err(cluster_failure)?;
+    let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
+    let tasks = engine.tasks(&names).map_err(cluster_failure)?;
+    let tasks: Vec<Task> = tasks.into_iter().map(|(_, task, _)| task).collect();
     engine.cancel(&tasks).map_err(cluster_failure)?;
     println!("{} jobs cancelled", tasks.len());
     Ok(Exit::Done)

@@ -2,13 +2,13 @@
 
 use super::disks::Disks;
 use super::{Exit, Failure, progress};
-use crate::campaign::{Campaign, Run, Start};
+use crate::campaign::{Campaign, History, Run, Start};
 use crate::edition::Edition;
-use crate::executor::{Executor, ExecutorError};
+use crate::executor::{self, Executor, ExecutorError};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{Record, StoreError};
 use crate::vm::States;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub(super) struct Conduct<'a> {
     pub widest: u32,
     /// Of every run.
     pub marks: Vec<String>,
+    /// What runs took in earlier campaigns; what they took in this one is added.
+    pub history: History,
     /// Set from outside: no new run is begun.
     pub drain: &'a AtomicBool,
 }
@@ -56,7 +58,9 @@ impl Host {
 
     /// Runs what `wanted` takes of the record's open runs, with progress on stderr.
     pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
-        let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, drain } = what;
+        let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, mut history, drain } =
+            what;
+        record.teach(&mut history)?;
         let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
         let executor = Executor {
             record,
@@ -73,6 +77,8 @@ impl Host {
             watched: disks.watched,
             jobs: jobs.unwrap_or(capacity),
             marks,
+            history,
+            machines: &executor::attempt,
             drain,
         };
         // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
@@ -108,6 +114,17 @@ pub(super) fn executor_failure(error: ExecutorError) -> Failure {
 
 pub(super) fn store_failure(error: StoreError) -> Failure {
     if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+/// What the runs of these records took.
+pub(super) fn history_of(records: &[PathBuf]) -> Result<History, Failure> {
+    let mut history = History::of_instances();
+    for results in records {
+        Record::open_readonly(results)
+            .and_then(|record| record.teach(&mut history))
+            .map_err(store_failure)?;
+    }
+    Ok(history)
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.

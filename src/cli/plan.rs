@@ -3,7 +3,7 @@ use crate::campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use crate::edition::Edition;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The runs of a campaign, their order, worst-case duration.
@@ -19,7 +19,7 @@ pub struct Args {
     format: Format,
 }
 
-/// What is printed.
+/// What is printed, run by run: there may be a million.
 #[derive(Serialize)]
 struct Shown {
     edition: String,
@@ -30,7 +30,8 @@ struct Shown {
     jobs: u32,
     longest_run_s: u64,
     worst_case_s: u64,
-    runs: Vec<ShownRun>,
+    #[serde(serialize_with = "runs")]
+    runs: Plan,
 }
 
 #[derive(Serialize)]
@@ -40,12 +41,19 @@ struct ShownRun {
     run: Run,
 }
 
+fn runs<S: serde::Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(plan.runs().map(|run| ShownRun { id: run.id(), run }))
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = shown(&args)?;
-    match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
-        Format::Text => print::text(&as_text(&shown)?)?,
-    }
+    print::stream(|out| match args.format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &shown)?;
+            writeln!(out)
+        }
+        Format::Text => as_text(&shown, out),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -58,7 +66,7 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
         let instances = campaign.instance_facts(&effective, |_| {})?;
         let plan = Plan::new(&campaign, &effective, &instances)?;
         match filter {
-            Some(filter) => plan.only(&filter),
+            Some(filter) => plan.only(filter),
             None => Ok(plan),
         }
     };
@@ -68,44 +76,44 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
         jobs: plan.jobs,
         longest_run_s: plan.longest_run_s,
         worst_case_s: plan.worst_case_s(),
-        runs: plan.runs.into_iter().map(|run| ShownRun { id: run.id(), run }).collect(),
+        runs: plan,
         edition: edition.name,
         unknown: edition.unknown,
     })
 }
 
-fn as_text(plan: &Shown) -> Result<String, fmt::Error> {
-    let mut out = String::new();
+fn as_text(plan: &Shown, out: &mut dyn Write) -> io::Result<()> {
     let mut model = None;
-    for run in &plan.runs {
-        if model != Some(&run.run.model) {
-            writeln!(out, "model {}", run.run.model)?;
-            model = Some(&run.run.model);
+    let (mut all, mut machines) = (0, 0);
+    for run in plan.runs.runs() {
+        if model.as_ref() != Some(&run.model) {
+            writeln!(out, "model {}", print::shown(&run.model))?;
+            model = Some(run.model.clone());
         }
-        let machine = match (run.run.competes, run.run.vcpus) {
+        all += 1;
+        machines += u64::from(run.competes);
+        let machine = match (run.competes, run.vcpus) {
             (false, _) => "does not compete: no machine".to_owned(),
             (true, 1) => "1 vCPU".to_owned(),
             (true, vcpus) => format!("{vcpus} vCPUs"),
         };
-        writeln!(out, "  {:<60} {machine}", run.id)?;
+        writeln!(out, "  {:<60} {machine}", run.id())?;
     }
-    let machines = plan.runs.iter().filter(|run| run.run.competes).count();
-    writeln!(out, "edition {}", plan.edition)?;
+    writeln!(out, "edition {}", print::shown(&plan.edition))?;
     for (key, why) in &plan.unknown {
-        writeln!(out, "unknown {key}: {why}")?;
+        writeln!(out, "{}", print::shown(&format!("unknown {key}: {why}")))?;
     }
     for change in &plan.overrides {
         writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;
     }
-    writeln!(out, "{} runs, {machines} of them in a machine", plan.runs.len())?;
+    writeln!(out, "{all} runs, {machines} of them in a machine")?;
     writeln!(
         out,
         "worst case {} at {} at once: every run boots and computes to its limits ({} s), no retries",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s
-    )?;
-    Ok(out)
+    )
 }
 
 /// `1 d 02:03:04`

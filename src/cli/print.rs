@@ -16,7 +16,17 @@ pub fn text(text: &str) -> Result<(), Failure> {
 /// Prints a result as it is. Whoever reads may stop early: a broken pipe is no failure.
 pub fn raw(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints a result too long to be held, piece by piece. Lines of it must be safe for a terminal.
+pub fn stream(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    printed(write(&mut out).and_then(|()| out.flush()))
+}
+
+fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
+    match done {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(anyhow::Error::new(error).context("cannot write to standard output").into())
         }

@@ -3,9 +3,9 @@ use super::published::{failure, open};
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Disks, Median, compare, seen_by};
 use crate::benchkit::Answers;
-use crate::campaign::{Hosts, Run};
+use crate::campaign::{History, Hosts, Run};
 use crate::edition::Edition;
-use crate::executor::{EntryDisks, Executor, Watched};
+use crate::executor::{self, EntryDisks, Executor, Watched};
 use crate::judge::record::{answers_of, edition_of};
 use crate::store::{Attempt, Disk, Record, RunRecord};
 use crate::vm::{DiskFile, Guest, States};
@@ -155,6 +155,8 @@ fn replay(
         watched: disks.watched.clone(),
         jobs: 1,
         marks: vec![],
+        history: History::default(),
+        machines: &executor::attempt,
         drain: &AtomicBool::new(false),
     };
     executor.run(host.leases(Path::new("replay"))?, &|_| true, &|_| {}).map_err(executor_failure)?;

@@ -1,4 +1,4 @@
-use super::conduct::{Conduct, Host, drain_on_ctrl_c, store_failure};
+use super::conduct::{Conduct, Host, drain_on_ctrl_c, history_of, store_failure};
 use super::disks::{Disks, inputs_disk, open_images};
 use super::{Exit, Failure};
 use crate::campaign::{Campaign, Plan, Run, RunFilter};
@@ -41,6 +41,9 @@ pub struct Args {
     /// With --rerun: why, as it is shown beside the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
+    /// Records of earlier campaigns: how long runs took there decides which begin first, and when all will be done.
+    #[arg(long, value_name = "RESULTS")]
+    history: Vec<PathBuf>,
     /// Run although this host cannot honour the contest's machine (no KVM, too few cores, too little memory);
     /// every such run is marked.
     #[arg(long)]
@@ -63,7 +66,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let facts = CampaignFacts::new(&campaign, &edition, facts, disks.all())?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
     let record = Record::create_or_open(&args.out, &facts, |_| {}).map_err(store_failure)?;
-    record.plan_runs(&plan.runs).map_err(store_failure)?;
+    record.plan_runs(plan.runs()).map_err(store_failure)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
@@ -79,8 +82,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         disks,
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
         leases: host.leases(&args.campaign)?,
-        widest: plan.runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
+        widest: plan.most_vcpus(),
         marks: vec![],
+        history: history_of(&args.history)?,
         drain: &*drain_on_ctrl_c()?,
     };
     host.conduct(conduct, &|run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id())))

@@ -1,4 +1,4 @@
-use super::conduct::{Conduct, Host, drain_on_ctrl_c, store_failure};
+use super::conduct::{Conduct, Host, drain_on_ctrl_c, history_of, store_failure};
 use super::disks::{Disks, Staged, open_images, packed_inputs};
 use super::submit::cluster_failure;
 use super::{Exit, Failure};
@@ -77,6 +77,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         leases: host.leases(&cluster.facts().campaign)?,
         widest: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
         marks: if hosts.nodes.len() > 1 { vec![MARK_MIXED_HOST.to_owned()] } else { vec![] },
+        history: history_of(&cluster.facts().history)?,
         drain: &drain,
     };
     let conducted = host.conduct(conduct, &|_| true);

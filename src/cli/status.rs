@@ -1,16 +1,25 @@
+use super::conduct::{history_of, store_failure};
 use super::submit::cluster_failure;
 use super::{Exit, Failure, Format, print};
+use crate::campaign::{Remaining, duration};
 use crate::cluster::{Cluster, ClusterError, ModelStanding, Slurm, Standing, standings};
-use crate::store::{Record, Summary};
+use crate::store::{Attempt, Glance, Summary, Tally, UnderWay};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// How a campaign stands, from any terminal or host that sees its folder.
+///
+/// What is recorded, what runs, what went wrong, and when all will be done, as runs like those that are left took so
+/// far. A running campaign is not disturbed.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder given to `run --out` or `submit --out`.
     results: PathBuf,
+    /// Records of earlier campaigns: what runs took there is expected of those to come, too.
+    #[arg(long, value_name = "RESULTS")]
+    history: Vec<PathBuf>,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -19,22 +28,84 @@ pub struct Args {
 struct Shown {
     #[serde(flatten)]
     summary: Summary,
+    entries: BTreeMap<String, Tally>,
+    remaining: Remaining,
+    /// Milliseconds until all runs are made with as many machines as run now; null: none runs, or nothing is known yet.
+    eta_ms: Option<u64>,
+    /// Who runs it: process and host.
+    controllers: Vec<String>,
+    /// Attempts under way.
+    running: Vec<UnderWay>,
+    /// The last attempts, the newest first.
+    last: Vec<Ended>,
+    /// The last attempts that ended in infrastructure, the newest first.
+    failures: Vec<Ended>,
     /// On a cluster: by model, from the jobs' own records and the batch system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<ModelStanding>,
+    /// On a cluster: recorded runs that `collect` has brought here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collected: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Ended {
+    run: String,
+    attempt: u32,
+    outcome: &'static str,
+    /// As people read it, with exit code, signal, or state and reason.
+    ending: String,
+    host: String,
+    /// Of the tool, where it was started.
+    cpu_ms: Option<u64>,
+    wall_ms: Option<u64>,
+}
+
+impl From<&Attempt> for Ended {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            run: attempt.run.clone(),
+            attempt: attempt.number,
+            outcome: attempt.outcome.word(),
+            ending: super::outcome(&attempt.outcome),
+            host: attempt.host.name.clone(),
+            cpu_ms: attempt.facts.as_ref().map(|facts| facts.cpu_ms),
+            wall_ms: attempt.facts.as_ref().map(|facts| facts.wall_ms),
+        }
+    }
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let record = Record::open_readonly(&args.results).map_err(super::conduct::store_failure)?;
-    let mut shown = Shown { summary: record.summary()?, models: vec![] };
-    match Cluster::open(&args.results) {
-        Ok(cluster) => {
-            let engine = Slurm { settings: cluster.facts().settings.clone() };
-            shown.models = standings(&cluster, &engine).map_err(cluster_failure)?;
-        }
-        Err(ClusterError::NotSubmitted(_)) => {}
+    let mut history = history_of(&args.history)?;
+    let cluster = match Cluster::open(&args.results) {
+        Ok(cluster) => Some(cluster),
+        Err(ClusterError::NotSubmitted(_)) => None,
         Err(error) => return Err(cluster_failure(error)),
-    }
+    };
+    let (glance, models, collected) = match &cluster {
+        None => (Glance::at(&args.results).map_err(store_failure)?, vec![], None),
+        Some(cluster) => {
+            let engine = Slurm { settings: cluster.facts().settings.clone() };
+            let glance = cluster.glance().map_err(cluster_failure)?;
+            let models = standings(cluster, &engine, &glance).map_err(cluster_failure)?;
+            let collected = Glance::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
+            (glance, models, Some(collected))
+        }
+    };
+    glance.teach(&mut history);
+    let remaining = glance.remaining(&history);
+    let shown = Shown {
+        summary: glance.summary(),
+        entries: glance.entries().into_iter().map(|(entry, tally)| (entry.to_owned(), tally)).collect(),
+        remaining,
+        eta_ms: remaining.eta_ms(glance.under_way.len() as u64),
+        controllers: glance.controllers,
+        last: glance.last.iter().map(Ended::from).collect(),
+        failures: glance.troubles.iter().map(Ended::from).collect(),
+        running: glance.under_way,
+        models,
+        collected,
+    };
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
         Format::Text => print::text(&as_text(&shown)?)?,
@@ -44,12 +115,77 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
-    let Summary { planned, recorded, outcomes, .. } = &shown.summary;
-    if shown.models.is_empty() {
-        writeln!(out, "{recorded} of {planned} runs are recorded")?;
-        outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
-        return Ok(out);
+    let Summary { planned, recorded, outcomes, retried } = &shown.summary;
+    let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
+    writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
+    outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
+    if *retried > 0 {
+        writeln!(out, "  {:<20} {retried}", "attempts made anew")?;
     }
+    if shown.remaining.runs > 0 {
+        writeln!(out, "{}", expected(shown))?;
+    }
+    match shown.controllers.len() {
+        0 if shown.remaining.runs > 0 => writeln!(out, "no controller runs it on this host")?,
+        0 => {}
+        1 => writeln!(out, "controller: {}", shown.controllers[0])?,
+        many => writeln!(out, "{many} controllers")?,
+    }
+    models(&mut out, shown)?;
+    if !shown.running.is_empty() {
+        writeln!(out, "running ({}):", shown.running.len())?;
+        for UnderWay { run, attempt, seconds, .. } in &shown.running {
+            let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));
+            let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
+            writeln!(out, "  {run}{since}{again}")?;
+        }
+    }
+    for (title, ended) in [("last:", &shown.last), ("last failures of ours:", &shown.failures)] {
+        if !ended.is_empty() {
+            writeln!(out, "{title}")?;
+        }
+        for Ended { run, ending, wall_ms, .. } in ended {
+            let took = wall_ms.map_or(String::new(), |ms| format!(" after {}", duration(ms)));
+            writeln!(out, "  {run}  {ending}{took}")?;
+        }
+    }
+    if shown.entries.len() > 1 {
+        writeln!(
+            out,
+            "{:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
+            "entry", "recorded", "finished", "limit", "crash", "ours"
+        )?;
+    }
+    for (entry, tally) in shown.entries.iter().filter(|_| shown.entries.len() > 1) {
+        let count = |words: &[&str]| words.iter().filter_map(|word| tally.outcomes.get(*word)).sum::<u64>();
+        writeln!(
+            out,
+            "{entry:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
+            format!("{}/{}", tally.recorded, tally.planned),
+            count(&["finished"]),
+            count(&["cpu-limit", "wall-limit", "memory-limit", "output-limit"]),
+            count(&["tool-crash"]),
+            count(&["infrastructure"])
+        )?;
+    }
+    Ok(out)
+}
+
+/// What is left, and when it will be done.
+fn expected(shown: &Shown) -> String {
+    let Remaining { runs, unknown, machine_ms, .. } = shown.remaining;
+    if unknown > 0 {
+        return format!("{runs} runs are left; how long they take is not known before the first is recorded");
+    }
+    let left = format!("{runs} runs are left, {} of one machine", duration(machine_ms));
+    match shown.eta_ms {
+        Some(ms) => format!("{left}: {} with the {} that run now", duration(ms), shown.running.len()),
+        None => left,
+    }
+}
+
+/// On a cluster, by model.
+fn models(out: &mut String, shown: &Shown) -> std::fmt::Result {
     for model in &shown.models {
         let standing = match &model.standing {
             Standing::Done => "done".to_owned(),
@@ -64,8 +200,8 @@ fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
         let counts = format!("{}/{}", model.recorded, model.planned);
         writeln!(out, "{:<30} {counts:>11}  {standing}{mixed}{trouble}", model.model)?;
     }
-    let (done, all): (u64, u64) =
-        shown.models.iter().fold((0, 0), |(done, all), model| (done + model.recorded, all + model.planned));
-    writeln!(out, "{done} of {all} runs have their record, {recorded} of them are collected")?;
-    Ok(out)
+    match shown.collected {
+        Some(collected) => writeln!(out, "{collected} of them are collected"),
+        None => Ok(()),
+    }
 }

@@ -1,4 +1,4 @@
-use super::conduct::store_failure;
+use super::conduct::{history_of, store_failure};
 use super::disks::{Disks, inputs_disk, open_images};
 use super::{Exit, Failure};
 use crate::campaign::{Campaign, LostNode, Plan};
@@ -26,6 +26,9 @@ pub struct Args {
     /// Hand in again what is neither recorded nor with a job.
     #[arg(long)]
     resume: bool,
+    /// Records of earlier campaigns: how long runs took there decides which begin first.
+    #[arg(long, value_name = "RESULTS")]
+    history: Vec<PathBuf>,
     /// Run although a node cannot honour the contest's machine; every such run is marked.
     #[arg(long)]
     allow_degraded: bool,
@@ -113,7 +116,7 @@ fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
     let disks = Disks::of(campaign, &images, &inputs, None)?;
     let facts = CampaignFacts::new(campaign, &edition, facts, disks.all())?;
     let record = Record::create_or_open_shared(&args.out, &facts).map_err(store_failure)?;
-    record.plan_runs(&plan.runs).map_err(store_failure)?;
+    record.plan_runs(plan.runs()).map_err(store_failure)?;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,
         id: crate::cluster::random_name()?,
@@ -121,19 +124,29 @@ fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
         allow_degraded: args.allow_degraded,
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
-        needs: Need::of(&plan, edition.machine.memory_mib, &campaign.slurm),
+        history: absolute(&args.history)?,
+        needs: Need::of(&plan, edition.machine.memory_mib, &campaign.slurm, &history_of(&args.history)?),
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
+}
+
+fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
+    paths.iter().map(std::path::absolute).collect()
 }
 
 /// The models to hand in again, and where to.
 fn open_models(cluster: &Cluster, engine: &dyn Engine) -> Result<BTreeMap<String, Place>, ClusterError> {
     let mut open = BTreeMap::new();
-    for model in standings(cluster, engine)? {
-        let lost = match model.nodes.last() {
-            Some(node) => !engine.node_lives(node)?,
-            None => false,
-        };
+    let standings = standings(cluster, engine, &cluster.glance()?)?;
+    // A node has many models.
+    let mut lives = BTreeMap::new();
+    for node in standings.iter().filter_map(|model| model.nodes.last()) {
+        if !lives.contains_key(node) {
+            lives.insert(node.clone(), engine.node_lives(node)?);
+        }
+    }
+    for model in standings {
+        let lost = model.nodes.last().is_some_and(|node| !lives[node]);
         let policy = cluster.facts().settings.lost_node;
         let place = match (&model.standing, model.nodes.last()) {
             // It waits for a node that does not come back.

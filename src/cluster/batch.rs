@@ -1,7 +1,8 @@
 //! The plan of a campaign as arrays of jobs: pure.
 
-use crate::campaign::{Plan, SlurmSettings};
+use crate::campaign::{History, Plan, Run, SlurmSettings};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// What a model asks of a node.
@@ -13,6 +14,9 @@ pub struct Need {
     pub planned: u64,
     /// Seconds, when every machine boots at the last moment and runs into its limits.
     pub worst_case_s: u64,
+    /// Seconds, as runs took in earlier campaigns; 0 where nothing is known.
+    #[serde(default)]
+    pub expected_s: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,23 +32,36 @@ const PER_MACHINE_MIB: u64 = 512;
 
 impl Need {
     /// Of every model of a plan, by name. `memory_mib` is one machine's.
-    pub fn of(plan: &Plan, memory_mib: u64, settings: &SlurmSettings) -> Vec<Self> {
+    pub fn of(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
+        Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
+    }
+
+    fn of_runs(
+        runs: impl Iterator<Item = Run>,
+        longest_run_s: u64,
+        memory_mib: u64,
+        settings: &SlurmSettings,
+        history: &History,
+    ) -> Vec<Self> {
         let at_once = u64::from(settings.runs_at_once.get());
-        let mut models: BTreeMap<&str, (u64, u64, u32)> = BTreeMap::new();
-        for run in &plan.runs {
-            let (planned, machines, vcpus) = models.entry(&run.model).or_default();
+        let mut models: BTreeMap<String, (u64, u64, u32, u64)> = BTreeMap::new();
+        for run in runs {
+            let expected = history.expected_ms(&run).unwrap_or(0);
+            let (planned, machines, vcpus, expected_ms) = models.entry(run.model).or_default();
+            *expected_ms += expected;
             *planned += 1;
             *machines += u64::from(run.competes);
             *vcpus = (*vcpus).max(run.vcpus);
         }
-        let need = |(model, (planned, machines, vcpus)): (&str, (u64, u64, u32))| Self {
-            model: model.to_owned(),
+        let need = |(model, (planned, machines, vcpus, expected_ms)): (String, (u64, u64, u32, u64))| Self {
+            model,
             resources: Resources {
                 cores: settings.runs_at_once.get() * vcpus + 1,
                 memory_mib: at_once * (memory_mib + PER_MACHINE_MIB) + CONTROLLER_MIB,
             },
             planned,
-            worst_case_s: machines.div_ceil(at_once) * plan.longest_run_s,
+            worst_case_s: machines.div_ceil(at_once) * longest_run_s,
+            expected_s: (expected_ms / at_once).div_ceil(1000),
         };
         models.into_iter().map(need).collect()
     }
@@ -82,14 +99,11 @@ pub fn batches(
     };
     let mut alike: BTreeMap<_, Vec<&Need>> = BTreeMap::new();
     for need in needs {
-        alike
-            .entry((std::cmp::Reverse(time(need)), need.resources, node(&need.model)))
-            .or_default()
-            .push(need);
+        alike.entry((Reverse(time(need)), need.resources, node(&need.model))).or_default().push(need);
     }
     let mut made = vec![];
     for ((time_s, resources, node), mut needs) in alike {
-        needs.sort_by(|a, b| (b.worst_case_s, &a.model).cmp(&(a.worst_case_s, &b.model)));
+        needs.sort_by_key(|need| (Reverse(need.expected_s), Reverse(need.worst_case_s), &need.model));
         for models in needs.chunks(most_tasks.max(1) as usize) {
             made.push(Batch {
                 name: name(),
@@ -106,7 +120,6 @@ pub fn batches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::Run;
     use std::num::NonZeroU32;
 
     fn need(model: &str, cores: u32, worst_case_s: u64) -> Need {
@@ -115,6 +128,7 @@ mod tests {
             resources: Resources { cores, memory_mib: 17_000 },
             planned: 1,
             worst_case_s,
+            expected_s: 0,
         }
     }
 
@@ -139,6 +153,9 @@ mod tests {
         let expected =
             [(names(&["B"]), 93_600, None), (names(&["C"]), 93_600, None), (names(&["D", "A"]), 7200, None)];
         assert_eq!(made(&needs, None, 1000), expected);
+        let mut expected = needs.clone();
+        expected[0].expected_s = 3000;
+        assert_eq!(made(&expected, None, 1000)[2].0, names(&["A", "D"]), "the longest expected begins");
         // With the partition's limit all of them ask for the same time.
         let expected = [(names(&["B", "D", "A"]), 7200, None), (names(&["C"]), 7200, None)];
         assert_eq!(made(&needs, Some(7200), 1000), expected);
@@ -166,10 +183,9 @@ mod tests {
             competes,
         };
         let runs = vec![run("A", 1, true), run("A", 4, true), run("A", 1, false), run("B", 1, true)];
-        let plan = Plan { runs, jobs: 1, longest_run_s: 4500 };
         let settings =
             SlurmSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..SlurmSettings::default() };
-        let needs = Need::of(&plan, 16_384, &settings);
+        let needs = Need::of_runs(runs.into_iter(), 4500, 16_384, &settings, &History::default());
         let asked = needs
             .iter()
             .map(|need| (need.model.as_str(), need.resources.cores, need.planned, need.worst_case_s));

@@ -22,6 +22,9 @@ pub struct ClusterFacts {
     /// Boot deadline and wall limit of a run, seconds.
     pub longest_run_s: u64,
     pub settings: SlurmSettings,
+    /// Records of earlier campaigns, for the order of work.
+    #[serde(default)]
+    pub history: Vec<PathBuf>,
     /// By model.
     pub needs: Vec<Need>,
 }

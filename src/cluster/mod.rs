@@ -85,8 +85,9 @@ pub enum TaskState {
 pub trait Engine {
     /// Hands in an array of jobs, each running the cluster's script on one of the batch's models; the job's id.
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError>;
-    /// The tasks of a batch submission by its name, waiting or running: also finds one whose id was lost.
-    fn tasks(&self, name: &str) -> Result<Vec<(Task, TaskState)>, ClusterError>;
+    /// The tasks of batch submissions by their names, each with the name of its own, waiting or running: also finds one
+    /// whose id was lost.
+    fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError>;
     /// Ends tasks.
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError>;
     /// Seconds after which the partition ends a job; None: never.

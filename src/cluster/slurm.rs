@@ -42,6 +42,9 @@ impl Here {
     }
 }
 
+/// So many names or jobs fit on a command line.
+const MOST_WORDS: usize = 1000;
+
 /// A busy controller answers late, a dead one never.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -108,15 +111,20 @@ impl Engine for Slurm {
         }
     }
 
-    fn tasks(&self, name: &str) -> Result<Vec<(Task, TaskState)>, ClusterError> {
-        let args = ["--noheader", "--array", "--format=%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
-        let printed = self.ask("squeue", &[args, vec![format!("--name={name}")]].concat())?;
-        tasks(&printed).map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })
+    fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError> {
+        let mut found = vec![];
+        for some in names.chunks(MOST_WORDS) {
+            let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
+            let printed = self.ask("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+            let read = tasks(&printed)
+                .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
+            found.extend(read);
+        }
+        Ok(found)
     }
 
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
-        // So many fit on a command line.
-        for some in tasks.chunks(1000) {
+        for some in tasks.chunks(MOST_WORDS) {
             let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
             self.ask("scancel", &tasks)?;
         }
@@ -172,13 +180,13 @@ fn lives(state: &str) -> bool {
         && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
 }
 
-/// What squeue printed as `%F|%K|%T|%N|%r`.
-fn tasks(printed: &str) -> Result<Vec<(Task, TaskState)>, String> {
+/// What squeue printed as `%j|%F|%K|%T|%N|%r`.
+fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
     let mut found = vec![];
     for line in printed.lines().filter(|line| !line.trim().is_empty()) {
-        let fields: Vec<&str> = line.trim().splitn(5, '|').collect();
-        let &[job, index, state, node, reason] = fields.as_slice() else {
-            return Err(format!("printed {line:?} instead of five fields"));
+        let fields: Vec<&str> = line.trim().splitn(6, '|').collect();
+        let &[name, job, index, state, node, reason] = fields.as_slice() else {
+            return Err(format!("printed {line:?} instead of six fields"));
         };
         let index =
             index.parse().map_err(|_| format!("printed {line:?}: {index} is no index of an array"))?;
@@ -191,7 +199,7 @@ fn tasks(printed: &str) -> Result<Vec<(Task, TaskState)>, String> {
             // squeue lists what just ended too.
             _ => continue,
         };
-        found.push((Task { job: job.to_owned(), index }, state));
+        found.push((name.to_owned(), Task { job: job.to_owned(), index }, state));
     }
     Ok(found)
 }
@@ -236,19 +244,21 @@ mod tests {
 
     #[test]
     fn what_squeue_prints_is_read_and_what_ended_is_left_out() {
-        let printed = "12|0|RUNNING|n1|None\n12|1|PENDING||Resources\n12|2|COMPLETED|n1|None\n\
-                       13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
+        let printed = "b|12|0|RUNNING|n1|None\nb|12|1|PENDING||Resources\nb|12|2|COMPLETED|n1|None\n\
+                       c|13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
         let task = |job: &str, index| Task { job: job.into(), index };
+        let of = |name: &str, task, state| (name.to_owned(), task, state);
         let expected = [
-            (task("12", 0), TaskState::Running { node: "n1".into() }),
-            (task("12", 1), TaskState::Pending { reason: "Resources".into() }),
-            (
+            of("b", task("12", 0), TaskState::Running { node: "n1".into() }),
+            of("b", task("12", 1), TaskState::Pending { reason: "Resources".into() }),
+            of(
+                "c",
                 task("13", 0),
                 TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() },
             ),
         ];
         assert_eq!(tasks(printed).unwrap(), expected);
-        assert!(tasks("slurm_load_jobs error").unwrap_err().contains("five fields"));
+        assert!(tasks("slurm_load_jobs error").unwrap_err().contains("six fields"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod attempt;
 mod limits;
 mod meter;
+mod queue;
 mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
@@ -11,14 +12,13 @@ pub use limits::{Budget, Verdict};
 pub use watched::Watched;
 
 use crate::benchkit::Invocation;
-use crate::campaign::Run;
+use crate::campaign::{History, Run};
 use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{
-    Attempt, AttemptDir, Disk, HostFacts, OpenRun, Outcome, Record, Room, Standing, StoreError,
-};
+use crate::store::{Attempt, AttemptDir, Disk, HostFacts, Outcome, Record, Room, Standing, StoreError};
 use crate::vm::{DiskFile, Guest, MachineSpec, Start, States, Wiring, argv};
+use queue::Waiting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
@@ -64,6 +64,10 @@ pub struct Executor<'a> {
     pub jobs: usize,
     /// Of every run, beside its own: `mixed-host`.
     pub marks: Vec<String>,
+    /// What runs took, for the order of work.
+    pub history: History,
+    /// Makes one attempt: `attempt`, or what stands in for machines.
+    pub machines: &'a (dyn Fn(Attempted, &mut dyn FnMut(State)) -> Ended + Sync),
     /// Set from outside: no new run is begun, running ones end as they would.
     pub drain: &'a AtomicBool,
 }
@@ -128,7 +132,7 @@ struct Shift<'a> {
 }
 
 struct Floor {
-    open: VecDeque<OpenRun>,
+    open: VecDeque<Waiting>,
     leases: Leases,
     /// Attempts in a row that ended in infrastructure.
     trouble: u32,
@@ -136,7 +140,7 @@ struct Floor {
 }
 
 impl Executor<'_> {
-    /// Works off the open runs that `wanted` takes; returns when none is left, when told to drain, or on the
+    /// Works off the open runs that `wanted` takes, longest expected first; returns when none is left, when told to drain, or on the
     /// first error (what is running then is ended as it would).
     pub fn run(
         &self,
@@ -146,9 +150,9 @@ impl Executor<'_> {
     ) -> Result<(), ExecutorError> {
         let open = self.record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
-        let open = open.collect::<Result<VecDeque<_>, _>>()?;
+        let open = queue::order(open, &self.history)?;
         // Refused before the first run, not in the middle of the night.
-        let sizes: BTreeSet<u32> = open.iter().filter(|o| o.run.competes).map(|o| o.run.vcpus).collect();
+        let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
             if let Some(lease) = leases.lease(vcpus, self.edition.machine.memory_mib, self.policy)? {
                 leases.release(lease);
@@ -179,7 +183,8 @@ impl Shift<'_> {
 
     fn work(&self) {
         while let Some((open, lease)) = self.next() {
-            if let Err(error) = self.record(&open.run, lease) {
+            let run = self.executor.record.run_at(open.position).map_err(ExecutorError::from);
+            if let Err(error) = run.and_then(|run| self.record(&run, lease)) {
                 self.floor().error.get_or_insert(error);
                 self.changed.notify_all();
             }
@@ -193,13 +198,13 @@ impl Shift<'_> {
     }
 
     /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
-    fn next(&self) -> Option<(OpenRun, Option<Lease>)> {
+    fn next(&self) -> Option<(Waiting, Option<Lease>)> {
         let mut floor = self.floor();
         loop {
             if floor.error.is_some() || self.executor.drain.load(Ordering::Relaxed) {
                 return None;
             }
-            let (competes, vcpus) = floor.open.front().map(|open| (open.run.competes, open.run.vcpus))?;
+            let (competes, vcpus) = floor.open.front().map(|open| (open.competes, open.vcpus))?;
             let lease = match competes {
                 // T-4: no machine is booted.
                 false => Some(None),
@@ -362,7 +367,7 @@ impl Executor<'_> {
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);
-        Ok(attempt(
+        Ok((self.machines)(
             Attempted {
                 machine,
                 cpu_flags: &self.edition.machine.cpu_flags,

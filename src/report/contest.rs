@@ -90,7 +90,11 @@ impl<'a> Contest<'a> {
             (numbered(&entries, judgement.entries.len()), numbered(&instances, judgement.instances.len()));
         let stated = |cell: &Cell| cell.techniques.iter().any(|words| !words.is_empty());
         let techniques = judgement.blocks.iter().any(|block| block.cells.iter().any(stated));
-        let mut pages = vec![("instances.html", "Instances"), ("evidence.html", "Evidence")];
+        let mut pages = vec![
+            ("pictures.html", "Pictures"),
+            ("instances.html", "Instances"),
+            ("evidence.html", "Evidence"),
+        ];
         pages.push(("runs.html", "Marked runs"));
         if techniques {
             pages.push(("techniques.html", "Techniques"));
@@ -223,21 +227,24 @@ impl<'a> Contest<'a> {
 
     /// How many instances the embargo hides.
     pub fn hidden(&self) -> usize {
-        let surprise = |of: &&Instance| of.status == "surprise";
-        if self.embargo { self.judgement.instances.iter().filter(surprise).count() } else { 0 }
+        self.judgement.instances.iter().filter(|of| self.is_hidden(of)).count()
+    }
+
+    /// Whether the embargo hides the instance (rule M-6).
+    pub fn is_hidden(&self, of: &Instance) -> bool {
+        self.embargo && of.status == "surprise"
     }
 
     /// Whether a text names a model that the embargo hides.
     pub fn names_hidden(&self, text: &str) -> bool {
-        let hidden = |of: &&Instance| self.embargo && of.status == "surprise";
-        let mut hidden = self.judgement.instances.iter().filter(hidden);
+        let mut hidden = self.judgement.instances.iter().filter(|of| self.is_hidden(of));
         hidden.any(|of| text.contains(&of.family) || text.contains(&of.instance))
     }
 
     /// Whether the run may be named: neither of a resigned entry (P-4) nor of a model under embargo (M-6).
     pub fn is_shown(&self, run: &RunName) -> bool {
         let instance = self.judgement.instances.iter().find(|of| of.instance == run.instance);
-        let hidden = instance.is_some_and(|of| self.embargo && of.status == "surprise");
+        let hidden = instance.is_some_and(|of| self.is_hidden(of));
         !hidden && !self.is_resigned(run)
     }
 

@@ -10,6 +10,8 @@
 //! SITE/evidence.html .js                       disagreements, weak evidence, what medals hang on
 //! SITE/runs.html .js                           marked runs and trouble of the infrastructure
 //! SITE/techniques.html                         what each technique solved (E-1.10)
+//! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
+//! SITE/compare.html                            any two entries, run by run
 //! SITE/progress.html                           how far a campaign is that has not ended
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.js             what the page of the run shows of them
@@ -26,6 +28,8 @@ mod list;
 mod matrix;
 mod names;
 mod output;
+mod pictures;
+pub mod plots;
 mod progress;
 mod run;
 mod script;
@@ -33,6 +37,7 @@ mod show;
 mod sister;
 mod site;
 mod table;
+pub mod tables;
 mod tool;
 
 pub use contest::Material;
@@ -41,7 +46,7 @@ pub use sister::write_sister_site;
 
 use crate::judge::judgement::{Judgement, JudgementError};
 use crate::judge::{Feed, in_order};
-use crate::store::{Attempt, Record, SAMPLES, StoreError};
+use crate::store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -86,6 +91,8 @@ struct KeptAttempt {
     attempt: Attempt,
     /// (`stdout`, path), (`stderr`, path), ...
     outputs: Vec<(String, PathBuf)>,
+    /// Of the attempt that was judged.
+    samples: Vec<Sample>,
     /// Why an organizer had the run made anew after this attempt.
     rerun: Option<String>,
 }
@@ -137,6 +144,7 @@ enum Piece {
     Examination(usize),
     Tool(usize),
     Instance(usize, Vec<(contest::RunKey, Vec<KeptAttempt>)>),
+    Pictures(Option<plots::Picture>),
 }
 
 /// Writes what there is much of; the record is read on the caller's thread.
@@ -162,6 +170,8 @@ fn write_in_parallel(
         runs.collect::<Result<Vec<_>, ReportError>>()
     };
     let feed = |feed: Feed<'_, Piece>| {
+        let progress = record.map(plots::progress_of).transpose()?.flatten();
+        let _ = feed(Piece::Pictures(progress));
         let big = contest.examinations.iter().map(|&examination| Piece::Examination(examination));
         for piece in big.chain(contest.entries.iter().map(|&entry| Piece::Tool(entry))) {
             if feed(piece).is_err() {
@@ -177,6 +187,7 @@ fn write_in_parallel(
     };
     let work = |_: &mut (), piece: Piece| match piece {
         Piece::Examination(examination) => table::write(contest, examination, site),
+        Piece::Pictures(progress) => pictures::write(contest, progress, site),
         Piece::Tool(entry) => tool::write(contest, entry, site),
         Piece::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
     };
@@ -198,13 +209,15 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
         return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
     }
     let reruns = record.reruns(run)?;
+    let judged = attempts.last().map(|attempt| attempt.number);
     let keep = |attempt: Attempt| {
+        let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
         let dir = record.outputs_dir(run, attempt.number);
         // The samples are no text; `docs/record.md` says how they are read.
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
         let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);
-        KeptAttempt { outputs, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt }
+        Ok(KeptAttempt { outputs, samples, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt })
     };
-    Ok(attempts.into_iter().map(keep).collect())
+    attempts.into_iter().map(keep).collect()
 }

@@ -1,6 +1,7 @@
 //! `contest.js`: what data of pages call by a number.
 
 use super::contest::{self, Contest, ENDINGS};
+use super::plots;
 use super::show::{self, visible};
 use crate::edition::{Status, Votes};
 use crate::judge::explain;
@@ -27,6 +28,9 @@ pub struct Names {
     /// Whether each variant has a vote of its own.
     variants_vote: bool,
     provisional: bool,
+    /// Milliseconds of CPU time and KiB at which runs are cut.
+    time_limits: Vec<u64>,
+    memory_limits: [u64; 1],
     /// Whether there are outputs of runs beside the site's data.
     record: bool,
 }
@@ -101,6 +105,8 @@ pub fn names(contest: &Contest) -> Names {
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,
         provisional: !judgement.unresolved.is_empty(),
+        time_limits: plots::time_limits(&judgement.edition),
+        memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],
         record: contest.has_record,
     }
 }

@@ -4,7 +4,7 @@ use super::contest::{Contest, RunKey};
 use super::output::{self, Excerpt};
 use super::show::{self, visible};
 use super::site::{NewSite, segment};
-use super::{KeptAttempt, ReportError, script};
+use super::{KeptAttempt, ReportError, pictures, plots, script};
 use crate::edition::CpuReading;
 use crate::store::{Attempt, MemorySource, Outcome};
 use serde::Serialize;
@@ -29,6 +29,9 @@ struct RunData {
     machine: usize,
     disks: usize,
     attempts: Vec<AttemptData>,
+    /// CPU and memory over time: path and what it shows; None without samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<(String, String)>,
     /// The file of what its outputs show; empty where nothing was kept.
     outputs: String,
 }
@@ -115,11 +118,29 @@ impl Recorded {
             machine: kept_once(&mut self.machines, machine),
             disks: kept_once(&mut self.disks, attempt.disks.iter().map(disk).collect()),
             attempts: rows,
+            picture: picture(contest, key, judged, site)?,
             outputs: shown,
         };
         self.runs.insert(format!("{number}/{examination}"), run);
         Ok(())
     }
+}
+
+/// CPU and memory over the time of the run, drawn beside its outputs.
+fn picture(
+    contest: &Contest,
+    key: RunKey,
+    judged: &KeptAttempt,
+    site: &NewSite,
+) -> Result<Option<(String, String)>, ReportError> {
+    let path = contest.run_path(key);
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let vcpus = judged.attempt.facts.as_ref().map_or(1, |facts| facts.vcpus);
+    let name = format!("{name}.{}.time", judged.attempt.number);
+    let picture = plots::samples(&name, &visible(&contest.run_name(key)), vcpus, &judged.samples);
+    let Some(picture) = picture else { return Ok(None) };
+    pictures::write_one(folder, &picture, site)?;
+    Ok(Some((format!("{folder}/{name}"), picture.description)))
 }
 
 /// The place of `item` in the list, at its end where it is new.

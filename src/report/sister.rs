@@ -5,7 +5,7 @@ use super::contest::Frame;
 use super::list::{Field, List};
 use super::show::{self, visible};
 use super::site::{NewSite, segment};
-use super::{ReportError, script};
+use super::{ReportError, pictures, script};
 use crate::judge::judgement::JudgementError;
 use crate::judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
 use askama::Template;
@@ -81,6 +81,7 @@ pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Resul
     }
     // Its lists name everything themselves.
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
+    pictures::write_sister(judgement, frame(judgement, "Pictures".into(), ""), &site)?;
     let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
@@ -126,7 +127,16 @@ fn runs(judgement: &Judgement, category: usize) -> List {
 
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    Frame { title, contest, root, version, unresolved: 0, unfinished: None, hidden: 0, pages: vec![] }
+    Frame {
+        title,
+        contest,
+        root,
+        version,
+        unresolved: 0,
+        unfinished: None,
+        hidden: 0,
+        pages: vec![("pictures.html", "Pictures")],
+    }
 }
 
 fn entry(judgement: &Judgement, entry: usize) -> String {

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
-const TOP: [&str; 20] = [
+const TOP: [&str; 23] = [
     "index.html",
     "instance.html",
     "instances.html",
@@ -22,6 +22,9 @@ const TOP: [&str; 20] = [
     "runs.js",
     "techniques.html",
     "progress.html",
+    "pictures.html",
+    "pictures",
+    "compare.html",
     "contest.js",
     "site.css",
     "scripts",
@@ -58,11 +61,12 @@ const PACKED: u64 = 1 << 20;
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
 /// Looks and scripts of the pages.
-const STILL: [(&str, &str); 5] = [
+const STILL: [(&str, &str); 6] = [
     ("site.css", include_str!("templates/site.css")),
     ("scripts/site.js", include_str!("templates/site.js")),
     ("scripts/table.js", include_str!("templates/table.js")),
     ("scripts/cells.js", include_str!("templates/cells.js")),
+    ("scripts/compare.js", include_str!("templates/compare.js")),
     ("scripts/instance.js", include_str!("templates/instance.js")),
 ];
 

@@ -1,6 +1,6 @@
 //! A record copied for publication: the same content gives the same bytes.
 
-use super::format::{begin, connect};
+use super::format::{INSERT_ATTEMPT, begin, connect};
 use super::{CampaignFacts, Record, StoreError};
 use rusqlite::{OpenFlags, params};
 use std::path::Path;
@@ -40,17 +40,15 @@ impl Record {
                 }
                 let (run, recorded): (String, i64) = (row.get(2)?, row.get(3)?);
                 into.prepare_cached(
-                    "INSERT INTO runs (position, id, facts, recorded) VALUES (?1, ?2, ?3, ?4)",
+                    "INSERT INTO runs (position, id, facts, recorded, model)
+                     VALUES (?1, ?2, ?3, ?4, json_extract(?3, '$.model'))",
                 )?
                 .execute(params![position, id, run, recorded])?;
                 let mut made = attempts.query([position])?;
                 while let Some(row) = made.next()? {
                     let (number, outcome, text): (i64, String, String) =
                         (row.get(0)?, row.get(1)?, row.get(2)?);
-                    into.prepare_cached(
-                        "INSERT INTO attempts (run, number, outcome, facts) VALUES (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![position, number, outcome, text])?;
+                    into.prepare_cached(INSERT_ATTEMPT)?.execute(params![position, number, outcome, text])?;
                 }
                 let Some(reruns) = &mut reruns else { continue };
                 let mut superseded = reruns.query([position])?;

@@ -1,16 +1,24 @@
 //! `record.db`: what was planned, every attempt, and the facts to judge them by.
 
 use super::attempt_dir::{AttemptDir, sync_dir};
-use super::format::{FORMAT, begin, connect, connect_immutable, format_of, read_facts, upgrade};
+use super::facts::Instances;
+use super::format::{
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json,
+    read_campaign, read_facts, upgrade,
+};
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
 use crate::campaign::Run;
+use crate::digest::hex;
 use crate::vm::build::BUILDING;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// The record of a campaign. May be shared by threads.
 pub struct Record {
@@ -19,6 +27,8 @@ pub struct Record {
     db: Mutex<Connection>,
     format: i64,
     facts: CampaignFacts,
+    /// Numbers of the facts' instances, once they are asked for.
+    pub(super) by_name: OnceLock<HashMap<String, usize>>,
     /// None: opened for reading only.
     lock: Option<Lock>,
 }
@@ -85,15 +95,22 @@ impl Record {
             begin(&mut db, facts).map_err(database)?;
             facts.clone()
         } else {
-            let begun = read_facts(&db, &path)?;
-            let changes = facts.changes_since(&begun);
+            let begun = read_campaign(&db, &path)?;
+            let mut changes = facts.changes_since(&begun);
+            let mut instances = Instances::now(&facts.instances);
+            each_instance(&db, &path, |begun| {
+                instances.begun(&begun);
+                Ok(())
+            })?;
+            changes.extend(instances.changes());
             if !changes.is_empty() {
                 return Err(StoreError::Changed { dir: dir.to_owned(), changes });
             }
-            if format < Some(FORMAT) {
-                upgrade(&mut db).map_err(database)?;
+            if let Some(older) = format.filter(|format| *format < FORMAT) {
+                upgrade(&mut db, older).map_err(database)?;
             }
-            CampaignFacts { retries: facts.retries, ..begun }
+            // The same instances, which are by far the largest part.
+            CampaignFacts { retries: facts.retries, instances: facts.instances.clone(), ..begun }
         };
 
         // An inputs disk that a killed controller was making.
@@ -111,11 +128,31 @@ impl Record {
             fs::remove_dir_all(&left).map_err(io("remove", &left))?;
         }
         sync_dir(dir)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format: FORMAT, facts, lock: Some(lock) })
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format: FORMAT,
+            facts,
+            by_name: OnceLock::new(),
+            lock: Some(lock),
+        })
     }
 
     /// Opens a record for reading, also while a controller writes to it and from a read-only medium.
     pub fn open_readonly(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_facts, dir)
+    }
+
+    /// `open_readonly` without the instances, which a glance does not need.
+    pub(super) fn open_for_a_glance(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_campaign, dir)
+    }
+
+    fn open_readonly_with(
+        read: fn(&Connection, &Path) -> Result<CampaignFacts, StoreError>,
+        dir: &Path,
+    ) -> Result<Self, StoreError> {
         let path = dir.join("record.db");
         if !path.exists() {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
@@ -143,8 +180,16 @@ impl Record {
         let Some(format) = format_of(&db, &path)? else {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         };
-        let facts = read_facts(&db, &path)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None })
+        let facts = read(&db, &path)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format,
+            facts,
+            by_name: OnceLock::new(),
+            lock: None,
+        })
     }
 
     pub(super) fn format(&self) -> i64 {
@@ -160,15 +205,38 @@ impl Record {
         &self.facts
     }
 
-    /// Adds the runs that are not planned yet, in this order. Planning the same again changes nothing.
-    pub fn plan_runs(&self, runs: &[Run]) -> Result<(), StoreError> {
+    /// Adds the runs that are not planned yet, in this order. Planning the same again changes nothing, and is noticed
+    /// before a single run is looked for.
+    pub fn plan_runs<I>(&self, runs: I) -> Result<(), StoreError>
+    where
+        I: IntoIterator<Item: Borrow<Run>> + Clone,
+    {
         self.writable()?;
-        let rows = runs.iter().map(|run| Ok((run.id(), self.json("a run", run)?)));
-        let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+        let mut digest = Sha256::new();
+        for run in runs.clone() {
+            let run: &Run = run.borrow();
+            for word in [&run.entry, &run.instance, &run.examination, &run.model] {
+                digest.update(word);
+                digest.update("/");
+            }
+            digest.update(run.vcpus.to_le_bytes());
+            digest.update([u8::from(run.competes)]);
+        }
+        let digest = hex(&digest.finalize());
+        let planned: Vec<String> =
+            self.rows("SELECT value FROM facts WHERE key = 'plan'", [], |row| row.get(0))?;
+        if planned == [digest.clone()] {
+            return Ok(());
+        }
         self.write(|transaction| {
-            let mut insert =
-                transaction.prepare("INSERT INTO runs (id, facts) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
-            rows.iter().try_for_each(|(id, facts)| insert.execute((id, facts)).map(drop))
+            let mut insert = transaction.prepare(INSERT_RUN)?;
+            for run in runs {
+                let run: &Run = run.borrow();
+                insert.execute((run.id(), json(run)?))?;
+            }
+            let note = "INSERT INTO facts (key, value) VALUES ('plan', ?1)
+                        ON CONFLICT DO UPDATE SET value = excluded.value";
+            transaction.execute(note, [digest]).map(drop)
         })
     }
 
@@ -209,12 +277,15 @@ impl Record {
             !attempt.outcome.is_infrastructure() || attempt.number - superseded > self.facts.retries;
         let facts = self.json("an attempt", &attempt)?;
         self.write(|transaction| {
-            transaction.execute(
-                "INSERT INTO attempts (run, number, outcome, facts) VALUES (?1, ?2, ?3, ?4)",
-                (position, attempt.number, attempt.outcome.word(), &facts),
-            )?;
+            transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                position,
+                attempt.number,
+                attempt.outcome.word(),
+                &facts,
+            ))?;
             transaction
-                .execute("UPDATE runs SET recorded = ?2 WHERE position = ?1", (position, recorded))
+                .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?
+                .execute((position, recorded))
                 .map(drop)
         })?;
         Ok(match recorded {
@@ -270,8 +341,10 @@ impl Record {
     where
         T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
     {
-        self.connection()
-            .query_row(query, [run], |row| T::try_from(row))
+        let db = self.connection();
+        let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
+        statement
+            .query_row([run], |row| T::try_from(row))
             .optional()
             .map_err(|source| self.database(source))?
             .ok_or_else(|| StoreError::UnknownRun { run: run.to_owned() })
@@ -309,7 +382,7 @@ impl Record {
         rows.map_err(|source| self.database(source))
     }
 
-    fn database(&self, source: rusqlite::Error) -> StoreError {
+    pub(super) fn database(&self, source: rusqlite::Error) -> StoreError {
         StoreError::of(&self.path, source)
     }
 
@@ -317,7 +390,7 @@ impl Record {
         serde_json::to_string(value).map_err(|source| self.content(what, source))
     }
 
-    pub(super) fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+    pub(super) fn parse<'t, T: Deserialize<'t>>(&self, what: &str, text: &'t str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|source| self.content(what, source))
     }
 

@@ -5,7 +5,7 @@ use super::Disk;
 use crate::campaign::{Campaign, EntryFacts, InstanceFacts};
 use crate::edition::Edition;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignFacts {
@@ -43,18 +43,45 @@ impl CampaignFacts {
         })
     }
 
-    /// What differs from `begun`, in words for a message; empty when the record may be resumed.
+    /// What differs from `begun` but for the instances, in words for a message; empty when the record may be resumed.
     pub(super) fn changes_since(&self, begun: &CampaignFacts) -> Vec<String> {
-        let settings = |facts: &Self| facts.settings.clone();
         let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
         let disks = |facts: &Self| facts.disks.iter().map(|d| (d.role.clone(), d.sha256.clone())).collect();
         let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.clone(), e.clone())).collect();
-        let instances = |facts: &Self| facts.instances.iter().map(|i| (i.name.clone(), i.clone())).collect();
-        let mut changes = differences("", settings(self), settings(begun));
+        let mut changes = differences("", self.settings.clone(), begun.settings.clone());
         changes.extend(differences("", edition(self), edition(begun)));
         changes.extend(differences("disk ", disks(self), disks(begun)));
         changes.extend(differences("entry ", entries(self), entries(begun)));
-        changes.extend(differences("instance ", instances(self), instances(begun)));
+        changes
+    }
+}
+
+/// Instances compared one by one with those that a record was begun with: there may be ten thousand, each with a hundred
+/// ids.
+pub(super) struct Instances<'a> {
+    now: HashMap<&'a str, &'a InstanceFacts>,
+    changes: Vec<String>,
+}
+
+impl<'a> Instances<'a> {
+    pub fn now(instances: &'a [InstanceFacts]) -> Self {
+        let now = instances.iter().map(|instance| (instance.name.as_str(), instance)).collect();
+        Self { now, changes: vec![] }
+    }
+
+    pub fn begun(&mut self, begun: &InstanceFacts) {
+        match self.now.remove(begun.name.as_str()) {
+            Some(now) if now == begun => {}
+            Some(_) => self.changes.push(format!("instance {} differs", begun.name)),
+            None => self.changes.push(format!("instance {} is gone", begun.name)),
+        }
+    }
+
+    /// What differs, in words, by name.
+    pub fn changes(self) -> Vec<String> {
+        let new = self.now.keys().map(|name| format!("instance {name} was not there"));
+        let mut changes: Vec<String> = self.changes.into_iter().chain(new).collect();
+        changes.sort();
         changes
     }
 }

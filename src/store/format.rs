@@ -1,6 +1,7 @@
 //! `record.db` as a file: what tells it from others, its tables, how it is opened.
 
 use super::{CampaignFacts, StoreError};
+use crate::campaign::InstanceFacts;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
@@ -9,9 +10,10 @@ use std::time::Duration;
 const APPLICATION: i64 = 0x4d43_4348;
 /// SQLite's user version. A record of a newer format is refused, never misread.
 ///
+/// 3: what a glance at a million runs needs is indexed; the content is that of 2.
 /// 2: `reruns`; samples beside the outputs. 1 had the samples in the attempts' facts; such a record is read as it
-/// is, and made format 2 when it is opened for writing.
-pub(super) const FORMAT: i64 = 2;
+/// is. An older record is made one of this format when it is opened for writing.
+pub(super) const FORMAT: i64 = 3;
 
 const SCHEMA: &str = "
     CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -41,6 +43,31 @@ const RERUNS: &str = "
         PRIMARY KEY (run, after)
     ) STRICT;
 ";
+
+/// What format 3 added. The indices hold all that is asked of a run or an attempt in passing, so that its facts, some
+/// kilobytes each, are not read for it. (No generated columns: SQLite takes no index of theirs as covering.)
+const INDICES: &str = "
+    ALTER TABLE runs ADD COLUMN model TEXT;
+    CREATE INDEX runs_of_model ON runs (model, recorded);
+    ALTER TABLE attempts ADD COLUMN ms INTEGER;
+    CREATE INDEX ends ON attempts (run, number, outcome, ms);
+    CREATE INDEX troubles ON attempts (outcome) WHERE outcome = 'infrastructure';
+";
+
+/// Fills what format 3 added in a record that has rows.
+const INDEXED: &str = "
+    UPDATE runs SET model = json_extract(facts, '$.model');
+    UPDATE attempts SET ms = json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms');
+";
+
+/// A planned run: its id, its facts. One that is planned already stays.
+pub(super) const INSERT_RUN: &str = "
+    INSERT INTO runs (id, facts, model) VALUES (?1, ?2, json_extract(?2, '$.model')) ON CONFLICT DO NOTHING";
+
+/// An attempt: position of its run, number, word of its outcome, its facts.
+pub(super) const INSERT_ATTEMPT: &str = "
+    INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4,
+        json_extract(?4, '$.facts.boot_ms') + json_extract(?4, '$.facts.wall_ms'))";
 
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
@@ -89,20 +116,23 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
     }
 }
 
+/// Content of a column.
+pub(super) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
 /// All of it in one transaction, the mark of a record included: a record is begun whole or not at all.
 pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Result<()> {
-    let json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;
     transaction.execute_batch(RERUNS)?;
+    transaction.execute_batch(INDICES)?;
     for instance in &facts.instances {
-        let text = serde_json::to_string(instance).map_err(json)?;
-        transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [text])?;
+        transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [json(instance)?])?;
     }
     // The instances have rows of their own: with their ids they are by far the largest part.
     let rest = CampaignFacts { instances: Vec::new(), ..facts.clone() };
-    let text = serde_json::to_string(&rest).map_err(json)?;
-    transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [text])?;
+    transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [json(&rest)?])?;
     let version = env!("CARGO_PKG_VERSION");
     transaction.execute("INSERT INTO facts (key, value) VALUES ('mcc-harness', ?1)", [version])?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
@@ -110,31 +140,57 @@ pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Res
     transaction.commit()
 }
 
-/// Makes a record of format 1 one of this format.
-pub(super) fn upgrade(db: &mut Connection) -> rusqlite::Result<()> {
+/// Makes a record of an older format one of this format.
+pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(RERUNS)?;
+    if from < 2 {
+        transaction.execute_batch(RERUNS)?;
+    }
+    transaction.execute_batch(INDICES)?;
+    transaction.execute_batch(INDEXED)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }
 
-pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
-    let database = |source| StoreError::of(path, source);
-    let content = |what: &str| {
-        let (path, what) = (path.to_owned(), what.to_owned());
-        move |source| StoreError::Content { path, what, source }
-    };
+/// All facts but the instances.
+pub(super) fn read_campaign(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
     let text: String = db
         .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
-        .map_err(database)?;
-    let mut facts: CampaignFacts = serde_json::from_str(&text).map_err(content("the campaign"))?;
-    let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
-    let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(database)?;
-    for text in rows {
-        let text = text.map_err(database)?;
-        facts.instances.push(serde_json::from_str(&text).map_err(content("an instance"))?);
-    }
+        .map_err(|source| StoreError::of(path, source))?;
+    serde_json::from_str(&text).map_err(|source| StoreError::Content {
+        path: path.to_owned(),
+        what: "the campaign".to_owned(),
+        source,
+    })
+}
+
+pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
+    let mut facts = read_campaign(db, path)?;
+    each_instance(db, path, |instance| {
+        facts.instances.push(instance);
+        Ok(())
+    })?;
     Ok(facts)
+}
+
+/// One instance after the other, as they were given.
+pub(super) fn each_instance(
+    db: &Connection,
+    path: &Path,
+    mut take: impl FnMut(InstanceFacts) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let database = |source| StoreError::of(path, source);
+    let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
+    let mut rows = statement.query([]).map_err(database)?;
+    while let Some(row) = rows.next().map_err(database)? {
+        let text = row.get_ref(0).and_then(|text| Ok(text.as_str()?)).map_err(database)?;
+        take(serde_json::from_str(text).map_err(|source| StoreError::Content {
+            path: path.to_owned(),
+            what: "an instance".to_owned(),
+            source,
+        })?)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,9 +8,15 @@ use std::collections::BTreeMap;
 /// How many rows are fetched at once while listing: the database is never locked for a whole listing.
 const PAGE: usize = 500;
 
+/// A page of the runs without a record.
+pub(super) const OPEN: &str = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
+                               FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
+
 /// A planned run that has no record yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRun {
+    /// In the plan.
+    pub position: i64,
     pub run: Run,
     /// Attempts made so far; all of them ended in infrastructure.
     pub attempts: u32,
@@ -38,23 +44,30 @@ pub struct Summary {
 impl Record {
     /// The runs without a record, in the order they were planned.
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
-        let page = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
-                    FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
         pages(0_i64, move |after| {
             let rows: Vec<(i64, String, u32)> = self
-                .rows(page, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                .rows(OPEN, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             rows.into_iter()
                 .map(|(position, run, attempts)| {
-                    Ok((position, OpenRun { run: self.parse("a run", &run)?, attempts }))
+                    Ok((position, OpenRun { position, run: self.parse("a run", &run)?, attempts }))
                 })
                 .collect()
         })
     }
 
+    /// The run at this position of the plan.
+    pub fn run_at(&self, position: i64) -> Result<Run, StoreError> {
+        let found = self
+            .rows("SELECT facts FROM runs WHERE position = ?1", [position], |row| row.get::<_, String>(0))?;
+        let unknown = || StoreError::UnknownRun { run: format!("number {position}") };
+        self.parse("a run", found.first().ok_or_else(unknown)?)
+    }
+
     /// The planned runs of a model (family), in the order they were planned.
     pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
-        let query = "SELECT facts FROM runs WHERE json_extract(facts, '$.model') = ?1 ORDER BY position";
-        let runs: Vec<String> = self.rows(query, [model], |row| row.get(0))?;
+        let of = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
+        let query = format!("SELECT facts FROM runs WHERE {of} = ?1 ORDER BY position");
+        let runs: Vec<String> = self.rows(&query, [model], |row| row.get(0))?;
         runs.iter().map(|text| self.parse("a run", text)).collect()
     }
 
@@ -92,21 +105,20 @@ impl Record {
     }
 
     pub fn summary(&self) -> Result<Summary, StoreError> {
-        let counts = "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM runs WHERE recorded = 1),
-                             (SELECT count(*) FROM attempts)";
-        let counts: Vec<(u64, u64, u64)> = self.rows(counts, [], |row| {
-            let count = |column| row.get::<_, i64>(column).map(|count| count.unsigned_abs());
-            Ok((count(0)?, count(1)?, count(2)?))
-        })?;
-        let outcomes = "SELECT outcome, count(*) FROM runs JOIN attempts
-                        ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
-                        WHERE recorded = 1 GROUP BY outcome";
-        let outcomes: Vec<(String, i64)> = self.rows(outcomes, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut summary = Summary::default();
-        for (planned, recorded, attempts) in counts {
-            summary = Summary { planned, recorded, retried: attempts - recorded, ..summary };
-        }
-        summary.outcomes = outcomes.into_iter().map(|(word, count)| (word, count.unsigned_abs())).collect();
+        let mut attempts = 0;
+        self.each_run(false, |_, made, end| {
+            summary.planned += 1;
+            attempts += made;
+            let Some((outcome, _)) = end else { return Ok(()) };
+            summary.recorded += 1;
+            match summary.outcomes.get_mut(outcome) {
+                Some(count) => *count += 1,
+                None => drop(summary.outcomes.insert(outcome.to_owned(), 1)),
+            }
+            Ok(())
+        })?;
+        summary.retried = attempts - summary.recorded;
         Ok(summary)
     }
 

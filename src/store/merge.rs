@@ -1,8 +1,11 @@
 //! Records brought together: of the shards of a campaign that ran on several hosts.
 
+use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
+use crate::campaign::InstanceFacts;
 use rusqlite::params;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +53,7 @@ impl Record {
     pub fn adopt(&self, parts: &[Part]) -> Result<Adopted, StoreError> {
         self.writable()?;
         for part in parts {
-            let changes = part.record.facts().part_of(self.facts());
+            let changes = part.record.facts().part_of(self.facts(), self.instances_by_name());
             if !changes.is_empty() {
                 return Err(StoreError::Changed { dir: part.record.dir().to_owned(), changes });
             }
@@ -71,6 +74,12 @@ impl Record {
         }
         adopted += self.adopt_batch(&batch)?;
         Ok(adopted)
+    }
+
+    /// The numbers of the instances of the facts.
+    fn instances_by_name(&self) -> &HashMap<String, usize> {
+        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.clone(), number);
+        self.by_name.get_or_init(|| self.facts().instances.iter().enumerate().map(number).collect())
     }
 
     /// Every run with its id and whether it is recorded, by id.
@@ -119,10 +128,12 @@ impl Record {
         }
         self.write(|transaction| {
             for (position, attempt, facts) in &rows {
-                transaction.execute(
-                    "INSERT INTO attempts (run, number, outcome, facts) VALUES (?1, ?2, ?3, ?4)",
-                    (position, attempt.number, attempt.outcome.word(), facts),
-                )?;
+                transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                    position,
+                    attempt.number,
+                    attempt.outcome.word(),
+                    facts,
+                ))?;
             }
             for merged in batch {
                 for rerun in &merged.reruns {
@@ -132,10 +143,9 @@ impl Record {
                         (&merged.run, rerun.after, &rerun.reason),
                     )?;
                 }
-                let changed = transaction.execute(
-                    "UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2",
-                    (&merged.run, merged.recorded),
-                )?;
+                let changed = transaction
+                    .prepare_cached("UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2")?
+                    .execute((&merged.run, merged.recorded))?;
                 adopted.runs += (changed * usize::from(merged.recorded)) as u64;
             }
             Ok(())
@@ -194,10 +204,14 @@ impl CampaignFacts {
         Self { instances, ..self.clone() }
     }
 
-    /// How these differ from a part of `whole`, in words.
-    fn part_of(&self, whole: &Self) -> Vec<String> {
-        let mine = |name: &str| self.instances.iter().any(|instance| instance.name == name);
-        let instances = whole.instances.iter().filter(|instance| mine(&instance.name)).cloned().collect();
-        self.changes_since(&Self { instances, ..whole.clone() })
+    /// How these differ from a part of `whole`, in words; `instances` are those of the whole, by name.
+    fn part_of(&self, whole: &Self, instances: &HashMap<String, usize>) -> Vec<String> {
+        let mut changes = self.changes_since(whole);
+        let differs = |mine: &&InstanceFacts| {
+            instances.get(&mine.name).is_none_or(|&number| whole.instances[number] != **mine)
+        };
+        let differing = self.instances.iter().filter(differs);
+        changes.extend(differing.map(|instance| format!("instance {} differs", instance.name)));
+        changes
     }
 }

@@ -266,7 +266,9 @@ function recordOf(run) {
     element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
-  return [output,
+  const picture = run.picture ? section("Over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),
+    element("figcaption", {}, element("a", { href: `${run.picture[0]}.csv` }, "CSV")))) : null;
+  return [output, picture,
     section("Attempts", tableOf("Every attempt at this run; the last one is judged", ["Attempt", "Standing", "Outcome", "Started", "Host", "Marks", "Raw outputs"], attempts)),
     section("Machine",
       element("dl", { class: "facts" }, run.facts.map(([name, fact]) => element("div", {}, element("dt", {}, name), element("dd", {}, fact)))),

@@ -200,8 +200,14 @@ function drawInstance(cell, number, link) {
     name === short ? null : element("i", {}, family + "-"), short));
 }
 
-/** Called by the data of an examination or an entry: instances x runs. */
+/** Called by the data of an examination or an entry, instances x runs: drawn, or handed to the script that asked. */
 function mcc_matrix(data) {
+  const take = document.currentScript.take;
+  if (take) take(data);
+  else drawMatrix(data);
+}
+
+function drawMatrix(data) {
   withNames(() => {
     const place = document.querySelector(".table");
     const acrossEntries = data.across === "entries";

@@ -1,0 +1,57 @@
+//! A campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
+
+use mcc_harness::campaign::{Campaign, InstanceFacts, Plan};
+use mcc_harness::edition::Edition;
+use mcc_harness::store::CampaignFacts;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+pub const ENTRIES: u64 = 10;
+const EXAMINATIONS: u64 = 9;
+const INSTANCES_OF_A_MODEL: u64 = 11;
+
+pub struct Made {
+    pub campaign: Campaign,
+    pub edition: Edition,
+    pub facts: CampaignFacts,
+}
+
+impl Made {
+    /// Of at least so many runs; `place` gets its campaign.toml. With `models`: so many, of as many instances each.
+    pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
+        let file = place.join("campaign.toml");
+        let mut text = "edition = \"mcc-2018\"\ninputs = \"models\"\n[hosts]\nretries = 2\n".to_owned();
+        for n in 0..ENTRIES {
+            text += &format!("[[tool]]\nentry = \"tool{n}\"\nimage = \"tool{n}\"\nkind = \"sequential\"\n");
+        }
+        fs::write(&file, text).unwrap();
+        let campaign = Campaign::load(&file).unwrap();
+        let edition = campaign.effective(&Edition::load("mcc-2018").unwrap());
+        let instances = runs.div_ceil(ENTRIES * EXAMINATIONS);
+        let of_a_model = models.map_or(INSTANCES_OF_A_MODEL, |models| instances.div_ceil(models));
+        let instances = (0..instances).map(|n| instance(n, of_a_model, &edition)).collect();
+        let facts = CampaignFacts::new(&campaign, &edition, instances, vec![]).unwrap();
+        Self { campaign, edition, facts }
+    }
+
+    pub fn plan(&self) -> Plan {
+        Plan::new(&self.campaign, &self.edition, &self.facts.instances).unwrap()
+    }
+}
+
+/// With as many ids as a real one has.
+fn instance(n: u64, of_a_model: u64, edition: &Edition) -> InstanceFacts {
+    let family = format!("Synthetic{:04}", n / of_a_model);
+    let name = format!("{family}-PT-{:04}", n % of_a_model);
+    let ids = |examination: &str| -> Vec<String> {
+        (0..16).map(|at| format!("{name}-{examination}-{at:02}")).collect()
+    };
+    let questions: BTreeMap<String, Vec<String>> = edition
+        .examinations
+        .iter()
+        .filter(|known| !["StateSpace", "ReachabilityDeadlock"].contains(&known.name.as_str()))
+        .map(|known| (known.name.clone(), ids(&known.name)))
+        .collect();
+    InstanceFacts { name, family, status: "known".to_owned(), sha256: "0".repeat(64), questions }
+}

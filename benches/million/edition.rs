@@ -1,0 +1,260 @@
+//! A simulated edition on a cluster of four nodes, with faults: QEMUs die, disks fill, controllers are killed, nodes are
+//! lost. It must end with every planned run recorded once, and leave nothing behind.
+
+use super::campaign::Made;
+use super::machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
+use super::{number, whole};
+use mcc_harness::campaign::History;
+use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need, collect};
+use mcc_harness::executor::{Attempted, ExecutorError, Progress, State};
+use mcc_harness::store::{CampaignFacts, Record};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const NODES: usize = 4;
+const MODELS: u64 = 20;
+
+/// Machine hours between two faults of a kind; several times as often as a well kept cluster has them.
+const QEMU_DIES: u64 = 200;
+const DISK_FULL: u64 = 2000;
+const CONTROLLER_KILLED: u64 = 500;
+/// Of the controllers' deaths, so many take their node with them.
+const NODE_LOST: u64 = 8;
+
+/// A controller's exit code when it stopped for a full disk.
+const STOPPED: i32 = 3;
+
+pub fn endured(folder: &tempfile::TempDir) {
+    let (runs, seed) = (number("RUNS", 100_000), number("SEED", 2018));
+    let place = folder.path();
+    let made = Made::new(place, runs, Some(MODELS));
+    let results = place.join("results");
+    let record = Record::create_or_open_shared(&results, &made.facts).unwrap();
+    record.plan_runs(made.plan().runs()).unwrap();
+    let needs = Need::of(&made.plan(), 16_384, &made.campaign.slurm, &History::default());
+    let facts = ClusterFacts {
+        format: FORMAT,
+        id: "soak".to_owned(),
+        campaign: place.join("campaign.toml"),
+        allow_degraded: false,
+        longest_run_s: made.plan().longest_run_s,
+        settings: made.campaign.slurm.clone(),
+        history: vec![],
+        needs,
+    };
+    let cluster = Cluster::create(&results, facts).unwrap();
+    fs::create_dir(place.join("tmp")).unwrap();
+    let waiting = cluster.facts().needs.iter().map(|need| need.model.clone()).collect();
+    let site = Site { place, cluster: &cluster, seed, waiting: Mutex::new(waiting), seen: Mutex::default() };
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for node in 0..NODES {
+            let site = &site;
+            scope.spawn(move || site.node(node));
+        }
+    });
+    let worked = begun.elapsed();
+    let descriptors = || whole::held("self").unwrap().0;
+    let before = descriptors();
+    // In the middle of it all and again: the same comes out.
+    collect(&record, &cluster, &[]).unwrap();
+    let again = collect(&record, &cluster, &[]).unwrap();
+    assert_eq!((again.adopted.attempts, again.adopted.runs), (0, 0), "collected twice");
+    assert!(descriptors() <= before, "collect keeps descriptors");
+
+    let ended = whole::checked(&record, made.facts.retries, |run, text| {
+        text == printed(&run.run.entry, &run.run.instance, &run.run.examination)
+    });
+    for need in &cluster.facts().needs {
+        let shard = cluster.shard(&need.model);
+        whole::clean(&shard, &["host.json", "lock", "outputs", "record.db", "running"]);
+    }
+    assert_eq!(fs::read_dir(place.join("tmp")).unwrap().count(), 0, "temporary files");
+    let hours: u64 =
+        made.plan().runs().map(|run| took_ms(&run.entry, &run.instance, &run.examination)).sum::<u64>()
+            / 3_600_000;
+    let seen = site.seen.into_inner().unwrap();
+    println!("{} runs of {hours} machine hours in {:.0} s, seed {seed}", ended.runs, worked.as_secs_f64());
+    println!("  attempts                       {}", ended.attempts);
+    println!(
+        "  QEMUs that died                {}",
+        ended.attempts - ended.runs - ended.superseded + ended.infrastructure
+    );
+    println!("  controllers killed             {}", seen.killed);
+    println!("  disks full                     {}", seen.full);
+    println!("  nodes lost                     {}, with {} attempts superseded", seen.lost, ended.superseded);
+    println!("  runs out of retries            {}", ended.infrastructure);
+    println!("  longest life of a controller   {} commits", seen.longest);
+    println!(
+        "  descriptors in it              {} after 100 commits, {} at its end",
+        seen.descriptors.0, seen.descriptors.1
+    );
+    println!(
+        "  memory in it                   {} KiB after 100 commits, {} KiB at its end",
+        seen.kib.0, seen.kib.1
+    );
+    println!("  temporary files left           0");
+    assert!(
+        seen.killed > 0 && seen.full > 0 && seen.lost > 0,
+        "faults of every kind: more RUNS, or another SEED"
+    );
+}
+
+/// What the nodes share.
+struct Site<'a> {
+    place: &'a Path,
+    cluster: &'a Cluster,
+    seed: u64,
+    /// Models without a job.
+    waiting: Mutex<VecDeque<String>>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    killed: u64,
+    full: u64,
+    lost: u64,
+    /// Commits of the longest life, and what it held early and at its end.
+    longest: u64,
+    descriptors: (u64, u64),
+    kib: (u64, u64),
+}
+
+impl Site<'_> {
+    /// Takes model after model, as Slurm gives its jobs to a node.
+    fn node(&self, node: usize) {
+        loop {
+            let next = self.waiting.lock().unwrap().pop_front();
+            let Some(model) = next else { return };
+            self.model(&model, node);
+        }
+    }
+
+    fn model(&self, model: &str, node: usize) {
+        let mut lost = 0;
+        for life in 0_u64.. {
+            self.cluster.bind(model, &format!("node-{}", node + NODES * lost)).unwrap();
+            let ended = self.live(model, life);
+            match ended.code() {
+                Some(0) => return,
+                // Room is made; the same command goes on.
+                Some(STOPPED) => self.seen.lock().unwrap().full += 1,
+                Some(other) => panic!("a controller of {model} ended with {other}"),
+                None => {
+                    self.seen.lock().unwrap().killed += 1;
+                    if drawn(self.seed, &[model, "node", &life.to_string()]) % NODE_LOST == 0 {
+                        // What `submit --resume` does with `lost_node = "anew"`.
+                        self.cluster.supersede(model).unwrap();
+                        lost += 1;
+                        self.seen.lock().unwrap().lost += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A controller from its start to its end.
+    fn live(&self, model: &str, life: u64) -> ExitStatus {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.arg("controller").arg(self.cluster.results()).arg(model);
+        command.args([life.to_string(), self.seed.to_string()]).env("TMPDIR", self.place.join("tmp"));
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        // One life in three ends at a moment of its own, be it in the middle of a commit.
+        let draw = drawn(self.seed, &[model, "moment", &life.to_string()]);
+        let killed_after = (draw % 3 == 0).then(|| Duration::from_millis(draw / 3 % 4000));
+        if let Some(after) = killed_after {
+            end_after(&mut child, after);
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let rows: Vec<Vec<u64>> =
+            said.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+            assert!(last[1] <= first[1] + 1, "descriptors grow in {model}: {said}");
+            assert!(last[2] <= first[2] + 16_384, "memory grows in {model}: {said}");
+            let mut seen = self.seen.lock().unwrap();
+            if last[0] > seen.longest {
+                seen.longest = last[0];
+                seen.descriptors = (first[1], last[1]);
+                seen.kib = (first[2], last[2]);
+            }
+        }
+        output.status
+    }
+}
+
+/// Kills it after a while, unless it ended.
+fn end_after(child: &mut Child, after: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < after {
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+}
+
+/// One controller's life, in a process of its own: a shard's open runs, with faults. Every 100 commits it says how many
+/// it made, and what it holds.
+pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
+    let cluster = Cluster::open(results).unwrap();
+    let whole = Record::open_readonly(results).unwrap();
+    let edition = serde_json::from_str(&whole.facts().edition).unwrap();
+    let facts: CampaignFacts = whole.facts().shard(model);
+    let record = Record::create_or_open_shared(&cluster.shard(model), &facts).unwrap();
+    record.plan_runs(&whole.runs_of(model).unwrap()).unwrap();
+    drop(whole);
+    let mut history = History::default();
+    record.teach(&mut history).unwrap();
+
+    // The same word is drawn anew in every attempt at a run.
+    let attempts: Mutex<BTreeMap<String, u64>> = Mutex::default();
+    let fault = |words: &[&str; 3], ms: u64| {
+        let again = {
+            let mut attempts = attempts.lock().unwrap();
+            let count = attempts.entry(words.concat()).or_default();
+            *count += 1;
+            *count
+        };
+        let lives = format!("{life} {again}");
+        let draw = |kind: &str| drawn(seed, &[kind, words[0], words[1], words[2], &lives]);
+        let states = [State::Booting, State::Ready, State::Examining];
+        if happens(draw("qemu"), QEMU_DIES, ms) {
+            let state = states[(draw("state") % states.len() as u64) as usize];
+            return Some(Fault::Qemu(state));
+        }
+        if happens(draw("full"), DISK_FULL, ms) {
+            return Some(Fault::Full);
+        }
+        happens(draw("kill"), CONTROLLER_KILLED, ms).then_some(Fault::Kill)
+    };
+    let machines = |attempted: Attempted<'_>, enter: &mut dyn FnMut(State)| attempt(attempted, enter, &fault);
+    let drain = AtomicBool::new(false);
+    let node = cluster.hosts(model).unwrap().nodes.pop().unwrap();
+    let commits = Mutex::new(0_u64);
+    let show = |progress: Progress| {
+        if let Progress::Committed { .. } = progress {
+            let mut commits = commits.lock().unwrap();
+            *commits += 1;
+            if *commits % 100 == 0 {
+                let (descriptors, kib) = whole::held("self").unwrap();
+                writeln!(std::io::stdout(), "{commits} {descriptors} {kib}").unwrap();
+            }
+        }
+    };
+    let executor = executor(&record, &edition, &node, history, &machines, &drain);
+    match executor.run(leases(), &|_| true, &show) {
+        Ok(()) => {}
+        Err(ExecutorError::Full { .. }) => std::process::exit(STOPPED),
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,168 @@
+//! How the time and memory of each step grow with the runs of a campaign.
+
+use super::campaign::Made;
+use super::machines::{attempt, executor, leases, printed, recorded};
+use super::measure::{Took, line, run};
+use super::number;
+use mcc_harness::campaign::{History, Run};
+use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
+use mcc_harness::store::Record;
+use rusqlite::Connection;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Commits whose time is taken.
+const COMMITS: usize = 200;
+
+pub fn measured(folder: &tempfile::TempDir) {
+    let sizes = std::env::var("SIZES").unwrap_or_else(|_| "1000 10000 100000 1000000".to_owned());
+    // A run has three folders and a file of its own: at a million they are half an hour of making and removing.
+    let with_outputs = number("OUTPUTS_UP_TO", 100_000);
+    for size in sizes.split_whitespace().map(|size| size.parse::<u64>().unwrap()) {
+        let place = folder.path().join(size.to_string());
+        fs::create_dir(&place).unwrap();
+        println!("{size} runs");
+        record(&place, size);
+        if size <= with_outputs {
+            shards(&place, size);
+        }
+        fs::remove_dir_all(&place).unwrap();
+    }
+}
+
+fn this(step: &str, place: &Path, runs: u64) -> Took {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    run(command.arg(step).arg(place).arg(runs.to_string())).0
+}
+
+fn harness(place: &Path, args: &[&str]) -> (Took, String) {
+    // Slurm has no job of ours.
+    let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
+    let squeue = place.join("squeue");
+    fs::write(&squeue, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&squeue, PermissionsExt::from_mode(0o755)).unwrap();
+    run(Command::new(env!("CARGO_BIN_EXE_mcc-harness")).args(args).current_dir(place).env("PATH", path))
+}
+
+/// Plan, resume with a tenth open, status, commits.
+fn record(place: &Path, size: u64) {
+    line("plan, into a new record", this("plan", place, size));
+    let results = place.join("results");
+    let made = Made::new(place, size, None);
+    let bytes = || fs::metadata(results.join("record.db")).unwrap().len();
+    let planned = bytes();
+    fill(&results, made.plan().runs(), |number| number % 10 != 0);
+    let filled = bytes();
+    line("resume, a tenth open, to the first run", this("resume", place, size));
+    let (took, said) = harness(place, &["status", "results"]);
+    line("status", took);
+    println!("  ({})", said.lines().next().unwrap_or_default());
+    let per_run = (filled - planned) / (size * 9 / 10).max(1);
+    println!("  record.db: {} bytes per planned run, {per_run} per attempt", planned / size);
+
+    let record = Record::create_or_open(&results, &made.facts, |_| {}).unwrap();
+    let open: Vec<Run> = record.open_runs().take(COMMITS).map(|open| open.unwrap().run).collect();
+    let begun = Instant::now();
+    for run in &open {
+        let dir = record.begin_attempt(&run.id()).unwrap();
+        fs::write(dir.outputs().join("stdout"), printed(&run.entry, &run.instance, &run.examination))
+            .unwrap();
+        record.commit(recorded(run), dir).unwrap();
+    }
+    let each = begun.elapsed() / open.len().max(1) as u32;
+    println!("  a commit with one output, brought to the disk: {:.2} ms", each.as_secs_f64() * 1000.0);
+}
+
+/// Status over shards that are not collected, collect, collect again, judge.
+fn shards(place: &Path, size: u64) {
+    let place = &place.join("cluster");
+    fs::create_dir(place).unwrap();
+    // As many as an edition has models, where there are as many instances.
+    let made = Made::new(place, size, Some(number("SHARDS", 1000)));
+    let results = place.join("results");
+    let whole = Record::create_or_open_shared(&results, &made.facts).unwrap();
+    whole.plan_runs(made.plan().runs()).unwrap();
+    let needs = Need::of(&made.plan(), 16_384, &made.campaign.slurm, &History::default());
+    let shards = needs.len();
+    let facts = ClusterFacts {
+        format: FORMAT,
+        id: "million".to_owned(),
+        campaign: place.join("campaign.toml"),
+        allow_degraded: false,
+        longest_run_s: made.plan().longest_run_s,
+        settings: made.campaign.slurm.clone(),
+        history: vec![],
+        needs,
+    };
+    let cluster = Cluster::create(&results, facts).unwrap();
+    for need in &cluster.facts().needs {
+        let shard = cluster.shard(&need.model);
+        let runs = whole.runs_of(&need.model).unwrap();
+        let record = Record::create_or_open_shared(&shard, &made.facts.shard(&need.model)).unwrap();
+        record.plan_runs(&runs).unwrap();
+        drop(record);
+        for run in &runs {
+            let place = shard.join("outputs").join(run.id()).join("1");
+            fs::create_dir_all(&place).unwrap();
+            let text = printed(&run.entry, &run.instance, &run.examination);
+            fs::write(place.join("stdout"), text).unwrap();
+        }
+        fill(&shard, runs.into_iter(), |_| true);
+    }
+    drop(whole);
+    line(&format!("status over {shards} shards"), harness(place, &["status", "results"]).0);
+    let (took, said) = harness(place, &["collect", "results"]);
+    line(&format!("collect of {shards} shards"), took);
+    println!("  ({})", said.lines().nth(1).unwrap_or_default());
+    line("collect again", harness(place, &["collect", "results"]).0);
+    line("judge", harness(place, &["judge", "results", "--out", "judged"]).0);
+}
+
+/// Attempts at the runs that `wanted` takes, by number, as they would have been committed one by one.
+fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) -> bool) {
+    let mut db = Connection::open(results.join("record.db")).unwrap();
+    db.pragma_update(None, "synchronous", "OFF").unwrap();
+    let transaction = db.transaction().unwrap();
+    {
+        let attempt = "INSERT INTO attempts (run, number, outcome, facts, ms)
+                       VALUES ((SELECT position FROM runs WHERE id = ?1), 1, 'finished', ?2,
+                               json_extract(?2, '$.facts.boot_ms') + json_extract(?2, '$.facts.wall_ms'))";
+        let mut attempt = transaction.prepare(attempt).unwrap();
+        let mut run_of = transaction.prepare("UPDATE runs SET recorded = 1 WHERE id = ?1").unwrap();
+        for (_, run) in runs.enumerate().filter(|(number, _)| wanted(*number)) {
+            let facts = serde_json::to_string(&recorded(&run)).unwrap();
+            attempt.execute((run.id(), facts)).unwrap();
+            run_of.execute([run.id()]).unwrap();
+        }
+    }
+    transaction.commit().unwrap();
+}
+
+/// `plan`, and the runs into a new record.
+pub fn plan(place: &Path, runs: u64) {
+    let made = Made::new(place, runs, None);
+    let plan = made.plan();
+    assert!(plan.runs().filter(|run| run.competes).count() as u64 >= runs);
+    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
+    record.plan_runs(plan.runs()).unwrap();
+}
+
+/// What `run` does of a campaign that was interrupted, up to its first machine.
+pub fn resume(place: &Path, runs: u64) {
+    let made = Made::new(place, runs, None);
+    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
+    record.plan_runs(made.plan().runs()).unwrap();
+    let mut history = History::of_instances();
+    record.teach(&mut history).unwrap();
+    let drain = AtomicBool::new(true);
+    let machines = |attempted: mcc_harness::executor::Attempted<'_>,
+                    enter: &mut dyn FnMut(mcc_harness::executor::State)| {
+        attempt(attempted, enter, &|_, _| None)
+    };
+    let executor = executor(&record, &made.edition, "node", history, &machines, &drain);
+    executor.run(leases(), &|_| true, &|_| {}).unwrap();
+}

@@ -1,0 +1,47 @@
+//! What a million runs cost, and whether a campaign ends whole whatever happens on the way. Everything is the real
+//! thing but the machines: a stand-in takes as long, in virtual time, as runs took in a contest.
+//!
+//!     [SIZES="1000 10000 100000 1000000"] cargo bench --bench million -- growth     figures, as a table
+//!     [RUNS=100000] [SEED=n] cargo bench --bench million -- simulated               endurance with faults
+//!     [ROUNDS=n] [SEED=n] cargo bench --bench million -- real                       the same with real machines
+//!
+//! MILLION_IN names the folder to work in; otherwise a temporary one (`simulated`: in memory, if there is /dev/shm).
+
+mod campaign;
+mod edition;
+mod growth;
+mod machines;
+#[path = "../scale/measure.rs"]
+#[allow(dead_code, reason = "shared with another benchmark")]
+mod measure;
+mod real;
+mod whole;
+
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] | ["growth"] => growth::measured(&folder(None)),
+        ["simulated"] => edition::endured(&folder(Some("/dev/shm"))),
+        ["real"] => real::endured(&folder(None)),
+        // What runs in a process of its own.
+        ["plan", place, runs] => growth::plan(Path::new(place), runs.parse().unwrap()),
+        ["resume", place, runs] => growth::resume(Path::new(place), runs.parse().unwrap()),
+        ["controller", results, model, life, seed] => {
+            edition::controller(Path::new(results), model, life.parse().unwrap(), seed.parse().unwrap());
+        }
+        other => panic!("{other:?}: growth, simulated or real"),
+    }
+}
+
+/// A folder of our own, removed when done; in `wish` if that is there.
+fn folder(wish: Option<&str>) -> tempfile::TempDir {
+    let place = std::env::var_os("MILLION_IN").map(PathBuf::from);
+    let place = place.or_else(|| wish.map(PathBuf::from).filter(|place| place.is_dir()));
+    place.map_or_else(tempfile::tempdir, tempfile::tempdir_in).unwrap()
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,133 @@
+//! The order of work: longest expected first, within fairness. Pure, and the record does not depend on it.
+//!
+//! - A model's runs stay together, and so do those of all entries on one instance in one examination: they meet the host
+//!   in the same condition, and a campaign that is cut short has compared whole rows (E-5.1).
+//! - Of the models the one of which most is expected begins, of a model's rows the one with the longest run, of a row's
+//!   runs the longest: what is long does not begin when all else is done.
+//! - Where nothing is known, or the same of both, the order is that of the plan.
+
+use crate::campaign::{History, Run};
+use crate::store::OpenRun;
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
+
+/// What must be known of a run before it is its turn: a million of them wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// In the plan.
+    pub position: i64,
+    pub vcpus: u32,
+    pub competes: bool,
+    model: u32,
+    row: u32,
+    /// Milliseconds; 0 where nothing is known.
+    expected: u64,
+}
+
+/// The open runs of a record in the order of work.
+pub fn order<E>(
+    open: impl Iterator<Item = Result<OpenRun, E>>,
+    history: &History,
+) -> Result<VecDeque<Waiting>, E> {
+    let mut waiting = vec![];
+    let (mut models, mut rows) = (Vec::<Of>::new(), Vec::<Of>::new());
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut before: Option<(Run, u32)> = None;
+    for run in open {
+        let OpenRun { run, position, .. } = run?;
+        // In the plan a row's runs follow one another.
+        let same_row = |(before, _): &(Run, u32)| {
+            (&before.instance, &before.examination) == (&run.instance, &run.examination)
+        };
+        let (model, new_row) = match before.take() {
+            Some(before) if same_row(&before) => (before.1, false),
+            _ => {
+                let next = models.len() as u32;
+                (*numbers.entry(run.model.clone()).or_insert(next), true)
+            }
+        };
+        if model as usize == models.len() {
+            models.push(Of { first: position, ms: 0 });
+        }
+        if new_row {
+            rows.push(Of { first: position, ms: 0 });
+        }
+        let (row, expected) = (rows.len() as u32 - 1, history.expected_ms(&run).unwrap_or(0));
+        models[model as usize].ms += expected;
+        rows[row as usize].ms = rows[row as usize].ms.max(expected);
+        waiting.push(Waiting { position, vcpus: run.vcpus, competes: run.competes, model, row, expected });
+        before = Some((run, model));
+    }
+    waiting.sort_unstable_by_key(|run| {
+        let (model, row) = (&models[run.model as usize], &rows[run.row as usize]);
+        (Reverse(model.ms), model.first, Reverse(row.ms), row.first, Reverse(run.expected), run.position)
+    });
+    Ok(waiting.into())
+}
+
+/// A model or a row: its first run in the plan, and what is expected of all its runs or of the longest.
+struct Of {
+    first: i64,
+    ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Two entries on the models A (2 instances), B and C (one each) in the examinations X and Y.
+    fn plan() -> Vec<Run> {
+        let mut plan = vec![];
+        for instance in ["A-1", "A-2", "B-1", "C-1"] {
+            for examination in ["X", "Y"] {
+                for entry in ["s", "t"] {
+                    plan.push(Run {
+                        entry: entry.into(),
+                        instance: instance.into(),
+                        examination: examination.into(),
+                        model: instance[..1].into(),
+                        vcpus: 1,
+                        competes: true,
+                    });
+                }
+            }
+        }
+        plan
+    }
+
+    fn ordered(history: &History) -> Vec<String> {
+        let plan = plan();
+        let open = (1_i64..)
+            .zip(&plan)
+            .map(|(position, run)| Ok::<_, Infallible>(OpenRun { position, run: run.clone(), attempts: 0 }));
+        let Ok(order) = order(open, history);
+        order.iter().map(|run| plan[run.position as usize - 1].id()).collect()
+    }
+
+    #[test]
+    fn without_a_history_the_order_is_the_plans() {
+        let planned: Vec<String> = plan().iter().map(Run::id).collect();
+        assert_eq!(ordered(&History::default()), planned);
+    }
+
+    #[test]
+    fn the_longest_model_row_and_run_begin_and_rows_stay_together() {
+        let mut history = History::of_instances();
+        let took = |id: &str| match id {
+            "t/B-1/Y" => 900,
+            "s/B-1/Y" => 800,
+            id if id.contains("B-1") => 10,
+            "t/A-2/X" => 500,
+            id if id.contains('A') => 50,
+            _ => 100,
+        };
+        plan().iter().for_each(|run| history.add(run, took(&run.id())));
+        let order = ordered(&history);
+        let expected = [
+            "t/B-1/Y", "s/B-1/Y", "s/B-1/X", "t/B-1/X", "t/A-2/X", "s/A-2/X", "s/A-1/X", "t/A-1/X",
+            "s/A-1/Y", "t/A-1/Y", "s/A-2/Y", "t/A-2/Y", "s/C-1/X", "t/C-1/X", "s/C-1/Y", "t/C-1/Y",
+        ];
+        assert_eq!(order, expected);
+    }
+}

@@ -1,0 +1,59 @@
+//! The confidence of tools (E-2).
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Drawing, fitting, points};
+use super::{Picture, csv};
+use crate::edition::Status;
+use crate::judge::judgement::{Confidence, Judgement};
+use crate::report::show::{percent, thousands, visible};
+use num_traits::ToPrimitive;
+
+const LEFT: i32 = 190;
+const RIGHT: i32 = 560;
+const TOP: i32 = 48;
+const ROW: i32 = 24;
+
+/// `confidence`: how far each tool's is from 1, as values out of a million that it has against the others. None where
+/// no value was compared.
+pub fn confidence(judgement: &Judgement) -> Option<Picture> {
+    let entry = |of: &Confidence| &judgement.entries[of.entry];
+    let shown = |of: &&Confidence| {
+        of.answered > 0 && !matches!(entry(of).status, Status::Resigned | Status::Withdrawn)
+    };
+    let mut tools: Vec<&Confidence> = judgement.confidence.iter().filter(shown).collect();
+    tools.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| entry(a).entry.cmp(&entry(b).entry)));
+    // Per million: tools differ in the third decimal and later.
+    let apart = |of: &Confidence| {
+        let share = of.confidence.to_f64().unwrap_or_default();
+        ((1.0 - share).clamp(0.0, 1.0) * 1e6).round() as u64
+    };
+    let most = tools.iter().map(|of| apart(of)).max()?;
+    let bottom = TOP + 8 + ROW * tools.len() as i32;
+    let mut drawing = Drawing::new(800, bottom + 60);
+    // A confidence of 1 has a place of its own: on a logarithmic scale it is infinitely far away.
+    let axis = Axis::log(Unit::Count, 1, most.max(10), (LEFT + 40, RIGHT));
+    drawing.level(&axis, (TOP, bottom));
+    drawing.path("g", &format!("M{} {TOP}V{bottom}", LEFT + 8));
+    drawing.text((LEFT + 8, bottom + 18), "s m", "none");
+    drawing.text((RIGHT, bottom + 38), "e", "of a million common values, against the others");
+    for (number, of) in (0..).zip(&tools) {
+        let y = TOP + 16 + ROW * number;
+        drawing.text((LEFT - 10, y + 4), "e", &fitting(&visible(&entry(of).entry), 26));
+        let x = if of.agreed == of.answered { LEFT + 8 } else { axis.pixel(apart(of) as f64) };
+        drawing.path("n", &format!("M{} {y}H{x}", LEFT + 8));
+        drawing.path("c0 r", &points([(x, y)]));
+        let figures =
+            format!("{} ({} of {})", percent(&of.confidence), thousands(of.agreed), thousands(of.answered));
+        drawing.text((RIGHT + 16, y + 4), "s", &figures);
+    }
+    let description = format!(
+        "A dot for each tool: how many of a million values on which enough tools agree it has otherwise, on a \
+         logarithmic scale; further left is better. Confidence is measured by {} values.",
+        thousands(judgement.common_values),
+    );
+    let row = |of: &&Confidence| {
+        [entry(of).entry.clone(), of.agreed.to_string(), of.answered.to_string(), of.confidence.to_string()]
+    };
+    let table = csv(["tool", "agreed", "answered", "confidence"], tools.iter().map(row));
+    Some(drawing.finish("confidence".to_owned(), "Confidence of tools".to_owned(), description, table))
+}

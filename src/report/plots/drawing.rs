@@ -1,0 +1,199 @@
+//! A picture under way: the looks shared by all, the frame with its axes, lines, points and legend.
+
+use super::Picture;
+use super::axis::Axis;
+use std::fmt::Write;
+
+/// Colours are told apart on both papers, and never alone: lines differ in dashes too, and have names.
+const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;\
+--b:#fff;--t:#1c2429;--s:#59646b;--g:#e3e0d8;\
+--c0:#14675b;--c1:#c1443c;--c2:#2f5fc4;--c3:#a86a00;--c4:#7a3fa8;--c5:#3f7d20;--c6:#b0307a;--c7:#4d5a63}\
+@media(prefers-color-scheme:dark){.plot{--b:#1b2125;--t:#e6e8e6;--s:#a3aeb3;--g:#333c41;\
+--c0:#5fc9b4;--c1:#f0837a;--c2:#86aef7;--c3:#e0b343;--c4:#c79bf0;--c5:#94cf6b;--c6:#f08fc4;--c7:#b3bec5}}\
+.plot .b{fill:var(--b)}.plot text{fill:var(--t)}.plot .s{fill:var(--s)}.plot .h{font-size:14px;font-weight:650}\
+.plot .e{text-anchor:end}.plot .m{text-anchor:middle}\
+.plot path{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}\
+.plot .g{stroke:var(--g);stroke-width:1}.plot .a{stroke:var(--s);stroke-width:1}\
+.plot .l{stroke:var(--s);stroke-width:1;stroke-dasharray:2 4}\
+.plot .p{stroke-width:3}.plot .r{stroke-width:9}.plot .o{--c:var(--g);stroke-width:9}.plot .k{stroke:var(--b);stroke-width:5}.plot .k+.k{stroke:var(--t);stroke-width:2}.plot .w{stroke-width:9;stroke-linecap:butt}.plot .f{fill:var(--c);stroke:none}\
+.plot .d1{stroke-dasharray:6 4}.plot .d2{stroke-dasharray:1 4}\
+.plot .c0{--c:var(--c0)}.plot .c1{--c:var(--c1)}.plot .c2{--c:var(--c2)}.plot .c3{--c:var(--c3)}\
+.plot .c4{--c:var(--c4)}.plot .c5{--c:var(--c5)}.plot .c6{--c:var(--c6)}.plot .c7{--c:var(--c7)}\
+.plot .n{--c:var(--g)}.plot .t{--c:var(--t)}";
+
+/// The class of the line of entry `number`: its colour and, past the eighth, its dashes.
+pub(super) fn line_class(number: usize) -> String {
+    match number / 8 {
+        0 => format!("c{}", number % 8),
+        dashes => format!("c{} d{}", number % 8, 2 - dashes % 2),
+    }
+}
+
+pub(super) struct Drawing {
+    width: i32,
+    height: i32,
+    body: String,
+}
+
+impl Drawing {
+    pub fn new(width: i32, height: i32) -> Self {
+        Self { width, height, body: String::new() }
+    }
+
+    /// `class`: `e` ends at x, `m` is centred there; `s` is soft.
+    pub fn text(&mut self, (x, y): (i32, i32), class: &str, text: &str) {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>\n", escaped(text));
+    }
+
+    /// A line, as its data `M0 0h10`.
+    pub fn path(&mut self, class: &str, data: &str) {
+        if !data.is_empty() {
+            let _ = write!(self.body, "<path class=\"{class}\" d=\"{data}\"/>\n");
+        }
+    }
+
+    /// Lines across at the ticks of an upright axis, which lies at `left`, with their texts.
+    pub fn upright(&mut self, axis: &Axis, (left, right): (i32, i32)) {
+        let mut lines = String::new();
+        for (y, text) in axis.ticks() {
+            let _ = write!(lines, "M{left} {y}H{right}");
+            self.text((left - 8, y + 4), "s e", &text);
+        }
+        self.path("g", &lines);
+    }
+
+    /// The same for a level axis at `bottom`.
+    pub fn level(&mut self, axis: &Axis, (top, bottom): (i32, i32)) {
+        let (mut lines, mut free) = (String::new(), i32::MIN);
+        for (x, text) in axis.ticks() {
+            let _ = write!(lines, "M{x} {top}V{bottom}");
+            // About as wide as it is drawn; one that would touch the one before is left out.
+            let half = text.chars().count() as i32 * 7 / 2;
+            if x - half >= free {
+                self.text((x, bottom + 18), "s m", &text);
+                free = x + half + 4;
+            }
+        }
+        self.path("g", &lines);
+    }
+
+    /// Names beside samples of their lines, from `top` down.
+    pub fn legend(&mut self, (x, top): (i32, i32), lines: &[(String, String)]) {
+        for (number, (class, name)) in (0..).zip(lines) {
+            let y = top + 18 * number;
+            self.path(class, &format!("M{x} {}h20", y - 4));
+            self.text((x + 27, y), "", &fitting(name, 24));
+        }
+    }
+
+    /// `name` is also the beginning of ids, so that several pictures fit in one page.
+    pub fn finish(self, name: String, title: String, description: String, csv: String) -> Picture {
+        let Self { width, height, body } = self;
+        let (shown, described) = (escaped(&title), escaped(&description));
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{name}-t {name}-d\">\n\
+             <title id=\"{name}-t\">{shown}</title>\n<desc id=\"{name}-d\">{described}</desc>\n\
+             <style>{STYLE}</style>\n\
+             <rect class=\"b\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
+             <text x=\"16\" y=\"25\" class=\"h\">{shown}</text>\n{body}</svg>\n"
+        );
+        Picture { name, title, description, svg, csv }
+    }
+}
+
+/// The data of a line through these pixels: those that are passed anyway are left out.
+pub(super) fn polyline(points: impl IntoIterator<Item = (i32, i32)>) -> String {
+    let mut kept: Vec<(i32, i32)> = Vec::new();
+    for point in points {
+        match kept[..] {
+            [.., last] if last == point => continue,
+            [.., before, last] if straight(before, last, point) => drop(kept.pop()),
+            _ => {}
+        }
+        kept.push(point);
+    }
+    let mut data = String::new();
+    let mut from = (0, 0);
+    for (number, &(x, y)) in kept.iter().enumerate() {
+        match number {
+            0 => drop(write!(data, "M{x} {y}l")),
+            _ => drop(write!(data, "{} {} ", x - from.0, y - from.1)),
+        }
+        from = (x, y);
+    }
+    if kept.len() == 1 {
+        data += "0 0";
+    }
+    data.trim_end().replace(" -", "-")
+}
+
+/// Whether `to` goes on from `from` over `over`, neither bending nor turning back.
+fn straight(from: (i32, i32), over: (i32, i32), to: (i32, i32)) -> bool {
+    let (a, b) = ((over.0 - from.0, over.1 - from.1), (to.0 - over.0, to.1 - over.1));
+    a.0 * b.1 == a.1 * b.0 && a.0 * b.0 + a.1 * b.1 > 0
+}
+
+/// The data of points: one for each pixel that has any.
+pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
+    let mut pixels: Vec<(i32, i32)> = pixels.into_iter().map(|(x, y)| (y, x)).collect();
+    pixels.sort_unstable();
+    pixels.dedup();
+    let mut data = String::new();
+    let mut from = (0, 0);
+    for (y, x) in pixels {
+        let _ = write!(data, "m{} {}h0", x - from.0, y - from.1);
+        from = (x, y);
+    }
+    data.replace(" -", "-")
+}
+
+/// At most so many characters.
+pub(super) fn fitting(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '"' => safe.push_str("&quot;"),
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_keeps_its_bends_and_nothing_else() {
+        assert_eq!(polyline([(0, 0), (1, 1), (2, 2), (2, 2), (5, 2)]), "M0 0l2 2 3 0");
+        // Back and forth is no straight line.
+        assert_eq!(polyline([(0, 9), (0, 1), (0, 5)]), "M0 9l0-8 0 4");
+        assert_eq!(polyline([(3, 4)]), "M3 4l0 0");
+        assert_eq!(polyline([]), "");
+    }
+
+    #[test]
+    fn points_on_one_pixel_are_one() {
+        assert_eq!(points([(5, 7), (2, 7), (5, 7)]), "m2 7h0m3 0h0");
+    }
+
+    #[test]
+    fn names_are_text() {
+        let picture =
+            Drawing::new(9, 9).finish("a".into(), "<x> & \"y\"".into(), "</desc>".into(), String::new());
+        assert!(picture.svg.contains("<title id=\"a-t\">&lt;x&gt; &amp; &quot;y&quot;</title>"));
+        assert!(roxmltree::Document::parse(&picture.svg).is_ok());
+    }
+}

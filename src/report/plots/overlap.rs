@@ -1,0 +1,96 @@
+//! Who solved what: an UpSet plot, the sizes of the sets of tools that have the same values right.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Drawing, fitting, points};
+use super::runs::Runs;
+use super::{Picture, csv};
+use crate::report::show::thousands;
+use std::collections::BTreeMap;
+
+/// As many sets as the eye can compare; the CSV has all.
+const MOST_SETS: usize = 24;
+const TOP: i32 = 48;
+const BARS: i32 = 190;
+const ROW: i32 = 20;
+const COLUMN: i32 = 22;
+/// Where the names of tools end, and where the sets begin.
+const NAMES: i32 = 176;
+const LEFT: i32 = 300;
+
+pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
+    // By the set of entries that have it right, in their order: how many values.
+    let mut sets: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
+    let mut totals = vec![0_u64; runs.entries.len()];
+    for block in runs.of(group) {
+        let positions = block.runs.iter().map(|run| run.verdicts.len()).max().unwrap_or(0);
+        for position in 0..positions {
+            let right = block.runs.iter().filter(|run| run.verdicts.as_bytes().get(position) == Some(&b'+'));
+            let mut set: Vec<usize> = right.map(|run| run.entry).collect();
+            set.sort_unstable();
+            set.iter().for_each(|&entry| totals[entry] += 1);
+            *sets.entry(set).or_default() += 1;
+        }
+    }
+    let nobody = sets.remove(&Vec::new()).unwrap_or(0);
+    let mut sets: Vec<(Vec<usize>, u64)> = sets.into_iter().collect();
+    sets.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let most = sets.first()?.1;
+    let mut tools: Vec<usize> = (0..totals.len()).filter(|&entry| totals[entry] > 0).collect();
+    tools.sort_by(|&a, &b| totals[b].cmp(&totals[a]).then(a.cmp(&b)));
+
+    let shown = &sets[..sets.len().min(MOST_SETS)];
+    let (base, below) = (TOP + BARS, TOP + BARS + 18);
+    let right = LEFT + COLUMN * shown.len() as i32;
+    let mut drawing = Drawing::new((right + 24).max(560), below + ROW * tools.len() as i32 + 34);
+    let bars = Axis::linear(Unit::Count, 0.0, most as f64, (base, TOP));
+    drawing.upright(&bars, (LEFT, right));
+    drawing.text((16, TOP + 4), "s", &format!("{} right for exactly these tools", runs.what));
+    let row = |entry: usize| below + ROW * tools.iter().position(|&tool| tool == entry).unwrap_or(0) as i32;
+    let column = |number: usize| LEFT + COLUMN * number as i32 + COLUMN / 2;
+    let (mut heights, mut joints, mut dots) = (String::new(), String::new(), Vec::new());
+    for (number, (set, values)) in shown.iter().enumerate() {
+        let x = column(number);
+        heights += &format!("M{} {base}V{}h14V{base}z", x - 7, bars.pixel(*values as f64).min(base - 1));
+        let rows: Vec<i32> = set.iter().map(|&entry| row(entry)).collect();
+        dots.extend(rows.iter().map(|&y| (x, y)));
+        if let (Some(top), Some(bottom)) = (rows.iter().min(), rows.iter().max()) {
+            joints += &format!("M{x} {top}V{bottom}");
+        }
+    }
+    let all =
+        (0..shown.len()).flat_map(|number| tools.iter().map(move |&entry| (column(number), row(entry))));
+    drawing.path("o", &points(all));
+    drawing.path("c0 f", &heights);
+    drawing.path("c0", &joints);
+    let largest = tools.first().map_or(1, |&entry| totals[entry]).max(1);
+    let mut lengths = String::new();
+    for &entry in &tools {
+        let length = (totals[entry] * 64 / largest).max(1);
+        lengths += &format!("M{} {}h{length}v8h-{length}z", NAMES + 8, row(entry) - 4);
+        drawing.text((NAMES, row(entry) + 4), "e", &fitting(&runs.entries[entry], 24));
+        drawing.text((NAMES + 12 + length as i32, row(entry) + 4), "s", &thousands(totals[entry]));
+    }
+    drawing.path("c2 f", &lengths);
+    drawing.path("c0 r", &points(dots));
+    let mut note = format!("{} {} nobody has right", thousands(nobody), runs.what);
+    if sets.len() > shown.len() {
+        let rest: u64 = sets[shown.len()..].iter().map(|set| set.1).sum();
+        let more = thousands((sets.len() - shown.len()) as u64);
+        note = format!("{more} smaller sets with {} {} are not drawn; {note}", thousands(rest), runs.what);
+    }
+    drawing.text((16, below + ROW * tools.len() as i32 + 16), "s", &note);
+
+    let names = |set: &[usize]| set.iter().map(|&e| runs.entries[e].as_str()).collect::<Vec<_>>().join(" ");
+    let title = format!("Who has which {} right {}", runs.what, runs.place(group));
+    let description = format!(
+        "Columns of dots are sets of tools; the bar over a set says how many {} exactly these tools have right. \
+         The largest: {} by {}. {note}.",
+        runs.what,
+        thousands(most),
+        names(&sets[0].0),
+    );
+    let rows = sets.iter().map(|(set, values)| [values.to_string(), set.len().to_string(), names(set)]);
+    let rows = rows.chain((nobody > 0).then(|| [nobody.to_string(), "0".to_owned(), String::new()]));
+    let table = csv(["right", "size", "tools"], rows);
+    Some(drawing.finish(runs.name("overlap", group), title, description, table))
+}

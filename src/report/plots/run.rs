@@ -1,0 +1,91 @@
+//! CPU and memory of a single run over time.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Drawing, polyline};
+use super::{Picture, csv};
+use crate::report::show::{duration, kib};
+use crate::store::Sample;
+
+const LEFT: i32 = 84;
+const RIGHT: i32 = 620;
+const CPU: (i32, i32) = (54, 204);
+const MEMORY: (i32, i32) = (250, 420);
+
+/// From a run's samples (one a second, oldest first); `vcpus` of its machine. None where there is no sample.
+pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Option<Picture> {
+    let end = samples.last()?.at_ms;
+    let time = Axis::linear(Unit::Milliseconds, 0.0, end as f64, (LEFT, RIGHT));
+    let zero = Sample::default();
+    let before = std::iter::once(&zero).chain(samples);
+    // Hundredths of a core, between a sample and the one before.
+    let used: Vec<(u64, u64)> = before
+        .zip(samples)
+        .filter(|(before, now)| now.at_ms > before.at_ms)
+        .map(|(before, now)| {
+            let cpu_ms = now.cpu_ms.saturating_sub(before.cpu_ms);
+            (now.at_ms, cpu_ms.saturating_mul(100) / (now.at_ms - before.at_ms))
+        })
+        .collect();
+    let busiest = used.iter().map(|of| of.1).max().unwrap_or(0);
+    let cores =
+        Axis::linear(Unit::Count, 0.0, f64::from(vcpus.max(1)).max(busiest as f64 / 100.0), (CPU.1, CPU.0));
+    let balloon = |sample: &Sample| sample.balloon_memory_kib;
+    let largest = samples.iter().map(|of| of.memory_kib.max(balloon(of).unwrap_or(0))).max()?;
+    let memory = Axis::linear(Unit::Kib, 0.0, largest as f64, (MEMORY.1, MEMORY.0));
+
+    let mut drawing = Drawing::new(800, MEMORY.1 + 40);
+    drawing.text((16, CPU.0 - 8), "s", "cores in use");
+    drawing.upright(&cores, (LEFT, RIGHT));
+    drawing.level(&time, (CPU.0, CPU.1));
+    drawing.text((16, MEMORY.0 - 8), "s", "memory in use");
+    drawing.upright(&memory, (LEFT, RIGHT));
+    drawing.level(&time, (MEMORY.0, MEMORY.1));
+    let line = |of: &[(u64, f64)], axis: &Axis| {
+        polyline(of_columns(of.iter().map(|(ms, figure)| (time.pixel(*ms as f64), axis.pixel(*figure)))))
+    };
+    let cpu: Vec<(u64, f64)> =
+        used.iter().map(|(ms, hundredths)| (*ms, *hundredths as f64 / 100.0)).collect();
+    drawing.path("c0", &line(&cpu, &cores));
+    let guest: Vec<(u64, f64)> =
+        samples.iter().filter_map(|of| Some((of.at_ms, balloon(of)? as f64))).collect();
+    let tool: Vec<(u64, f64)> = samples.iter().map(|of| (of.at_ms, of.memory_kib as f64)).collect();
+    drawing.path("c2 d1", &line(&guest, &memory));
+    drawing.path("c3", &line(&tool, &memory));
+    drawing.legend((RIGHT + 20, CPU.0 + 12), &[("c0".into(), format!("CPU, of {vcpus}"))]);
+    let mut legend = vec![("c3".to_owned(), "the tool".to_owned())];
+    legend.extend((!guest.is_empty()).then(|| ("c2 d1".to_owned(), "the whole guest".to_owned())));
+    drawing.legend((RIGHT + 20, MEMORY.0 + 12), &legend);
+    let cpu_ms = samples.iter().map(|of| of.cpu_ms).max().unwrap_or(0);
+    let peak = samples.iter().map(|of| of.memory_kib).max().unwrap_or(0);
+    let description = format!(
+        "Above, how many cores the run used from one second to the next; below, the memory of its tool and of its whole \
+         guest; both over the time since its start. The last sample is at {}, after {} of CPU time; the most memory a \
+         sample of the tool has is {}.",
+        duration(end),
+        duration(cpu_ms),
+        kib(peak),
+    );
+    let optional = |figure: Option<u64>| figure.map_or(String::new(), |figure| figure.to_string());
+    let rows = samples.iter().map(|of| {
+        [of.at_ms, of.cpu_ms, of.memory_kib]
+            .map(|figure| figure.to_string())
+            .into_iter()
+            .chain([optional(of.balloon_memory_kib)])
+            .collect::<Vec<_>>()
+            .try_into()
+            .expect("four columns")
+    });
+    let table = csv(["at_ms", "cpu_ms", "memory_kib", "balloon_memory_kib"], rows);
+    Some(drawing.finish(name.to_owned(), title.to_owned(), description, table))
+}
+
+/// Of the points in one column of pixels the first, the least, the most and the last: the line looks the same.
+fn of_columns(points: impl IntoIterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
+    let points: Vec<(i32, i32)> = points.into_iter().collect();
+    let column = |of: &[(i32, i32)]| {
+        let ys = || of.iter().map(|point| point.1);
+        let (x, first, last) = (of[0].0, of[0].1, of[of.len() - 1].1);
+        [first, ys().min().unwrap_or(first), ys().max().unwrap_or(first), last].map(|y| (x, y))
+    };
+    points.chunk_by(|a, b| a.0 == b.0).flat_map(column).collect()
+}

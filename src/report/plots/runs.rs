@@ -1,0 +1,198 @@
+//! What pictures are drawn from: every run of a contest, whichever contest it is.
+
+use crate::edition::{CpuReading, Edition, Status};
+use crate::judge::judgement::{Entry, Judgement};
+use crate::judge::sister::{self, Measure as Figure, Verdict};
+use crate::report::show::visible;
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use std::collections::BTreeSet;
+
+/// What a run is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// CPU time, milliseconds.
+    Time,
+    /// Peak memory, KiB.
+    Memory,
+}
+
+/// The runs of a contest, by examination (MCC) or category (SV-COMP, CRV).
+pub struct Runs<'a> {
+    /// Names as shown, by entry number; those that are left out of pictures (rules P-3, P-4) have no run.
+    pub entries: Vec<String>,
+    /// The examinations or categories that have runs, in their order.
+    pub groups: Vec<&'a str>,
+    /// `values` or `instances`: what a tool solves.
+    pub(super) what: &'static str,
+    /// `examination` or `category`.
+    pub(super) group_word: &'static str,
+    pub(super) blocks: Vec<Block<'a>>,
+    /// CPU times at which runs are cut, in ms: one, or one by kind of machine.
+    pub(super) time_limits: Vec<u64>,
+    pub(super) memory_limit: Option<u64>,
+}
+
+/// What everybody did on one instance.
+pub(super) struct Block<'a> {
+    pub group: usize,
+    pub instance: &'a str,
+    pub runs: Vec<Run<'a>>,
+}
+
+pub(super) struct Run<'a> {
+    pub entry: usize,
+    /// By position: `+` right, `-` wrong, `?` unjudged, `.` nothing.
+    pub verdicts: &'a str,
+    pub cpu_ms: Option<u64>,
+    pub memory_kib: Option<u64>,
+}
+
+impl Run<'_> {
+    pub fn count(&self, verdict: u8) -> u64 {
+        self.verdicts.bytes().filter(|&letter| letter == verdict).count() as u64
+    }
+
+    pub fn solved(&self) -> bool {
+        self.verdicts.contains('+')
+    }
+
+    pub fn figure(&self, measure: Measure) -> Option<u64> {
+        match measure {
+            Measure::Time => self.cpu_ms,
+            Measure::Memory => self.memory_kib,
+        }
+    }
+}
+
+impl<'a> Runs<'a> {
+    pub fn of_contest(judgement: &'a Judgement) -> Self {
+        let (groups, number) = used(judgement.blocks.iter().map(|block| block.examination));
+        let shown = |entry: usize| shown(&judgement.entries[entry]);
+        let block = |block: &'a crate::judge::judgement::Block| Block {
+            group: number(block.examination),
+            instance: &judgement.instances[block.instance].instance,
+            runs: block
+                .cells
+                .iter()
+                .filter(|cell| shown(cell.entry))
+                .map(|cell| Run {
+                    entry: cell.entry,
+                    verdicts: &cell.verdicts,
+                    cpu_ms: cell.cost.map(|cost| cost.cpu_ms),
+                    memory_kib: cell.cost.and_then(|cost| cost.memory_kib),
+                })
+                .collect(),
+        };
+        Self {
+            entries: names(&judgement.entries),
+            groups: groups.iter().map(|&group| judgement.examinations[group].as_str()).collect(),
+            what: "values",
+            group_word: "examination",
+            blocks: judgement.blocks.iter().map(block).collect(),
+            time_limits: time_limits(&judgement.edition),
+            memory_limit: Some(judgement.edition.machine.memory_mib.saturating_mul(1024)),
+        }
+    }
+
+    /// Of a judgement whose points alone were given there is no run, and so no picture.
+    pub fn of_sister(judgement: &'a sister::Judgement) -> Self {
+        let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
+        let measured = |cell: &sister::Cell, names: &[&str], scale: i64| {
+            let figure = |figure: &&Figure| names.contains(&figure.what.as_str());
+            let exact = &cell.measured.iter().find(figure)?.mean;
+            (exact * BigRational::from_integer(scale.into())).round().to_integer().to_u64()
+        };
+        let block = |block: &'a sister::Block| Block {
+            group: number(block.category),
+            instance: &block.instance,
+            runs: block
+                .cells
+                .iter()
+                .filter(|cell| shown(&judgement.entries[cell.entry]))
+                .map(|cell| Run {
+                    entry: cell.entry,
+                    verdicts: match cell.verdict {
+                        Verdict::Right => "+",
+                        Verdict::Wrong => "-",
+                        Verdict::Unconfirmed | Verdict::Unjudged => "?",
+                        _ => ".",
+                    },
+                    cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
+                    // A million bytes each.
+                    memory_kib: measured(cell, &["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
+                })
+                .collect(),
+        };
+        Self {
+            entries: names(&judgement.entries),
+            groups: groups.iter().map(|&group| judgement.categories[group].category.as_str()).collect(),
+            what: "instances",
+            group_word: "category",
+            blocks: judgement.blocks.iter().map(block).collect(),
+            time_limits: vec![],
+            memory_limit: None,
+        }
+    }
+
+    /// Leaves out the instances that are not to be named (rule M-6).
+    pub fn leave_out(&mut self, hidden: impl Fn(&str) -> bool) {
+        self.blocks.retain(|block| !hidden(block.instance));
+    }
+
+    /// The blocks of a group, or all.
+    pub(super) fn of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
+        self.blocks.iter().filter(move |block| group.is_none_or(|group| block.group == group))
+    }
+
+    /// `solved`, or `solved-StateSpace` for one group.
+    pub(super) fn name(&self, what: &str, group: Option<usize>) -> String {
+        group.map_or(what.to_owned(), |group| {
+            format!("{what}-{}", crate::report::site::segment(self.groups[group]))
+        })
+    }
+
+    /// `in StateSpace`, `over all examinations`.
+    pub(super) fn place(&self, group: Option<usize>) -> String {
+        match (group, self.group_word) {
+            (Some(group), _) => format!("in {}", visible(self.groups[group])),
+            (None, "category") => "over all categories".to_owned(),
+            (None, word) => format!("over all {word}s"),
+        }
+    }
+
+    pub(super) fn limits(&self, measure: Measure) -> Vec<u64> {
+        match measure {
+            Measure::Time => self.time_limits.clone(),
+            Measure::Memory => self.memory_limit.into_iter().collect(),
+        }
+    }
+}
+
+fn names(entries: &[Entry]) -> Vec<String> {
+    entries.iter().map(|entry| visible(&entry.entry)).collect()
+}
+
+fn shown(entry: &Entry) -> bool {
+    !matches!(entry.status, Status::Resigned | Status::Withdrawn)
+}
+
+/// The numbers in use, and the place of each among them.
+fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> usize) {
+    let used: Vec<usize> = numbers.collect::<BTreeSet<_>>().into_iter().collect();
+    (used.clone(), move |number| used.binary_search(&number).unwrap_or_default())
+}
+
+/// Where CPU time is per vCPU, a concurrent tool is cut at as many times the limit as it has cores (E-5.1).
+pub fn time_limits(edition: &Edition) -> Vec<u64> {
+    let ms = |cores: u32| edition.limits.cpu_s.saturating_mul(1000).saturating_mul(cores.into());
+    let limits = match edition.limits.cpu_reading {
+        CpuReading::PerVcpu => {
+            vec![ms(edition.machine.sequential_cores), ms(edition.machine.concurrent_cores)]
+        }
+        CpuReading::Summed => vec![ms(1)],
+        CpuReading::Benchkit => vec![],
+    };
+    let limits: BTreeSet<u64> = limits.into_iter().filter(|&limit| limit > 0).collect();
+    limits.into_iter().collect()
+}

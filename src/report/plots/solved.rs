@@ -1,0 +1,139 @@
+//! Quantile plots: what a tool solved, by rising CPU time of the run (cactus), and SV-COMP's by score.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Drawing, line_class, polyline};
+use super::runs::Runs;
+use super::{Picture, csv};
+use crate::judge::sister::Judgement;
+use crate::report::show::{duration, thousands, visible};
+use crate::report::site::segment;
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+const LEFT: i32 = 72;
+const RIGHT: i32 = 572;
+const TOP: i32 = 44;
+const BOTTOM: i32 = 356;
+
+/// A tool's line: where it begins, and to which figure each run raises it, with the run's CPU time in ms.
+struct Curve<'a> {
+    /// The entry's number: its colour is the same in all pictures.
+    entry: usize,
+    name: &'a str,
+    start: f64,
+    steps: Vec<(f64, u64)>,
+}
+
+/// `solved`: over CPU time, how many values (instances) each tool has right in runs of at most that time. None where
+/// no time is known.
+pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
+    // By entry: CPU time and right values of each run that has any.
+    let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
+    for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
+        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(b'+'))));
+    }
+    let (mut curves, mut rows) = (Vec::new(), Vec::new());
+    for (entry, mut found) in found.into_iter().enumerate() {
+        found.sort_unstable();
+        let mut right = 0;
+        let mut steps = Vec::with_capacity(found.len());
+        for (ms, values) in found {
+            right += values;
+            steps.push((right as f64, ms));
+            rows.push([runs.entries[entry].clone(), right.to_string(), ms.to_string()]);
+        }
+        curves.push(Curve { entry, name: &runs.entries[entry], start: 0.0, steps });
+    }
+    curves.retain(|curve| !curve.steps.is_empty());
+    let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
+    let title = format!("Right {} {} by CPU time of the run", runs.what, runs.place(group));
+    let description = format!(
+        "A line for each tool: so many {} (across) it has right in runs of at most so much CPU time (upwards, \
+         logarithmic). Further right and lower is better. {} goes furthest, to {}.",
+        runs.what,
+        best.name,
+        thousands(best.last() as u64),
+    );
+    let table = csv(["tool", "right", "cpu_ms"], rows);
+    let drawing = draw(&mut curves, &format!("right {}", runs.what), &runs.time_limits);
+    Some(drawing.finish(runs.name("solved", group), title, description, table))
+}
+
+/// `score-CATEGORY` for each category of SV-COMP with runs: the score-based quantile functions of its judgement.
+pub fn scores(judgement: &Judgement) -> Vec<Picture> {
+    let names: Vec<String> = judgement.entries.iter().map(|entry| visible(&entry.entry)).collect();
+    let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
+    let thousand = BigRational::from_integer(1000.into());
+    let ms = |s: &BigRational| (s * &thousand).round().to_integer().to_u64().unwrap_or_default();
+    let category = |(category, of): (usize, &crate::judge::sister::Category)| {
+        let functions = || judgement.quantiles.iter().filter(move |of| of.category == category);
+        let mut curves: Vec<Curve> = functions()
+            .filter(|of| !of.steps.is_empty())
+            .map(|of| Curve {
+                entry: of.entry,
+                name: &names[of.entry],
+                start: number(&of.start),
+                steps: of.steps.iter().map(|step| (number(&step.x), ms(&step.cpu_s))).collect(),
+            })
+            .collect();
+        curves.sort_by_key(|curve| curve.entry);
+        let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
+        let category = visible(&of.category);
+        let title = format!("Score in {category} by CPU time of the run");
+        let description = format!(
+            "A line for each tool: it begins at the sum of its negative points and gains those of one run after \
+             the other (across), by rising CPU time (upwards, logarithmic). {} goes furthest, to {:.2}.",
+            best.name,
+            best.last(),
+        );
+        let rows = functions().flat_map(|of| {
+            let tool = judgement.entries[of.entry].entry.clone();
+            let begin = [tool.clone(), of.start.to_string(), String::new()];
+            let step = move |step: &crate::judge::sister::Step| {
+                [tool.clone(), step.x.to_string(), step.cpu_s.to_string()]
+            };
+            std::iter::once(begin).chain(of.steps.iter().map(step))
+        });
+        let table = csv(["tool", "score", "cpu_s"], rows);
+        let name = format!("score-{}", segment(&of.category));
+        Some(draw(&mut curves, "score", &[]).finish(name, title, description, table))
+    };
+    judgement.categories.iter().enumerate().filter_map(category).collect()
+}
+
+impl Curve<'_> {
+    fn last(&self) -> f64 {
+        self.steps.last().map_or(self.start, |step| step.0)
+    }
+}
+
+/// The legend names tools in the order in which their lines end.
+fn draw(curves: &mut [Curve], across: &str, limits: &[u64]) -> Drawing {
+    curves.sort_by(|a, b| b.last().total_cmp(&a.last()).then(a.entry.cmp(&b.entry)));
+    let times = || curves.iter().flat_map(|curve| curve.steps.iter().map(|step| step.1));
+    let (least, most) = (times().min().unwrap_or(1), times().max().unwrap_or(1));
+    let time = Axis::log(Unit::Milliseconds, least, most, (BOTTOM, TOP));
+    let starts = curves.iter().map(|curve| curve.start).fold(0.0, f64::min);
+    let ends = curves.iter().map(Curve::last).fold(0.0, f64::max);
+    let figure = Axis::linear(Unit::Count, starts, ends, (LEFT, RIGHT));
+    let height = BOTTOM + 52;
+    let mut drawing = Drawing::new(800, height.max(TOP + 30 + 18 * curves.len() as i32));
+    drawing.level(&figure, (TOP, BOTTOM));
+    drawing.upright(&time, (LEFT, RIGHT));
+    drawing.text((RIGHT, BOTTOM + 38), "e", across);
+    for &limit in limits.iter().filter(|&&limit| time.holds(limit as f64)) {
+        let y = time.pixel(limit as f64);
+        drawing.path("l", &format!("M{LEFT} {y}H{RIGHT}"));
+        drawing.text((LEFT + 6, y - 4), "s", &format!("limit {}", duration(limit)));
+    }
+    let mut legend = Vec::new();
+    for curve in curves.iter() {
+        let first = curve.steps.first().map(|step| (curve.start, step.1));
+        let steps = first.into_iter().chain(curve.steps.iter().copied());
+        let class = line_class(curve.entry);
+        drawing.path(&class, &polyline(steps.map(|(x, ms)| (figure.pixel(x), time.pixel(ms as f64)))));
+        legend.push((class, curve.name.to_owned()));
+    }
+    drawing.legend((RIGHT + 22, TOP + 12), &legend);
+    drawing
+}

@@ -1,0 +1,107 @@
+//! Time and memory as strips: least to most, the middle half, the median.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Drawing, fitting, line_class};
+use super::runs::{Measure, Runs};
+use super::{Picture, csv};
+use crate::report::show::visible;
+
+const LEFT: i32 = 190;
+const RIGHT: i32 = 740;
+const TOP: i32 = 48;
+const ROW: i32 = 24;
+
+/// `time`, `memory`: a strip for each tool, of its runs that have something right; over all groups, one for each of
+/// them above, of all tools' runs. None where nothing was measured.
+pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Option<Picture> {
+    let mut of_entries: Vec<Vec<u64>> = vec![Vec::new(); runs.entries.len()];
+    let mut of_groups: Vec<Vec<u64>> = vec![Vec::new(); runs.groups.len()];
+    for block in runs.of(group) {
+        for run in block.runs.iter().filter(|run| run.solved()) {
+            if let Some(figure) = run.figure(measure) {
+                of_entries[run.entry].push(figure);
+                of_groups[block.group].push(figure);
+            }
+        }
+    }
+    let groups = runs.groups.iter().zip(of_groups).filter(|_| group.is_none());
+    let groups = groups.map(|(name, figures)| ("t".to_owned(), runs.group_word, visible(name), figures));
+    let entries = runs.entries.iter().zip(of_entries).enumerate();
+    let entries = entries.map(|(number, (name, figures))| {
+        // Dashes would cut a strip in pieces.
+        let class = line_class(number % 8);
+        (class, "tool", name.clone(), figures)
+    });
+    let strips: Vec<(String, &str, String, Vec<u64>)> = groups
+        .chain(entries)
+        .filter(|(.., figures)| !figures.is_empty())
+        .map(|(class, kind, name, mut figures)| {
+            figures.sort_unstable();
+            (class, kind, name, figures)
+        })
+        .collect();
+    let least = strips.iter().map(|(.., figures)| figures[0]).min()?;
+    let most = strips.iter().map(|(.., figures)| figures[figures.len() - 1]).max()?;
+
+    let bottom = TOP + 8 + ROW * strips.len() as i32;
+    let mut drawing = Drawing::new(800, bottom + 40);
+    let axis = Axis::log(measure.into(), least, most, (LEFT, RIGHT));
+    drawing.level(&axis, (TOP, bottom));
+    for limit in runs.limits(measure).into_iter().filter(|&limit| axis.holds(limit as f64)) {
+        let x = axis.pixel(limit as f64);
+        drawing.path("l", &format!("M{x} {TOP}V{bottom}"));
+        drawing.text((x, TOP - 6), "s m", &Unit::from(measure).text(limit));
+    }
+    let mut rows = Vec::new();
+    for (number, (class, kind, name, figures)) in (0..).zip(&strips) {
+        let y = TOP + 16 + ROW * number;
+        let five = [0, 1, 2, 3, 4].map(|quarter| quantile(figures, quarter));
+        let [low, lower, median, upper, high] = five.map(|figure| axis.pixel(figure as f64));
+        drawing.text((LEFT - 10, y + 4), "e", &fitting(name, 26));
+        drawing.path(class, &format!("M{low} {y}H{high}"));
+        drawing.path(&format!("{class} w"), &format!("M{lower} {y}H{}", upper.max(lower + 1)));
+        // With an edge in the colour of the paper, to be seen on any strip.
+        let mark = format!("M{median} {}v12", y - 6);
+        drawing.path("k", &mark);
+        drawing.path("k", &mark);
+        let mut row = vec![kind.to_string(), name.clone(), figures.len().to_string()];
+        row.extend(five.map(|figure| figure.to_string()));
+        rows.push(<[String; 8]>::try_from(row).expect("eight columns"));
+    }
+    let (name, word, unit) = match measure {
+        Measure::Time => ("time", "CPU time", "cpu_ms"),
+        Measure::Memory => ("memory", "Peak memory", "memory_kib"),
+    };
+    let title = format!("{word} of runs with a right value {}", runs.place(group));
+    let description = format!(
+        "A strip for each {}tool, on a logarithmic scale: the thin line goes from the least to the most, the thick \
+         one over the middle half of the runs, the mark is the median.",
+        if group.is_none() { format!("{} and each ", runs.group_word) } else { String::new() },
+    );
+    let header = ["of", "name", "runs", "least", "lower_quartile", "median", "upper_quartile", "most"];
+    let header = header.map(|column| match column {
+        "least" => format!("least_{unit}"),
+        column => column.to_owned(),
+    });
+    let table = csv(header.each_ref().map(String::as_str), rows);
+    Some(drawing.finish(runs.name(name, group), title, description, table))
+}
+
+/// The figure that `quarter` quarters of the sorted ones do not exceed (nearest rank).
+fn quantile(sorted: &[u64], quarter: usize) -> u64 {
+    let rank = (sorted.len() * quarter).div_ceil(4);
+    sorted[rank.saturating_sub(1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_figures_that_were_measured() {
+        let of = |sorted: &[u64]| [0, 1, 2, 3, 4].map(|quarter| quantile(sorted, quarter));
+        assert_eq!(of(&[7]), [7; 5]);
+        assert_eq!(of(&[1, 2, 3, 4]), [1, 1, 2, 3, 4]);
+        assert_eq!(of(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), [1, 3, 5, 7, 9]);
+    }
+}
