@@ -433,7 +433,7 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
         pages.filter_map(|page| fs::read_to_string(page).ok()).filter(|page| page.contains("superseded"));
     let shown: Vec<String> = shown.collect();
     assert_eq!(shown.len(), 1);
-    assert!(shown[0].contains("superseded: its disk was of &#60;2017&#62;"), "{}", shown[0]);
+    assert!(shown[0].contains("superseded: its disk was of \\u003c2017\\u003e"), "{}", shown[0]);
 }
 
 #[test]
