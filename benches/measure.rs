@@ -7,7 +7,7 @@ mod script;
 use mcc_harness::edition::Edition;
 use mcc_harness::host::{Accelerator, Policy, Qemu};
 use mcc_harness::vm::guest::{GuestEvent, Request};
-use mcc_harness::vm::{DiskFile, Event, Guest, Image, Machine, MachineSpec, Start};
+use mcc_harness::vm::{Backend, DiskFile, Event, Guest, Image, Machine, MachineSpec, Start};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,7 @@ fn main() {
     let accelerator = Accelerator::choose(&Qemu::find().unwrap(), Policy::AllowDegraded).unwrap();
     let (kernel, initrd) = image.boot().unwrap();
     let spec = MachineSpec {
+        backend: Backend::Qemu,
         accelerator,
         cpu_model: Edition::load("mcc-2018").unwrap().machine.cpu_model,
         memory_mib: 4096,

@@ -6,8 +6,9 @@
 mod contest;
 
 use mcc_harness::judge::judgement::Judgement;
-use mcc_harness::report;
+use mcc_harness::report::{self, Material};
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -26,8 +27,8 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Opens a page and returns what Chromium printed and its log.
-fn open(chromium: &Path, page: &Path, width: u32, options: &[&str]) -> Output {
+/// Opens a page, at a fragment of its address, and returns what Chromium printed and its log.
+fn open(chromium: &Path, page: &Path, fragment: &str, width: u32, options: &[&str]) -> Output {
     let profile = tempfile::tempdir().expect("a folder");
     let output = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
@@ -36,8 +37,9 @@ fn open(chromium: &Path, page: &Path, width: u32, options: &[&str]) -> Output {
         .arg("--host-resolver-rules=MAP * ~NOTFOUND")
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},2600"))
+        .arg("--virtual-time-budget=20000")
         .args(options)
-        .arg(format!("file://{}", page.display()))
+        .arg(format!("file://{}{fragment}", page.display()))
         .output()
         .expect("chromium starts");
     assert!(output.status.success(), "{}: {}", page.display(), String::from_utf8_lossy(&output.stderr));
@@ -69,10 +71,16 @@ struct Seen {
     asked: Vec<String>,
 }
 
-fn see(chromium: &Path, page: &Path) -> Seen {
+fn see(chromium: &Path, page: &Path, fragment: &str) -> Seen {
     let dir = tempfile::tempdir().expect("a folder");
     let net_log = dir.path().join("net.json");
-    let output = open(chromium, page, 1280, &["--dump-dom", &format!("--log-net-log={}", net_log.display())]);
+    let output = open(
+        chromium,
+        page,
+        fragment,
+        1280,
+        &["--dump-dom", &format!("--log-net-log={}", net_log.display())],
+    );
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
     Seen { dom, console: console(&output), asked: asked(&net_log) }
 }
@@ -91,16 +99,59 @@ fn site_of(dir: &Path) -> PathBuf {
         run.starts_with("walk/Philosophers-PT-000005/CTL").then(|| hostile.to_vec())
     });
     let site = dir.join("site");
-    report::write_site(&judgement, None, Some(&record), &site).expect("a site");
+    let material = Material { record: Some(&record), ..Material::default() };
+    let threads = NonZeroUsize::new(2).expect("two");
+    report::write_site(&judgement, material, threads, &site).expect("a site");
     site
 }
 
-const PAGES: [(&str, &str); 5] = [
-    ("index", "index.html"),
-    ("statespace", "examinations/StateSpace.html"),
-    ("ctl", "examinations/CTLCardinality.html"),
-    ("run", "runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality.html"),
-    ("hostile-run", "runs/walk/Philosophers-PT-000005/CTLCardinality.html"),
+/// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
+const PAGES: [(&str, &str, &str, &[&str]); 14] = [
+    ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
+    ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
+    ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
+    ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
+    ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
+    ("evidence", "evidence.html", "", &[">disagreement</", "unknown:tie"]),
+    ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>"]),
+    ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
+    (
+        "instance",
+        "instance.html",
+        "#instance=Philosophers-PT-000005",
+        &["Philosophers, known; weight 1.50", ">✓2 ✗2°</a>"],
+    ),
+    (
+        "examination",
+        "instance.html",
+        "#instance=Philosophers-PT-000005&examination=CTLCardinality",
+        &["unknown:tie", "&amp;position=08\">08</a>"],
+    ),
+    (
+        "value",
+        "instance.html",
+        "#instance=Philosophers-PT-000005&examination=CTLCardinality&position=01",
+        &["all tools that answered agree", "Philosophers-PT-000005-CTLCardinality-01", " wrong</span>"],
+    ),
+    (
+        "run",
+        "instance.html",
+        "#instance=Philosophers-PT-000005&examination=CTLCardinality&entry=wrong-on-purpose",
+        &[
+            "✗ 2 of 16 wrong",
+            "12.34 s",
+            "line 7: a contradiction",
+            "<i>⟨ESC⟩</i>[1mexploring",
+            "finished, exit code 0",
+        ],
+    ),
+    (
+        "hostile-run",
+        "instance.html",
+        "#instance=Philosophers-PT-000005&examination=CTLCardinality&entry=walk",
+        &["&lt;/pre&gt;&lt;script src=http://example.org/x.js&gt;", "<i>⟨NUL⟩</i>"],
+    ),
+    ("nothing", "instance.html", "#instance=no%20such", &["No such instance on this site."]),
 ];
 
 #[test]
@@ -108,63 +159,151 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
-    for (_, page) in PAGES {
-        let seen = see(&chromium, &site.join(page));
-        assert_eq!((seen.console, seen.asked), (vec![], vec![]), "{page}");
+    for (name, page, fragment, shown) in PAGES {
+        let seen = see(&chromium, &site.join(page), fragment);
+        assert_eq!((seen.console, seen.asked), (vec![], vec![]), "{name}");
         // The dump is what the browser made of the page: nothing a tool wrote became an element.
         let dom = seen.dom;
         assert!(
             dom.contains("</footer>") && dom.contains("Model Checking Contest 2018</title>"),
-            "{page}: {dom}"
+            "{name}: {dom}"
         );
-        assert!(!dom.contains("<script") && !dom.contains("<img"), "{page}");
+        assert!(!dom.contains("<script>") && !dom.contains("src=\"http") && !dom.contains("<img"), "{name}");
+        for words in shown {
+            assert!(dom.contains(words), "{name} does not show {words}: {dom}");
+        }
     }
-    // The test can fail: a page that asks is caught, and so is a script in a page of ours, which may not run.
+    // The test can fail: a page that asks is caught, and so is a script written into a page, which may not run.
     let asking = dir.path().join("asking.html");
     fs::write(&asking, "<!doctype html><img src=http://example.org/x.png>").expect("a file");
-    assert_eq!(see(&chromium, &asking).asked, ["http://example.org/x.png"]);
+    assert_eq!(see(&chromium, &asking, "").asked, ["http://example.org/x.png"]);
     let index = site.join("index.html");
     let html = fs::read_to_string(&index).expect("a page");
     fs::write(&index, html.replace("</main>", "<script>document.title = 1</script></main>")).expect("a page");
-    let seen = see(&chromium, &index);
+    let seen = see(&chromium, &index, "");
     assert!(!seen.console.is_empty() && seen.dom.contains("Model Checking Contest 2018</title>"));
 }
 
+/// Puts scripts at the end of every page of the site. They are files of the site: its pages run no others.
+fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
+    for (name, content) in scripts {
+        fs::write(site.join(name), content).expect("a file");
+    }
+    for file in walkdir::WalkDir::new(site).into_iter().map(|file| file.expect("a file").into_path()) {
+        if file.extension() != Some("html".as_ref()) {
+            continue;
+        }
+        let root = "../".repeat(file.strip_prefix(site).expect("inside").components().count() - 1);
+        let tags: String =
+            scripts.iter().map(|(name, _)| format!("<script defer src=\"{root}{name}\"></script>")).collect();
+        let html = fs::read_to_string(&file).expect("a page");
+        fs::write(&file, html.replace("</body>", &format!("{tags}</body>"))).expect("a page");
+    }
+}
+
+/// Tells the frame around it how wide the page is, and what `axe` finds, where it is there.
+const REPORT: &str = "addEventListener('load', () => setTimeout(async () => {
+  const found = typeof axe === 'undefined' ? [] : (await axe.run(document, { resultTypes: ['violations'] })).violations;
+  const where = of => of.nodes.slice(0, 3).map(node => node.target.join(' ')).join(', ');
+  parent.postMessage({
+    width: `${document.documentElement.scrollWidth} of ${innerWidth}`,
+    found: found.map(of => `${of.id}: ${where(of)}`),
+  }, '*');
+}, 500));";
+
+/// Opens pages one after the other in a frame; what each told.
+fn in_frames(
+    chromium: &Path,
+    dir: &Path,
+    pages: &[String],
+    width: u32,
+    options: &[&str],
+) -> Vec<serde_json::Value> {
+    let list = serde_json::to_string(pages).expect("JSON");
+    let html = format!(
+        "<!doctype html><title>?</title><style>body{{margin:0}}iframe{{border:0;width:{width}px;height:2600px}}</style>\
+         <iframe></iframe><pre></pre><script>const pages = {list}, told = [];
+         const next = () => {{ if (told.length < pages.length) {{
+             const frame = document.createElement('iframe'); frame.src = pages[told.length];
+             document.querySelector('iframe').replaceWith(frame); }} }};
+         onmessage = message => {{ told.push(message.data); document.querySelector('pre').textContent = JSON.stringify(told); next(); }};
+         next()</script>"
+    );
+    let frame = dir.join("frame.html");
+    fs::write(&frame, html).expect("a page");
+    let options: Vec<&str> =
+        options.iter().copied().chain(["--dump-dom", "--virtual-time-budget=300000"]).collect();
+    let output = open(chromium, &frame, "", width.max(500), &options);
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = dom.split("<pre>").nth(1).and_then(|rest| rest.split("</pre>").next()).unwrap_or_default();
+    let told = told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let told: Vec<serde_json::Value> =
+        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}: {:?}", console(&output)));
+    assert_eq!(told.len(), pages.len(), "{told:?}");
+    told
+}
+
 #[test]
-fn pages_fit_wide_and_narrow_screens_in_light_and_dark() {
+fn axe_finds_no_barrier_on_any_page_in_light_and_dark_wide_and_narrow() {
+    let Some(chromium) = chromium() else { return };
+    let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("build/axe/node_modules/axe-core/axe.min.js");
+    let Ok(axe) = fs::read_to_string(&axe) else {
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "no axe-core; scripts/setup --tests installs it"
+        );
+        eprintln!("not run: no axe-core in build/axe (scripts/setup --tests installs it)");
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    add_scripts(&site, &[("axe.js", &axe), ("report.js", REPORT)]);
+    // The test can fail: barriers are found.
+    let html = fs::read_to_string(site.join("techniques.html")).expect("a page");
+    let barred =
+        html.replace("<main", "<img src=\"x.png\"><p style=\"color:#888;background:#999\">faint</p><main");
+    fs::write(site.join("barred.html"), barred).expect("a page");
+    let mut pages = vec![format!("file://{}", site.join("barred.html").display())];
+    pages.extend(
+        PAGES.map(|(_, page, fragment, _)| format!("file://{}{fragment}", site.join(page).display())),
+    );
+    for (width, mode) in [(1280, 1), (390, 0)] {
+        let colours = format!("--blink-settings=preferredColorScheme={mode}");
+        let told = in_frames(&chromium, dir.path(), &pages, width, &[&colours]);
+        let first = told[0]["found"].to_string();
+        assert!(first.contains("image-alt") && first.contains("color-contrast"), "{first}");
+        for (page, told) in pages.iter().zip(&told).skip(1) {
+            assert_eq!(told["found"], serde_json::json!([]), "{page} at {width}");
+            assert_eq!(told["width"], format!("{width} of {width}"), "{page}");
+        }
+    }
+}
+
+/// For people to look at.
+#[test]
+fn every_kind_of_page_has_its_picture_taken() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
     fs::create_dir_all(&pictures).expect("a folder");
-    // Chromium's window is never as narrow as a phone; a frame in it is. A script in a copy of the page that
-    // allows one tells how wide the page is.
-    let measure =
-        "<script>parent.postMessage([document.documentElement.scrollWidth, innerWidth], '*')</script>";
     let frame = dir.path().join("frame.html");
-    for (name, page) in PAGES {
-        let file = site.join(page);
-        let html = fs::read_to_string(&file).expect("a page");
-        let scripted = html.replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'");
-        fs::write(&file, scripted.replace("</body>", &format!("{measure}</body>"))).expect("a page");
-        for (width, mode) in [(1280, "light"), (390, "dark"), (390, "light")] {
+    for (name, page, fragment, _) in PAGES {
+        for (width, mode) in [(1280, "light"), (390, "dark")] {
+            // Chromium's window is never as narrow as a phone; a frame in it is.
             let framed = format!(
-                "<!doctype html><title>?</title><style>body{{margin:0}}iframe{{border:0;width:{width}px;height:2600px}}</style>\
-                 <script>onmessage = message => document.title = message.data.join(' of ')</script>\
-                 <iframe src=\"file://{}\"></iframe>",
-                file.display()
+                "<!doctype html><style>body{{margin:0}}iframe{{border:0;width:{width}px;height:2600px}}</style>\
+                 <iframe src=\"file://{}{fragment}\"></iframe>",
+                site.join(page).display()
             );
             fs::write(&frame, framed).expect("a page");
             let picture = pictures.join(format!("{name}-{width}-{mode}.png"));
             let _ = fs::remove_file(&picture);
             let shot = format!("--screenshot={}", picture.display());
             let colours = format!("--blink-settings=preferredColorScheme={}", u8::from(mode == "light"));
-            let output = open(&chromium, &frame, width.max(500), &["--dump-dom", &shot, &colours]);
-            let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-            let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
-            assert_eq!(title, Some(format!("{width} of {width}").as_str()), "{page}: {dom}");
+            open(&chromium, &frame, "", width.max(500), &[&shot, &colours]);
             assert!(fs::metadata(&picture).expect("a picture").len() > 10_000, "{}", picture.display());
         }
-        fs::write(&file, &html).expect("a page");
     }
 }

@@ -365,3 +365,12 @@ fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
         ]
     );
 }
+
+#[cfg(not(feature = "libvirt"))]
+#[test]
+fn a_campaign_for_libvirt_is_refused_by_a_program_built_without_it_saying_how_to_build_it() {
+    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nbackend = \"libvirt\"\n");
+    let said = stderr(&folder.run(&[]).code(69));
+    assert!(said.contains("was built without it") && said.contains("--features libvirt"), "{said}");
+    assert!(!folder.results().exists());
+}

@@ -322,3 +322,19 @@ mod facts {
         }
     }
 }
+
+#[test]
+fn what_libvirt_machines_cannot_do_is_refused_with_its_line() {
+    let campaign = |start: &str, channel: &str| {
+        format!(
+            "edition = \"mcc-2018\"\ninputs = \"models\"\nstart = \"{start}\"\n[[tool]]\nentry = \"a\"\n\
+             image = \"a\"\nkind = \"sequential\"\n{channel}\n[hosts]\nbackend = \"libvirt\"\n"
+        )
+    };
+    let folder = |campaign: String| Folder::new(&["Net-PT-1"], &campaign);
+    folder(campaign("boot", "")).plan(&[]).success();
+    let said = folder(campaign("restore", "")).refusal(&[]);
+    assert!(said.contains("campaign.toml:3: start = \"restore\" needs the default backend"), "{said}");
+    let ssh = folder(campaign("boot", "channel = \"ssh\"\nssh_key = \"campaign.toml\"")).refusal(&[]);
+    assert!(ssh.contains("campaign.toml:8: channel = \"ssh\" needs the default backend"), "{ssh}");
+}

@@ -6,9 +6,11 @@ mod data;
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Judgement, RunName};
-use mcc_harness::report::{self, ReportError, Written};
+use mcc_harness::report::{self, Material, ReportError, Written};
+use mcc_harness::store::Record;
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Every file of a site by its path in it.
@@ -23,12 +25,44 @@ fn text(path: PathBuf) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Writes a site with nothing but a record, on two threads.
+fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<Written, ReportError> {
+    let material = Material { record, ..Material::default() };
+    report::write_site(judgement, material, NonZeroUsize::new(2).expect("two"), out)
+}
+
 /// The site of a judgement without a record; its folder lives as long as the first of the two.
 fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a folder");
     let site = dir.path().join("site");
-    report::write_site(judgement, None, None, &site).expect("a site");
+    write(judgement, None, &site).expect("a site");
     (dir, site)
+}
+
+/// What a file of data calls its function with.
+fn data_of(path: PathBuf) -> serde_json::Value {
+    let file = text(path);
+    let (_, json) = file.split_once('(').expect("a call");
+    serde_json::from_str(json.strip_suffix(");\n").expect("a whole call")).expect("JSON")
+}
+
+/// The cells of an instance's row: right, wrong, unjudged and not computed values, code of the ending.
+fn row(site: &Path, examination: &str, instance: &str) -> Vec<String> {
+    let names = data_of(site.join("contest.js"));
+    let table = data_of(site.join(format!("examinations/{examination}.js")));
+    let number = names["instances"].as_array().expect("names").iter().position(|of| of[0] == instance);
+    let row = table["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .find(|row| row[0].as_u64() == number.map(|n| n as u64));
+    let cell = |cell: &serde_json::Value| {
+        let code =
+            names["endings"][cell[4].as_u64().unwrap_or_default() as usize][0].as_str().unwrap_or_default();
+        let mark = if cell[5] == 0 { "" } else { "°" };
+        format!("{} {} {} {} {code}{mark}", cell[0], cell[1], cell[2], cell[3])
+    };
+    row.expect("the row")[1].as_array().expect("cells").iter().map(cell).collect()
 }
 
 /// Every `href` and `src` of a page, without its fragment.
@@ -85,8 +119,8 @@ fn a_provisional_judgement_says_so_on_every_page() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
-    let written = report::write_site(&judgement, None, Some(&record), &site).expect("a site");
-    assert_eq!(written, Written { examination_pages: 3, run_pages: 45 });
+    let written = write(&judgement, Some(&record), &site).expect("a site");
+    assert_eq!(written, Written { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
     for (path, content) in
         files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
     {
@@ -101,64 +135,154 @@ fn a_provisional_judgement_says_so_on_every_page() {
 #[test]
 fn a_table_keeps_every_way_of_having_no_value_apart() {
     let (_dir, site) = site(&contest::small());
-    let page = text(site.join("examinations/StateSpace.html"));
-    let (_, grid) = page.split_once("<table class=\"grid\">").expect("the table");
-    for cell in
-        ["✓4°", "CC°", "✓2 ✗2°", "✓2 CPU°", "NONE°", "✗1 CRASH°", "✓3 ?1°", "MEM°", "OUT°", "WALL°", "–°"]
-    {
-        assert!(grid.contains(&format!(">{cell}</td>")), "{cell}: {grid}");
-    }
-    let page = text(site.join("examinations/ReachabilityDeadlock.html"));
-    assert!(page.contains(">✓°<") && page.contains(">✗°<") && page.contains("<td class=i>INFRA°"));
+    let of = |examination, instance| row(&site, examination, instance);
+    let philosophers = of("StateSpace", "Philosophers-PT-000005");
+    assert_eq!(philosophers, ["4 0 0 0 °", "4 0 0 0 °", "0 0 0 4 CC°", "2 2 0 0 °", "4 0 0 0 °"]);
+    let larger = of("StateSpace", "Philosophers-PT-000010");
+    assert_eq!(larger, ["4 0 0 0 °", "2 0 0 2 CPU°", "0 0 0 4 NONE°", "0 1 0 3 CRASH°", "4 0 0 0 °"]);
+    let ring = of("StateSpace", "TokenRing-PT-005");
+    assert_eq!(ring, ["3 0 1 0 °", "0 0 0 4 MEM°", "0 0 0 4 OUT°", "0 0 0 4 WALL°", "0 0 0 4 °"]);
+    assert_eq!(of("ReachabilityDeadlock", "TokenRing-PT-005")[3], "0 0 0 1 INFRA°");
+    assert_eq!(of("CTLCardinality", "TokenRing-PT-005")[0], "0 0 0 16 DNC°");
     let page = text(site.join("examinations/CTLCardinality.html"));
-    assert!(page.contains(">DNC°</td>") && page.contains("did not compete"));
+    assert!(page.contains("<dt>DNC</dt><dd>did not compete</dd>"));
+    // The same as CSV.
+    let csv = text(site.join("examinations/StateSpace.csv"));
+    let line =
+        "Philosophers-PT-000010,Philosophers,known,depth-first,2,0,0,4,cpu-limit,8,12341,13000,250000,";
+    assert!(csv.contains(line) && csv.lines().count() == 1 + 15, "{csv}");
+    // A tool's page has the same run.
+    let tool = data_of(site.join("tools/depth-first.js"));
+    assert_eq!(tool["rows"][1][1][0], serde_json::json!([2, 0, 0, 2, 4, 1, 12341, 13000, 250000]));
 }
 
 #[test]
-fn a_run_page_tells_answers_limits_machine_attempts_and_output() {
+fn the_data_of_an_instance_tell_answers_limits_machine_attempts_and_output() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
-    report::write_site(&judgement, None, Some(&record), &site).expect("a site");
-    let page = text(site.join("runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality.html"));
+    write(&judgement, Some(&record), &site).expect("a site");
+    let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
+    let block = data["blocks"].as_array().expect("blocks").iter().find(|block| block["examination"] == 5);
+    let block = block.expect("CTLCardinality");
+    assert!(block.get("ids").is_none(), "ids that follow from the names are not repeated");
+    assert_eq!((&block["values"][0], &block["values"][14]), (&"TRUE".into(), &serde_json::Value::Null));
+    assert_eq!((&block["bases"][0], &block["bases"][14]), (&"unanimous".into(), &"unknown:tie".into()));
+    let cell = &block["cells"][3];
+    assert_eq!(cell["verdicts"], "+-++++-+++++++?+");
+    assert_eq!(cell["given"], serde_json::json!([[1, "TRUE"], [6, "FALSE"], [14, "7"]]));
+    assert_eq!(cell["techniques"], "EXPLICIT STATE_COMPRESSION");
+    assert_eq!(cell["remarks"][0], "line 7: a contradiction");
+    let run = data["recorded"]["runs"]["3/5"].to_string();
     for expected in [
-        "Philosophers-PT-000005-CTLCardinality-01",
-        "✗ 2 of 16 wrong",
-        "<td>unanimous</td>",
-        "EXPLICIT STATE_COMPRESSION",
-        "<li>line 7: a contradiction</li>",
         "12.34 s",
         "limit 1 h per vCPU",
         "limit 1 h 15 min",
         "245.5 MiB",
         "finished, exit code 0",
         "degraded:tcg",
-        "q35,accel=tcg",
-        &"d".repeat(64),
-        "<i>⟨ESC⟩</i>[1mexploring",
-        "Linux version 6.1\n",
         "CTLCardinality.1.stdout.txt",
     ] {
-        assert!(page.contains(expected), "{expected}: {page}");
+        assert!(run.contains(expected), "{expected}: {run}");
     }
+    assert_eq!(data["recorded"]["machines"][0][1], "q35,accel=tcg");
+    assert_eq!(data["recorded"]["disks"][0][0][1], "d".repeat(64));
+    let path = "runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality";
+    let outputs = data_of(site.join(format!("{path}.js")));
+    assert_eq!(outputs[0]["head"][1], "⟨ESC⟩");
+    assert!(outputs[0]["head"][2].as_str().expect("text").starts_with("[1mexploring"));
+    assert!(outputs[2]["head"][0].as_str().expect("text").contains("Linux version 6.1\n"));
     // The raw output is beside it, byte for byte.
-    let raw = fs::read(site.join("runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality.1.stdout.txt"));
+    let raw = fs::read(site.join(format!("{path}.1.stdout.txt")));
     let kept = record.outputs_dir("wrong-on-purpose/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
     assert_eq!(raw.expect("raw"), fs::read(kept).expect("kept"));
     // Every attempt is there, the superseded one with its reason and its outputs.
-    let page = text(site.join("runs/walk/Philosophers-PT-000005/StateSpace.html"));
-    assert!(
-        page.contains("infrastructure, while booting: no readiness in 60 s") && page.contains("superseded")
+    let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
+    assert_eq!(attempts[0]["outcome"], "infrastructure, while booting: no readiness in 60 s");
+    assert_eq!(
+        (&attempts[0]["standing"], &attempts[1]["standing"]),
+        (&"superseded".into(), &"judged".into())
     );
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.1.stdout.txt").exists());
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.2.stdout.txt").exists());
-    // A number of 24,000 digits is there in full, behind a short form.
-    let page = text(site.join("runs/breadth-first/TokenRing-PT-005/StateSpace.html"));
-    assert!(page.contains("characters)</summary>") && page.contains(&"9".repeat(24_000)));
+    // A number of 24,000 digits is there in full.
+    let ring = data_of(site.join("instances/TokenRing-PT-005.js"));
+    assert_eq!(ring["blocks"][0]["values"][0], "9".repeat(24_000));
     // No machine was booted for who did not compete.
-    let page = text(site.join("runs/walk/TokenRing-PT-005/CTLCardinality.html"));
-    assert!(page.contains("the tool was never started") && page.contains("did not compete"));
+    assert_eq!(ring["recorded"]["runs"]["2/5"]["outputs"], "");
+}
+
+#[test]
+fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judgement = contest::small();
+    let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
+    let run = mcc_harness::campaign::Run {
+        entry: "walk".into(),
+        instance: "Philosophers-PT-000010".into(),
+        examination: "LTLFireability".into(),
+        model: "Philosophers".into(),
+        vcpus: 1,
+        competes: true,
+    };
+    record.plan_runs(std::slice::from_ref(&run)).expect("a plan");
+    drop(record);
+    let judged = dir.path().join("judged");
+    fs::create_dir(&judged).expect("a folder");
+    fs::write(judged.join("judgement.json"), serde_json::to_vec(&judgement).expect("JSON")).expect("a file");
+    fs::write(judged.join("trusted.csv"), "instance\nTokenRing-PT-005\n").expect("a file");
+    fs::write(judged.join("podiums.csv"), "category,rank\n").expect("a file");
+    let report = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        command.current_dir(dir.path()).args(["report", "judged", "--record", "results", "--out", "site"]);
+        command.args(arguments).assert().success();
+        files(&dir.path().join("site"))
+    };
+    let pages = report(&[]);
+    for (path, content) in &pages {
+        let content = String::from_utf8_lossy(content);
+        assert!(
+            !path.to_string_lossy().contains("TokenRing") && !content.contains("TokenRing"),
+            "{}",
+            path.display()
+        );
+        if path.extension() == Some("html".as_ref()) {
+            assert!(
+                content.contains("<strong>Preliminary.</strong>") && content.contains("45 of 46"),
+                "{content}"
+            );
+            assert!(content.contains("<strong>Under embargo.</strong>"), "{}", path.display());
+        }
+    }
+    assert!(
+        pages.contains_key(Path::new("data/podiums.csv"))
+            && !pages.contains_key(Path::new("data/trusted.csv"))
+    );
+    assert!(pages.contains_key(Path::new("progress.html")));
+    // Lifted by hand.
+    let pages = report(&["--embargo", "off"]);
+    assert!(pages.contains_key(Path::new("instances/TokenRing-PT-005.js")));
+    assert!(pages.contains_key(Path::new("data/trusted.csv")));
+}
+
+#[test]
+fn disagreements_weak_values_marked_runs_and_techniques_have_their_pages() {
+    let mut judgement = contest::small();
+    judgement.blocks[0].trusted[3].weak = Some(mcc_harness::judge::judgement::Weak::SingleFamily);
+    let (_dir, site) = site(&judgement);
+    let lists = data_of(site.join("evidence.js"));
+    let rows = lists[0]["rows"].as_array().expect("rows");
+    let of = |why: &str| rows.iter().filter(|row| row[0] == why).count();
+    // Contradicted: 2 + 1 values of StateSpace, 2 of ReachabilityDeadlock, 2 x 2 and 2 of CTLCardinality; a tie
+    // in each of the three examinations of CTLCardinality, and one in StateSpace.
+    assert_eq!((of("disagreement"), of("single-family")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
+    let runs = data_of(site.join("runs.js"));
+    assert_eq!(runs[0]["rows"].as_array().expect("rows").len(), 45);
+    assert!(text(site.join("runs.html")).contains("45 of 45 runs"));
+    let page = text(site.join("techniques.html"));
+    let (_, line) = page.split_once("<th scope=\"row\">EXPLICIT</th>").expect("the technique");
+    assert!(line.starts_with("<td>"), "{line}");
 }
 
 #[test]
@@ -167,7 +291,7 @@ fn every_link_leads_to_a_file_of_the_site() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
-    report::write_site(&judgement, None, Some(&record), &site).expect("a site");
+    write(&judgement, Some(&record), &site).expect("a site");
     let mut followed = 0;
     for (path, content) in
         files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
@@ -178,7 +302,7 @@ fn every_link_leads_to_a_file_of_the_site() {
             followed += 1;
         }
     }
-    assert!(followed > 45 * 5, "{followed}");
+    assert!(followed > 14 * 10, "{followed}");
 }
 
 #[test]
@@ -201,35 +325,43 @@ fn nothing_hostile_gets_out_of_its_place() {
     };
     let record = contest::record(&judgement, &dir.path().join("results"), output);
     let site = dir.path().join("site");
-    report::write_site(&judgement, None, Some(&record), &site).expect("a site");
+    write(&judgement, Some(&record), &site).expect("a site");
     let mut pages = 0;
-    for (path, content) in
-        files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
-    {
+    for (path, content) in files(&site) {
+        let is_page = path.extension() == Some("html".as_ref());
+        if !is_page && (path.starts_with("scripts") || path.extension() != Some("js".as_ref())) {
+            continue;
+        }
         let page = String::from_utf8(content).unwrap_or_else(|_| panic!("{}", path.display()));
-        let lower = page.to_lowercase();
-        assert!(
-            !lower.contains("<script") && !lower.contains("<img") && !lower.contains("<b>mark"),
-            "{page}"
-        );
+        // A page's own scripts have a source; data have no markup at all, whatever file they stand in.
+        let text = page.to_lowercase().replace("<script defer src=\"", "");
+        assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("<b>mark"), "{page}");
+        assert!(is_page || !page.contains(['<', '>', '&']), "{}", path.display());
         let seen = |c: char| !c.is_control() || c == '\n' || c == '\t';
         assert!(page.chars().all(seen) && !page.contains('\u{202e}'), "{}", path.display());
         assert!(page.len() < 300_000, "{} has {} bytes", path.display(), page.len());
         pages += 1;
     }
-    assert_eq!(pages, 1 + 3 + 45);
-    let page = text(site.join("runs/walk/Philosophers-PT-000005/ReachabilityDeadlock.html"));
-    assert!(page.contains("more characters of this line") && page.contains("95.3 MiB"));
+    // Pages: front, 3 examinations, 5 tools, instances, instance, evidence, runs, techniques. Data: names, examinations,
+    // tools, instances twice, evidence, runs, and the outputs of the runs that had a machine.
+    let outputs = 45 - 4;
+    assert_eq!(pages, (1 + 3 + 5 + 5) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
+    let outputs = data_of(site.join("runs/walk/Philosophers-PT-000005/ReachabilityDeadlock.js"));
+    assert!(outputs[0]["head"].to_string().contains("more characters of this line"));
+    assert_eq!(outputs[0]["size"], "95.3 MiB");
 }
 
 #[test]
-fn the_same_judgement_gives_the_same_bytes() {
+fn the_same_judgement_gives_the_same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let (one, two) = (dir.path().join("one"), dir.path().join("deeper/two"));
-    report::write_site(&judgement, None, Some(&record), &one).expect("a site");
-    report::write_site(&judgement, None, Some(&record), &two).expect("a site");
+    let material = Material { record: Some(&record), ..Material::default() };
+    for (threads, site) in [(1, &one), (5, &two)] {
+        let threads = NonZeroUsize::new(threads).expect("threads");
+        report::write_site(&judgement, material, threads, site).expect("a site");
+    }
     assert_eq!(files(&one), files(&two));
 }
 
@@ -238,28 +370,28 @@ fn an_older_site_is_replaced_whole_and_nothing_else_is() {
     let dir = tempfile::tempdir().expect("a folder");
     let place = dir.path().join("site");
     let mut judgement = contest::small();
-    report::write_site(&judgement, None, None, &place).expect("a site");
+    write(&judgement, None, &place).expect("a site");
     let before = files(&place);
     judgement.blocks.retain(|block| block.examination == 0);
-    report::write_site(&judgement, None, None, &place).expect("a newer site");
+    write(&judgement, None, &place).expect("a newer site");
     assert!(!place.join("examinations/CTLCardinality.html").exists());
     assert_ne!(files(&place), before);
     // Something of the user's in it: refused, and nothing is touched.
     fs::write(place.join("CNAME"), "example.org").expect("a file");
     let kept = files(&place);
-    let error = report::write_site(&judgement, None, None, &place).expect_err("refused");
+    let error = write(&judgement, None, &place).expect_err("refused");
     assert!(matches!(&error, ReportError::Foreign { entry, .. } if entry == "CNAME"), "{error}");
     assert_eq!(files(&place), kept);
     // Neither a folder of something else nor a file.
     let other = dir.path().join("other");
     fs::create_dir(&other).expect("a folder");
-    report::write_site(&judgement, None, None, &other).expect("an empty folder is as good as none");
+    write(&judgement, None, &other).expect("an empty folder is as good as none");
     let thesis = dir.path().join("thesis");
     fs::create_dir(&thesis).expect("a folder");
     fs::write(thesis.join("index.html"), "mine").expect("a file");
-    assert!(report::write_site(&judgement, None, None, &thesis).is_err());
+    assert!(write(&judgement, None, &thesis).is_err());
     assert_eq!(text(thesis.join("index.html")), "mine");
-    assert!(report::write_site(&judgement, None, None, &thesis.join("index.html")).is_err());
+    assert!(write(&judgement, None, &thesis.join("index.html")).is_err());
     // No half-made folder is left behind by any of this.
     let mut left: Vec<_> =
         fs::read_dir(dir.path()).expect("a folder").map(|e| e.expect("one").file_name()).collect();
@@ -274,7 +406,7 @@ fn a_resigned_entry_vanishes_from_the_site() {
     judgement.entries[3].status = Status::Resigned;
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
-    report::write_site(&judgement, None, Some(&record), &site).expect("a site");
+    write(&judgement, Some(&record), &site).expect("a site");
     for (path, content) in files(&site) {
         let named = path.to_string_lossy().contains("wrong-on-purpose")
             || String::from_utf8_lossy(&content).contains("wrong-on-purpose");
@@ -289,14 +421,19 @@ fn the_whole_contest_of_2018_makes_a_site_of_pages_that_can_be_opened() {
     let pages = files(&site);
     let page = |name: &str| pages[Path::new(name)].len();
     assert!(page("index.html") < 100_000, "front page: {}", page("index.html"));
+    // What is loaded to open a page of a table: itself, its data, the names.
     for (path, content) in &pages {
-        assert!(content.len() <= 1_500_000, "{} has {} bytes", path.display(), content.len());
+        let most = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => 1_500_000,
+            // In this contest tools differ on every second value.
+            _ if path == Path::new("evidence.js") => 5_000_000,
+            _ => 700_000,
+        };
+        assert!(content.len() <= most, "{} has {} bytes", path.display(), content.len());
     }
-    let rows: usize = pages
-        .iter()
-        .filter(|(path, _)| path.starts_with("examinations"))
-        .map(|(_, content)| String::from_utf8_lossy(content).matches("<tr id=").count())
-        .sum();
+    let tables =
+        judgement.examinations.iter().map(|name| data_of(site.join(format!("examinations/{name}.js"))));
+    let rows: usize = tables.map(|table| table["rows"].as_array().expect("rows").len()).sum();
     assert_eq!(rows, 947 * 9);
 }
 
@@ -334,38 +471,23 @@ fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
     // Nothing is said about how runs of a published table ended, and nothing is claimed.
     assert!(!page.contains("How runs ended") && page.len() < 100_000);
     // A known error of LoLA: positions 08 and 13 of TokenRing-PT-010.
-    let table = text(dir.path().join("site/examinations/CTLCardinality.html"));
-    let (_, row) = table.split_once("<tr id=\"TokenRing-PT-010\">").expect("the row");
-    let (row, _) = row.split_once("</tr>").expect("a row");
-    assert!(row.contains(">✓14 ✗2<"), "{row}");
-}
-
-#[test]
-fn a_table_too_long_for_one_page_is_split_between_families() {
-    let mut judgement = contest::small();
-    judgement.blocks.clear();
-    judgement.instances =
-        (0..20_000).map(|n| contest::instance(&format!("F{:04}-PT-{:06}", n / 10, n), "known")).collect();
-    for number in 0..20_000 {
-        let trusted = contest::trusted(&judgement.instances[number].instance, "ReachabilityDeadlock", &["T"]);
-        let cells = vec![contest::cell(0, &trusted, "+", mcc_harness::judge::judgement::Ending::Answered)];
-        let block = mcc_harness::judge::judgement::Block { examination: 2, instance: number, trusted, cells };
-        judgement.blocks.push(block);
-    }
-    let (_dir, site) = site(&judgement);
-    let pages = files(&site);
-    let tables: Vec<_> = pages.iter().filter(|(path, _)| path.starts_with("examinations")).collect();
-    assert!(tables.len() > 2);
-    let mut rows = 0;
-    for (path, content) in tables {
-        assert!(content.len() < 2_000_000, "{}: {}", path.display(), content.len());
-        let page = String::from_utf8_lossy(content);
-        assert!(page.contains("aria-label=\"Pages of this table\""));
-        let of_page = page.matches("<tr id=").count();
-        assert_eq!(of_page % 10, 0, "families stay whole");
-        rows += of_page;
-    }
-    assert_eq!(rows, 20_000);
+    let names = data_of(dir.path().join("site/contest.js"));
+    let entries = names["entries"].as_array().expect("entries");
+    let lola = entries.iter().position(|entry| entry["name"] == "LoLA").expect("LoLA");
+    let row = row(&dir.path().join("site"), "CTLCardinality", "TokenRing-PT-010");
+    assert_eq!(row[lola], "14 2 0 0 ");
+    let ring = data_of(dir.path().join("site/instances/TokenRing-PT-010.js"));
+    let blocks = ring["blocks"].as_array().expect("blocks");
+    let block = blocks.iter().find(|block| {
+        names["examinations"][block["examination"].as_u64().expect("a number") as usize]["name"]
+            == "CTLCardinality"
+    });
+    let cell = block.expect("the block")["cells"]
+        .as_array()
+        .expect("cells")
+        .iter()
+        .find(|cell| cell["entry"] == lola);
+    assert_eq!(cell.expect("LoLA's")["given"].as_array().expect("values").len(), 2);
 }
 
 #[test]
@@ -375,8 +497,7 @@ fn a_judgement_of_another_record_is_refused() {
     let mut other = contest::small();
     other.blocks.truncate(1);
     let record = contest::record(&other, &dir.path().join("results"), |_| None);
-    let error =
-        report::write_site(&judgement, None, Some(&record), &dir.path().join("site")).expect_err("refused");
+    let error = write(&judgement, Some(&record), &dir.path().join("site")).expect_err("refused");
     assert!(error.to_string().contains("give --record the record that was judged"), "{error}");
     assert!(!dir.path().join("site").exists());
 }
@@ -388,8 +509,7 @@ fn a_lost_output_is_named() {
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let lost = record.outputs_dir("walk/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
     fs::remove_file(&lost).expect("an output");
-    let error =
-        report::write_site(&judgement, None, Some(&record), &dir.path().join("site")).expect_err("refused");
+    let error = write(&judgement, Some(&record), &dir.path().join("site")).expect_err("refused");
     let message = error.to_string();
     assert!(message.contains("walk/Philosophers-PT-000005/CTLCardinality"), "{message}");
     assert!(message.contains(&*lost.to_string_lossy()) && message.contains("restore the file"), "{message}");
@@ -400,11 +520,11 @@ fn a_judgement_that_contradicts_itself_is_refused_not_shown() {
     let mut judgement = contest::small();
     judgement.blocks[0].cells[0].entry = 99;
     let dir = tempfile::tempdir().expect("a folder");
-    let error = report::write_site(&judgement, None, None, &dir.path().join("site")).expect_err("refused");
+    let error = write(&judgement, None, &dir.path().join("site")).expect_err("refused");
     assert!(error.to_string().contains("entry 99 of 5"), "{error}");
     judgement.blocks.clear();
     judgement.unresolved.push(RunName { entry: "x".into(), instance: "y".into(), examination: "z".into() });
-    report::write_site(&judgement, None, None, &dir.path().join("site")).expect("a name is only a name");
+    write(&judgement, None, &dir.path().join("site")).expect("a name is only a name");
 }
 
 #[test]
@@ -424,7 +544,8 @@ fn the_command_makes_a_site_with_the_judgements_files_beside_it() {
     report(&["judged", "--out", "site", "--record", "results"]).success();
     let page = text(dir.path().join("site/index.html"));
     assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
-    assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.html").exists());
+    assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
+    assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
     // Bad input: exit code 2, place and way out.
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();

@@ -9,7 +9,7 @@ use mcc_harness::edition::{CpuReading, Edition, Limits};
 use mcc_harness::executor::{Attempted, Budget, Ended, Patience, attempt};
 use mcc_harness::host::{Accelerator, Policy, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
-use mcc_harness::vm::{DiskFile, Guest, Machine, MachineSpec, Start};
+use mcc_harness::vm::{Backend, DiskFile, Guest, Machine, MachineSpec, Start};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -23,6 +23,7 @@ fn spec(memory_mib: u64) -> MachineSpec {
     let image = images::image("images/reference");
     let (kernel, initrd) = image.boot().unwrap();
     MachineSpec {
+        backend: Backend::Qemu,
         accelerator: Accelerator::Tcg,
         cpu_model: "SandyBridge".into(),
         memory_mib,
@@ -193,6 +194,9 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     let quick = quick.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
     fs::write(folder.path().join("quick.toml"), quick).unwrap();
     let leases = folder.path().join("leases");
+    // Where QEMU is before it has a thread of its own.
+    let prepared = folder.path().join("prepared");
+    folder.qemu(&format!("grep Cpus_allowed_list /proc/$$/status >> {}", prepared.display()));
     let harness = |args: &[&str]| folder.harness(args);
     let first = &["run", "campaign.toml", "--out", "results", "--allow-degraded"];
     let mut first = harness(first).stderr(Stdio::null()).spawn().unwrap();
@@ -209,6 +213,10 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     assert!(held.contains(&format!("holds CPUs {cpu} and 16384 MiB")), "{held}");
     let of_controller = status(first.id(), "Cpus_allowed_list");
     assert_ne!(of_controller, cpu.to_string(), "the controller stays off leased cores");
+    for thread in fs::read_dir(format!("/proc/{}/task", first.id())).unwrap() {
+        let thread = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        assert_eq!(status(thread, "Cpus_allowed_list"), of_controller, "so do all its threads");
+    }
 
     let second = |out: &str| {
         let run = harness(&["run", "quick.toml", "--out", out, "--allow-degraded"]).output().unwrap();
@@ -226,6 +234,13 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     let after = second("after");
     assert_eq!(after.room.cpus, [cpu], "free at once");
     assert!(after.marks.iter().all(|mark| mark != "degraded:shared-cores"), "{:?}", after.marks);
+    let prepared = fs::read_to_string(prepared).unwrap();
+    let off = prepared.lines().filter(|line| line.ends_with(&format!(":\t{of_controller}"))).count();
+    assert_eq!(
+        (off, prepared.lines().count()),
+        (3, 3),
+        "no machine is prepared on a pinned core: {prepared}"
+    );
     let pages = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(pages.collect::<Vec<_>>(), ["turn"], "no lease is left");
 }

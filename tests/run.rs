@@ -293,11 +293,12 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
         mcc.join("inputs"),
         REAL.iter().map(|(examination, _)| *examination).chain(["LTLCardinality"]).collect::<Vec<_>>()
     );
-    // breadth-first says itself that it does not do LTL; the others had it written down (T-4).
+    // breadth-first says itself that it does not do LTL; the others had it written down (T-4), with what would
+    // take the test longer and show nothing more.
     for (entry, not_competing) in [
         ("breadth-first", "[]"),
-        ("depth-first", "['LTL*']"),
-        ("random-walk", "['LTL*', 'StateSpace', '*Bounds']"),
+        ("depth-first", "['LTL*', 'CTL*', '*Bounds', '*Cardinality']"),
+        ("random-walk", "['LTL*', 'CTL*', 'StateSpace', '*Bounds']"),
     ] {
         images::image(&format!("images/{entry}"));
         campaign += &format!(
@@ -335,8 +336,8 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
         }
     }
     // 49 values an instance, and of StateSpace the 4 + 3 + 0 + 4 that have an oracle.
-    assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 11, 4 * 49 + 11));
-    assert!(compared["random-walk"] > 40, "{compared:?}");
+    assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 11, 4 + 11));
+    assert!(compared["random-walk"] > 20, "{compared:?}");
     for entry in ["breadth-first", "depth-first", "random-walk"] {
         assert_eq!(judged.counts(entry).1, 0, "{entry} has wrong values");
     }
@@ -432,7 +433,7 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
         pages.filter_map(|page| fs::read_to_string(page).ok()).filter(|page| page.contains("superseded"));
     let shown: Vec<String> = shown.collect();
     assert_eq!(shown.len(), 1);
-    assert!(shown[0].contains("superseded: its disk was of &#60;2017&#62;"), "{}", shown[0]);
+    assert!(shown[0].contains("superseded: its disk was of \\u003c2017\\u003e"), "{}", shown[0]);
 }
 
 #[test]

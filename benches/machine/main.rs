@@ -15,7 +15,7 @@ use mcc_harness::edition::Edition;
 use mcc_harness::executor::{EntryDisks, Executor, Watched};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
-use mcc_harness::vm::{DiskFile, Guest, Image, MachineSpec, Start, build};
+use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start, build};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -63,6 +63,7 @@ impl<'a> Bench<'a> {
     fn spec(&self, image: &Image) -> MachineSpec {
         let (kernel, initrd) = image.boot().unwrap();
         MachineSpec {
+            backend: Backend::Qemu,
             accelerator: self.accelerator,
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
@@ -112,6 +113,7 @@ impl<'a> Bench<'a> {
             inputs: DiskFile::new(self.inputs.disk(), "raw"),
             inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
             states: None,
+            backend: Backend::Qemu,
             host: self.survey.facts(self.accelerator, &self.qemu),
             accelerator: self.accelerator,
             policy: Policy::AllowDegraded,

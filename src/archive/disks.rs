@@ -64,6 +64,9 @@ pub fn disks_of(
 
 /// Where the machine of an attempt had its files, as its arguments say.
 pub fn seen_by(attempt: &Attempt) -> Vec<PathBuf> {
+    if let Ok(domain) = roxmltree::Document::parse(&attempt.machine.join("\n")) {
+        return seen_by_domain(&domain);
+    }
     let arguments = attempt.machine.windows(2).filter_map(|pair| match pair[0].as_str() {
         "-kernel" | "-initrd" => Some(pair[1].as_str()),
         "-drive" => pair[1].split_once("file=").map(|(_, file)| file),
@@ -71,4 +74,16 @@ pub fn seen_by(attempt: &Attempt) -> Vec<PathBuf> {
     });
     // QEMU's own escape: a comma in a name is written twice.
     arguments.map(|file| PathBuf::from(file.replace(",,", ","))).collect()
+}
+
+/// The same of a machine that libvirt started.
+fn seen_by_domain(domain: &roxmltree::Document) -> Vec<PathBuf> {
+    let sources = domain.descendants().filter(|node| node.has_tag_name("source"));
+    // The overlay's says nothing but its file.
+    let disks = sources.filter(|source| source.has_children()).filter_map(|source| source.attribute("file"));
+    let name = ("http://libvirt.org/schemas/domain/qemu/1.0", "arg");
+    let arguments = domain.descendants().filter(|node| node.has_tag_name(name));
+    let arguments: Vec<&str> = arguments.filter_map(|argument| argument.attribute("value")).collect();
+    let boots = arguments.windows(2).filter(|pair| ["-kernel", "-initrd"].contains(&pair[0]));
+    disks.chain(boots.map(|pair| pair[1])).map(PathBuf::from).collect()
 }

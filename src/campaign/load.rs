@@ -2,7 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, SlurmSettings, Start, Tool,
+    Backend, Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, SlurmSettings,
+    Start, Tool,
 };
 use globset::Glob;
 use serde::Deserialize;
@@ -154,6 +155,7 @@ impl Campaign {
             );
             return Err(source.wrong(start, message));
         }
+        only_agents_under_libvirt(&source, &raw)?;
         Ok(Self {
             edition: edition(folder, raw.edition.get_ref()),
             inputs,
@@ -186,6 +188,27 @@ impl Campaign {
     /// An error for what was found in `inputs`, at its line.
     pub fn wrong_inputs(&self, message: String) -> CampaignError {
         self.wrong("inputs", format!("inputs: {message}"))
+    }
+}
+
+/// libvirt machines boot our own disks, each time anew.
+fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), CampaignError> {
+    if raw.hosts.backend != Backend::Libvirt {
+        return Ok(());
+    }
+    if let Some(start) = raw.start.as_ref().filter(|start| *start.get_ref() != Start::Boot) {
+        let message =
+            "start = \"restore\" needs the default backend: leave backend = \"libvirt\" out of [hosts]";
+        return Err(source.wrong(start, message.to_owned()));
+    }
+    let channels = raw.tool.iter().filter_map(|tool| tool.channel.as_ref());
+    match channels.into_iter().find(|channel| *channel.get_ref() == ChannelWord::Ssh) {
+        None => Ok(()),
+        Some(ssh) => {
+            let message =
+                "channel = \"ssh\" needs the default backend: leave backend = \"libvirt\" out of [hosts]";
+            Err(source.wrong(ssh, message.to_owned()))
+        }
     }
 }
 

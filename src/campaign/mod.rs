@@ -146,10 +146,20 @@ fn limit<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserialize
     between::<LEAST, MOST, T, D>(from).map(Some)
 }
 
+/// Who starts the machines: QEMU's process is ours, or libvirt's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    #[default]
+    Qemu,
+    Libvirt,
+}
+
 /// `[hosts]`: how it is run; no result depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hosts {
+    pub backend: Backend,
     /// Most runs at once; None: as many as cores and memory allow.
     pub jobs: Option<NonZeroU32>,
     /// How many more attempts a run gets after its first ended in infrastructure.
@@ -167,7 +177,13 @@ impl Default for Hosts {
     fn default() -> Self {
         const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
         const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
-        Self { jobs: None, retries: 2, boot_deadline_s: BOOT_DEADLINE_S, stall_s: STALL_S }
+        Self {
+            backend: Backend::default(),
+            jobs: None,
+            retries: 2,
+            boot_deadline_s: BOOT_DEADLINE_S,
+            stall_s: STALL_S,
+        }
     }
 }
 

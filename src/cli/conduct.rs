@@ -2,12 +2,12 @@
 
 use super::disks::Disks;
 use super::{Exit, Failure, progress};
-use crate::campaign::{Campaign, History, Run, Start};
+use crate::campaign::{self, Campaign, History, Run, Start};
 use crate::edition::Edition;
 use crate::executor::{self, Executor, ExecutorError};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
 use crate::store::{Record, StoreError};
-use crate::vm::States;
+use crate::vm::{Backend, States};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,7 @@ use std::time::Duration;
 pub(super) struct Host {
     pub policy: Policy,
     pub qemu: Qemu,
+    pub backend: Backend,
     pub accelerator: Accelerator,
     pub survey: Survey,
 }
@@ -41,12 +42,13 @@ pub(super) struct Conduct<'a> {
 }
 
 impl Host {
-    pub fn prepare(allow_degraded: bool) -> Result<Self, Failure> {
+    pub fn prepare(backend: campaign::Backend, allow_degraded: bool) -> Result<Self, Failure> {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find().map_err(Failure::host)?;
+        let backend = self::backend(backend)?;
         let accelerator = Accelerator::choose(&qemu, policy).map_err(Failure::host)?;
         let survey = Survey::take().map_err(Failure::host)?;
-        Ok(Self { policy, qemu, accelerator, survey })
+        Ok(Self { policy, qemu, backend, accelerator, survey })
     }
 
     /// Its cores and memory, beside what other controllers have; they are told the name of the campaign's file.
@@ -79,6 +81,7 @@ impl Host {
             inputs_digest: disks.inputs_digest,
             states: (campaign.start == Start::Restore).then(|| States::new(record.dir().join("states"))),
             host: self.survey.facts(self.accelerator, &self.qemu),
+            backend: self.backend,
             accelerator: self.accelerator,
             policy: self.policy,
             boot_deadline: Duration::from_secs(campaign.hosts.boot_deadline_s.get()),
@@ -109,6 +112,24 @@ impl Host {
             Err(error @ ExecutorError::DiskChanged { .. }) => Err(Failure::usage(error)),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// The backend that is asked for, if this program and this host have it.
+fn backend(asked: campaign::Backend) -> Result<Backend, Failure> {
+    match asked {
+        campaign::Backend::Qemu => Ok(Backend::Qemu),
+        #[cfg(feature = "libvirt")]
+        campaign::Backend::Libvirt => {
+            crate::vm::libvirt::check(Duration::from_secs(120)).map_err(Failure::host)?;
+            Ok(Backend::Libvirt)
+        }
+        #[cfg(not(feature = "libvirt"))]
+        campaign::Backend::Libvirt => Err(Failure::host(anyhow::anyhow!(
+            "backend = \"libvirt\": this mcc-harness was built without it; leave it out of [hosts], or, with the \
+             package libvirt-dev, build one that has it: RUSTFLAGS=\"\" cargo build --release --features libvirt \
+             --target-dir target/libvirt"
+        ))),
     }
 }
 

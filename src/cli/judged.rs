@@ -2,7 +2,7 @@ use super::Failure;
 use crate::edition::{Edition, Votes};
 use crate::judge::benchkit_results::{is_results, read_results};
 use crate::judge::overrides::read_overrides;
-use crate::judge::record::{edition_of, read_record};
+use crate::judge::record::{edition_of, read_record, read_unfinished};
 use crate::judge::{Ballots, source};
 use crate::store::Record;
 use anyhow::anyhow;
@@ -27,6 +27,9 @@ pub struct Judged {
     /// Values the organizers set: columns instance,examination,position,value,reason; value `unknown` = no points.
     #[arg(long, value_name = "CSV")]
     pub overrides: Option<PathBuf>,
+    /// Judge a record whose campaign has not ended: runs still to be made count as infrastructure, so nothing is final.
+    #[arg(long)]
+    unfinished: bool,
     /// What if votes were counted otherwise than the edition says.
     #[arg(long, value_enum, value_name = "WHO")]
     votes: Option<VotesOption>,
@@ -56,6 +59,7 @@ impl Judged {
             ("--tools", self.tools.is_some()),
             ("--names", self.names.is_some()),
             ("--overrides", self.overrides.is_some()),
+            ("--unfinished", self.unfinished),
             ("--votes", self.votes.is_some()),
         ];
         given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
@@ -88,7 +92,11 @@ impl Judged {
         if input.is_dir() && !is_results(input) {
             let record = Record::open_readonly(input).map_err(Failure::usage)?;
             let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
-            let ballots = read_record(&edition, &record)?;
+            let ballots = if self.unfinished {
+                read_unfinished(&edition, &record)?
+            } else {
+                read_record(&edition, &record)?
+            };
             return Ok((edition, ballots));
         }
         let Some(edition) = named else {

@@ -3,7 +3,7 @@ use super::published::{failure, open};
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Disks, Median, compare, seen_by};
 use crate::benchkit::Answers;
-use crate::campaign::{History, Hosts, Run};
+use crate::campaign::{Backend, History, Hosts, Run};
 use crate::edition::Edition;
 use crate::executor::{self, EntryDisks, Executor, Watched};
 use crate::judge::record::{answers_of, edition_of};
@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
 
-    let host = Host::prepare(args.allow_degraded)?;
+    let host = Host::prepare(Backend::Qemu, args.allow_degraded)?;
     let mut replays = Vec::new();
     for number in 1..=args.repeat.get() {
         eprintln!("replay {number} of {}: {}", args.repeat, args.run);
@@ -148,6 +148,7 @@ fn replay(
         inputs_digest: disks.inputs_digest.clone(),
         states: restored.then(|| States::new(folder.join("states"))),
         host: host.survey.facts(host.accelerator, &host.qemu),
+        backend: host.backend,
         accelerator: host.accelerator,
         policy: host.policy,
         boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),

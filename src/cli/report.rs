@@ -1,14 +1,15 @@
 use super::{Exit, Failure, print};
 use crate::judge::judgement::Judgement;
-use crate::judge::sister;
-use crate::report::{self, ReportError};
+use crate::judge::{all_cores, sister};
+use crate::report::{self, Material, ReportError};
 use crate::store::Record;
 use std::path::PathBuf;
 
 /// Write the static site of a judgement.
 ///
-/// Podiums, the campaign's facts, a table per examination and, with --record, a page per run with its output.
-/// Opens from a file; no server is needed.
+/// Podiums and awards, a table per examination and tool that can be filtered and sorted, every instance, run and
+/// value, disagreements and marked runs; with --record also outputs and what was measured. Opens from a file; no
+/// server is needed.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote.
@@ -17,9 +18,19 @@ pub struct Args {
     /// Where the site goes; an older site there is replaced, anything else refused.
     #[arg(long, value_name = "SITE")]
     out: PathBuf,
-    /// The record that was judged: adds a page per run with its output.
+    /// The record that was judged: adds the outputs of runs, their attempts, machines and measurements.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
+    /// Name no surprise model (M-6): `auto` while runs of the record are still to be made.
+    #[arg(long, value_enum, default_value = "auto")]
+    embargo: Embargo,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Embargo {
+    Auto,
+    On,
+    Off,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -27,6 +38,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(judgement) = sister::Judgement::read(&args.judgement).map_err(Failure::usage)? {
         if args.record.is_some() {
             return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
+        }
+        if matches!(args.embargo, Embargo::On) {
+            return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
         let pages = report::write_sister_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
         print::text(&format!("{}: {pages} category pages\n", args.out.join("index.html").display()))?;
@@ -37,13 +51,24 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),
         None => None,
     };
-    let written =
-        report::write_site(&judgement, Some(&args.judgement), record.as_ref(), &args.out).map_err(fail)?;
+    let unfinished = |record: &Record| record.summary().map(|counts| counts.recorded < counts.planned);
+    let embargo = match (args.embargo, &record) {
+        (Embargo::On, _) => true,
+        (Embargo::Auto, Some(record)) => unfinished(record).map_err(|error| fail(error.into()))?,
+        (Embargo::Off, _) | (Embargo::Auto, None) => false,
+    };
+    let material = Material { judgement_dir: Some(&args.judgement), record: record.as_ref(), embargo };
+    let written = report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
+    let hidden = match written.hidden {
+        0 => String::new(),
+        hidden => format!("; {hidden} instances of surprise models are under embargo (M-6)"),
+    };
     print::text(&format!(
-        "{}: {} examination pages, {} run pages\n",
+        "{}: {} examinations, {} instances, outputs of {} runs{hidden}\n",
         args.out.join("index.html").display(),
         written.examination_pages,
-        written.run_pages
+        written.instances,
+        written.runs
     ))?;
     Ok(Exit::Done)
 }

@@ -60,7 +60,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
     let images = open_images(&campaign)?;
-    let host = Host::prepare(args.allow_degraded)?;
+    let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
     let inputs = inputs_disk(&campaign, &edition, &facts, &args.out, args.accept)?;
     let disks = Disks::of(&campaign, &images, &inputs, None)?;
     let facts = CampaignFacts::new(&campaign, &edition, facts, disks.all())?;

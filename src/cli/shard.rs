@@ -67,7 +67,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let runs: Vec<Run> = whole.runs_of(model).map_err(store_failure)?;
     record.plan_runs(&runs).map_err(store_failure)?;
 
-    let host = Host::prepare(cluster.facts().allow_degraded)?;
+    let host = Host::prepare(campaign.hosts.backend, cluster.facts().allow_degraded)?;
     let conduct = Conduct {
         record: &record,
         campaign: &campaign,

@@ -17,7 +17,7 @@ use crate::digest;
 use crate::edition::Edition;
 use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use crate::store::{Attempt, AttemptDir, Disk, HostFacts, Outcome, Record, Room, Standing, StoreError};
-use crate::vm::{DiskFile, Guest, MachineSpec, Start, States, Wiring, argv};
+use crate::vm::{Backend, DiskFile, Guest, MachineSpec, Start, States};
 use queue::Waiting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -53,6 +53,7 @@ pub struct Executor<'a> {
     /// Where runs go on from saved states instead of booting.
     pub states: Option<States>,
     pub host: HostFacts,
+    pub backend: Backend,
     pub accelerator: Accelerator,
     pub policy: Policy,
     pub boot_deadline: Duration,
@@ -306,7 +307,7 @@ impl Shift<'_> {
             attempt.room = ended.room;
             attempt.marks =
                 [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
-            attempt.machine = argv(&spec, &Wiring::placeholder());
+            attempt.machine = spec.described();
         }
         let standing = executor.record.commit(attempt.clone(), dir)?;
         Ok((attempt, standing))
@@ -317,6 +318,7 @@ impl Executor<'_> {
     fn machine(&self, run: &Run, lease: &Lease, housekeeping: &[u32]) -> MachineSpec {
         let disks = &self.disks[&run.entry];
         MachineSpec {
+            backend: self.backend,
             accelerator: self.accelerator,
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,

@@ -20,3 +20,4 @@ pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 pub use in_order::all_cores;
+pub(crate) use in_order::{Feed, in_order};

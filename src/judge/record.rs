@@ -24,7 +24,9 @@ pub enum RecordError {
     Output { run: String, path: PathBuf, source: io::Error },
     #[error("the record's edition cannot be read: {0}; name one with --edition")]
     Edition(#[source] serde_json::Error),
-    #[error("{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged")]
+    #[error(
+        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge what there is with --unfinished"
+    )]
     Unfinished { recorded: u64, planned: u64 },
 }
 
@@ -48,6 +50,33 @@ pub fn read_record_by(
     if summary.recorded < summary.planned {
         return Err(RecordError::Unfinished { recorded: summary.recorded, planned: summary.planned });
     }
+    read_recorded(edition, record, threads)
+}
+
+/// Marks a run that is still to be made.
+const NOT_MADE_YET: &str = "not-made-yet";
+
+/// As `read_record`, of a campaign that may not have ended: a run still to be made counts as infrastructure, so the
+/// judgement is provisional and names it.
+pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
+    let mut ballots = read_recorded(edition, record, all_cores())?;
+    for open in record.open_runs() {
+        let run = open?.run;
+        let Some((_, examination)) = edition.examination(&run.examination) else { continue };
+        let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
+        let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
+        let ids = questions(examination, asked).ids.unwrap_or_default();
+        let ballot = Ballot {
+            ending: Ending::Infrastructure,
+            marks: vec![NOT_MADE_YET.to_owned()],
+            ..Ballot::published(Vec::new())
+        };
+        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot)?;
+    }
+    Ok(ballots)
+}
+
+fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> Result<Ballots, RecordError> {
     let facts = record.facts();
     let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
     let mut ballots = Ballots::new(edition);

@@ -1,29 +1,48 @@
-//! The judgement, indexed for pages: which runs have a page, where each page lies, what a cell says.
+//! The judgement, indexed for pages: what is shown, where each page lies, what its data call it by.
 
 use super::ReportError;
-use super::show::visible;
+use super::show::{self, visible};
 use super::site::segment;
 use crate::edition::Status;
-use crate::judge::judgement::{Block, Cell, Ending, Entry, Judgement, RunName};
+use crate::judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
 use crate::store::{Record, StoreError};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 /// Entry, instance and examination by number.
 pub type RunKey = (usize, usize, usize);
 
-/// A page of a table grows to about this many bytes before the next one begins.
-const PAGE_BYTES: usize = 1_400_000;
+/// What a site is made of beside its judgement.
+#[derive(Clone, Copy, Default)]
+pub struct Material<'a> {
+    /// The folder of the judgement; its files are published with the site.
+    pub judgement_dir: Option<&'a Path>,
+    /// The record that was judged.
+    pub record: Option<&'a Record>,
+    /// Surprise models are named nowhere (rule M-6).
+    pub embargo: bool,
+}
 
 pub struct Contest<'a> {
     pub judgement: &'a Judgement,
+    pub embargo: bool,
+    pub has_record: bool,
     /// The entries that are shown: a resigned one vanishes (rule P-4).
     pub entries: Vec<usize>,
     /// The examinations that anything was judged in.
     pub examinations: Vec<usize>,
-    /// The runs with a page.
+    /// The instances that anything was judged of and that are shown, families together.
+    pub instances: Vec<usize>,
+    /// The runs that the record has.
     pub recorded: BTreeSet<RunKey>,
-    /// By examination, then page: the instances in it, families together.
-    pub pages: Vec<Vec<Vec<usize>>>,
+    /// Recorded and planned runs, where the campaign has not ended.
+    pub unfinished: Option<(u64, u64)>,
+    /// The pages that every page leads to: path and name.
+    pub pages: Vec<(&'static str, &'static str)>,
+    /// What data of pages call an entry and an instance by: their place among those shown.
+    numbers: (Vec<Option<usize>>, Vec<Option<usize>>),
+    /// Sets of marks that runs carry; data of pages name them by their number.
+    pub marks: BTreeMap<Vec<String>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
     segments: Segments,
 }
@@ -35,25 +54,74 @@ struct Segments {
 }
 
 impl<'a> Contest<'a> {
-    pub fn new(judgement: &'a Judgement, record: Option<&Record>) -> Result<Self, ReportError> {
+    pub fn new(judgement: &'a Judgement, material: Material) -> Result<Self, ReportError> {
         judgement.check()?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
         let blocks: HashMap<_, _> =
             judgement.blocks.iter().map(|block| ((block.examination, block.instance), block)).collect();
         let examinations: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
-        let examinations = examinations.into_iter().collect();
+        let mut judged: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.instance).collect();
+        let dropped = judgement.unresolved.iter().chain(&judgement.excluded);
+        let place = |run: &RunName| judgement.instances.iter().position(|of| of.instance == run.instance);
+        judged.extend(dropped.filter_map(place));
+        let hidden = |&i: &usize| material.embargo && judgement.instances[i].status == "surprise";
+        let mut instances: Vec<usize> = judged.into_iter().filter(|i| !hidden(i)).collect();
+        instances.sort_by_key(|&i| (&judgement.instances[i].family, i));
+        let mut marks: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+        for cell in judgement.blocks.iter().flat_map(|block| &block.cells) {
+            if !marks.contains_key(&cell.marks) {
+                marks.insert(cell.marks.clone(), 0);
+            }
+        }
+        marks.insert(Vec::new(), 0);
+        marks.values_mut().enumerate().for_each(|(number, of)| *of = number);
         let segments = Segments {
             entries: judgement.entries.iter().map(|entry| segment(&entry.entry)).collect(),
             instances: judgement.instances.iter().map(|instance| segment(&instance.instance)).collect(),
             examinations: judgement.examinations.iter().map(|name| segment(name)).collect(),
         };
-        let (recorded, pages) = Default::default();
-        let mut contest = Self { judgement, entries, examinations, recorded, pages, blocks, segments };
-        if let Some(record) = record {
-            contest.find_recorded(record)?;
+        let numbered = |shown: &[usize], all: usize| {
+            let mut numbers = vec![None; all];
+            shown.iter().enumerate().for_each(|(number, &at)| numbers[at] = Some(number));
+            numbers
+        };
+        let numbers =
+            (numbered(&entries, judgement.entries.len()), numbered(&instances, judgement.instances.len()));
+        let stated = |cell: &Cell| cell.techniques.iter().any(|words| !words.is_empty());
+        let techniques = judgement.blocks.iter().any(|block| block.cells.iter().any(stated));
+        let mut pages = vec![
+            ("pictures.html", "Pictures"),
+            ("instances.html", "Instances"),
+            ("evidence.html", "Evidence"),
+        ];
+        pages.push(("runs.html", "Marked runs"));
+        if techniques {
+            pages.push(("techniques.html", "Techniques"));
         }
-        contest.pages = (0..judgement.examinations.len()).map(|e| contest.paginate(e)).collect();
+        let examinations = examinations.into_iter().collect();
+        let (recorded, unfinished) = Default::default();
+        let mut contest = Self {
+            judgement,
+            embargo: material.embargo,
+            has_record: material.record.is_some(),
+            entries,
+            examinations,
+            instances,
+            recorded,
+            unfinished,
+            pages,
+            numbers,
+            marks,
+            blocks,
+            segments,
+        };
+        if let Some(record) = material.record {
+            contest.find_recorded(record)?;
+            let summary = record.summary()?;
+            contest.unfinished =
+                (summary.recorded < summary.planned).then_some((summary.recorded, summary.planned));
+        }
         Ok(contest)
     }
 
@@ -91,38 +159,6 @@ impl<'a> Contest<'a> {
         self.entries.contains(&entry).then_some((entry, instance, examination))
     }
 
-    /// Splits an examination's instances into pages at the borders of families.
-    fn paginate(&self, examination: usize) -> Vec<Vec<usize>> {
-        let instances = &self.judgement.instances;
-        let mut shown: Vec<usize> =
-            (0..instances.len()).filter(|&i| self.blocks.contains_key(&(examination, i))).collect();
-        shown.sort_by_key(|&i| (&instances[i].family, i));
-        let mut pages = Vec::new();
-        let (mut page, mut bytes) = (Vec::new(), 0);
-        for family in shown.chunk_by(|&a, &b| instances[a].family == instances[b].family) {
-            let family_bytes: usize = family.iter().map(|&i| self.row_bytes(examination, i)).sum();
-            if bytes + family_bytes > PAGE_BYTES && !page.is_empty() {
-                pages.push(std::mem::take(&mut page));
-                bytes = 0;
-            }
-            page.extend_from_slice(family);
-            bytes += family_bytes;
-        }
-        pages.push(page);
-        pages
-    }
-
-    /// About how long a row of the table is in HTML.
-    fn row_bytes(&self, examination: usize, instance: usize) -> usize {
-        let segments = &self.segments;
-        let names = segments.instances[instance].len() + segments.examinations[examination].len();
-        let cell = |&entry: &usize| {
-            let linked = self.recorded.contains(&(entry, instance, examination));
-            60 + if linked { 40 + names + segments.entries[entry].len() } else { 0 }
-        };
-        150 + 3 * segments.instances[instance].len() + self.entries.iter().map(cell).sum::<usize>()
-    }
-
     pub fn block(&self, examination: usize, instance: usize) -> Option<&'a Block> {
         self.blocks.get(&(examination, instance)).copied()
     }
@@ -138,30 +174,78 @@ impl<'a> Contest<'a> {
         format!("{entry}/{instance}/{}", judgement.examinations[examination])
     }
 
-    /// The path of a run's page in the site, without `.html`.
+    /// The path of a run's raw outputs in the site, without what tells them apart.
     pub fn run_path(&self, (entry, instance, examination): RunKey) -> String {
         let Segments { entries, instances, examinations } = &self.segments;
         format!("runs/{}/{}/{}", entries[entry], instances[instance], examinations[examination])
     }
 
-    /// The path of a page of an examination's table in the site.
-    pub fn table_path(&self, examination: usize, page: usize) -> String {
-        let name = &self.segments.examinations[examination];
-        match page {
-            0 => format!("examinations/{name}.html"),
-            // No segment has a `p` after its `~`: no other examination can have this name.
-            _ => format!("examinations/{name}~p{}.html", page + 1),
-        }
+    /// The path of the page of an examination or, with another ending, of its data.
+    pub fn table_path(&self, examination: usize, ending: &str) -> String {
+        format!("examinations/{}.{ending}", self.segments.examinations[examination])
     }
 
-    /// Where an instance's row is in an examination's table.
-    pub fn row_path(&self, examination: usize, instance: usize) -> String {
-        let page = self.pages[examination].iter().position(|page| page.contains(&instance)).unwrap_or(0);
-        format!("{}#{}", self.table_path(examination, page), self.segments.instances[instance])
+    pub fn tool_path(&self, entry: usize, ending: &str) -> String {
+        format!("tools/{}.{ending}", self.segments.entries[entry])
     }
 
-    pub fn row_anchor(&self, instance: usize) -> &str {
+    pub fn instance_path(&self, instance: usize) -> String {
+        format!("instances/{}.js", self.segments.instances[instance])
+    }
+
+    /// The run's view on the page of its instance.
+    pub fn run_link(&self, key: RunKey) -> String {
+        let (entry, instance, examination) = key;
+        let judgement = self.judgement;
+        let names = [
+            ("instance", &judgement.instances[instance].instance),
+            ("examination", &judgement.examinations[examination]),
+            ("entry", &judgement.entries[entry].entry),
+        ];
+        let part = |(key, name): (&str, &String)| format!("{key}={}", in_fragment(name));
+        format!("instance.html#{}", names.map(part).join("&"))
+    }
+
+    /// The number by which data of pages know an entry that is shown.
+    pub fn entry_number(&self, entry: usize) -> Option<usize> {
+        self.numbers.0[entry]
+    }
+
+    /// The number by which data of pages know an instance that is shown.
+    pub fn instance_number(&self, instance: usize) -> Option<usize> {
+        self.numbers.1[instance]
+    }
+
+    pub fn instance_segment(&self, instance: usize) -> &str {
         &self.segments.instances[instance]
+    }
+
+    /// The blocks that are shown, in the order of the judgement.
+    pub fn shown_blocks(&self) -> impl Iterator<Item = &'a Block> {
+        self.judgement.blocks.iter().filter(|block| self.instance_number(block.instance).is_some())
+    }
+
+    /// How many instances the embargo hides.
+    pub fn hidden(&self) -> usize {
+        self.judgement.instances.iter().filter(|of| self.is_hidden(of)).count()
+    }
+
+    /// Whether the embargo hides the instance (rule M-6).
+    pub fn is_hidden(&self, of: &Instance) -> bool {
+        self.embargo && of.status == "surprise"
+    }
+
+    /// Whether a text names a model that the embargo hides.
+    pub fn names_hidden(&self, text: &str) -> bool {
+        let mut hidden = self.judgement.instances.iter().filter(|of| self.is_hidden(of));
+        hidden.any(|of| text.contains(&of.family) || text.contains(&of.instance))
+    }
+
+    /// Whether the run may be named: neither of a resigned entry (P-4) nor of a model under embargo (M-6).
+    pub fn is_shown(&self, run: &RunName) -> bool {
+        let instance = self.judgement.instances.iter().find(|of| of.instance == run.instance);
+        let hidden = instance.is_some_and(|of| self.is_hidden(of));
+        !hidden && !self.is_resigned(run)
     }
 
     /// Whether the run belongs to an entry that vanished (rule P-4).
@@ -177,6 +261,11 @@ impl<'a> Contest<'a> {
             root,
             version: visible(&self.judgement.version),
             unresolved: self.judgement.unresolved.iter().filter(|run| !self.is_resigned(run)).count(),
+            unfinished: self
+                .unfinished
+                .map(|(recorded, planned)| (show::thousands(recorded), show::thousands(planned))),
+            hidden: self.hidden(),
+            pages: self.pages.clone(),
         }
     }
 }
@@ -190,6 +279,12 @@ pub struct Frame {
     pub version: String,
     /// Runs that still count as infrastructure: not 0 = provisional.
     pub unresolved: usize,
+    /// Recorded and planned runs of a campaign that has not ended.
+    pub unfinished: Option<(String, String)>,
+    /// Instances that the embargo hides.
+    pub hidden: usize,
+    /// What the head of the page leads to: path and name.
+    pub pages: Vec<(&'static str, &'static str)>,
 }
 
 /// How many values of a cell are right, wrong, given but unjudged; `all` is how many there are.
@@ -205,36 +300,6 @@ impl Tally {
     pub fn of(block: &Block, cell: &Cell) -> Self {
         let count = |letter| cell.verdicts.bytes().filter(|&verdict| verdict == letter).count();
         Self { right: count(b'+'), wrong: count(b'-'), unjudged: count(b'?'), all: block.trusted.len() }
-    }
-
-    pub fn given(self) -> usize {
-        self.right + self.wrong + self.unjudged
-    }
-
-    /// `✓12 ✗2 ?1 CPU`: never told by colour alone.
-    pub fn text(self, cell: &Cell) -> String {
-        let mut text = String::new();
-        for (sign, count) in [("✓", self.right), ("✗", self.wrong), ("?", self.unjudged)] {
-            if count > 0 {
-                let space = if text.is_empty() { "" } else { " " };
-                text.push_str(space);
-                text.push_str(sign);
-                // One value in all needs no number.
-                if self.all > 1 {
-                    text.push_str(&count.to_string());
-                }
-            }
-        }
-        let code = code(cell.ending);
-        if text.is_empty() {
-            text = if code.is_empty() { "–".into() } else { code.into() };
-        } else if !code.is_empty() {
-            text = format!("{text} {code}");
-        }
-        if !cell.marks.is_empty() {
-            text.push('°');
-        }
-        text
     }
 }
 
@@ -293,4 +358,16 @@ pub fn status_words(status: Status) -> &'static str {
         Status::Withdrawn => "withdrawn",
         Status::Resigned => "resigned",
     }
+}
+
+/// A name as the value of a key in the fragment of an address.
+pub fn in_fragment(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }

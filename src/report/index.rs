@@ -1,6 +1,7 @@
 //! The front page.
 
-use super::contest::{self, Contest, Frame};
+use super::contest::{self, Contest, Frame, RunKey};
+use super::evidence::links;
 use super::run::host_words;
 use super::show::{self, visible};
 use super::site::NewSite;
@@ -8,7 +9,7 @@ use super::table::Endings;
 use super::{KeptAttempt, ReportError, table};
 use crate::campaign::Kind;
 use crate::edition::{CpuReading, Status};
-use crate::judge::judgement::{JudgementError, Podium, PodiumPlace, RunName};
+use crate::judge::judgement::{JudgementError, Podium, PodiumPlace};
 use crate::store::Record;
 use askama::Template;
 use num_rational::BigRational;
@@ -42,7 +43,7 @@ struct Page {
     disks: Vec<DiskRow>,
     rules: String,
     inputs: Vec<(String, String)>,
-    data: Vec<&'static str>,
+    data: Vec<String>,
 }
 
 struct Card {
@@ -57,8 +58,12 @@ struct Place {
     entry: String,
     /// The tool, where the entry is one of its variants; why it has no rank.
     note: String,
+    /// The page of the entry.
+    link: String,
     points: String,
     exact: String,
+    /// How far behind the place before it; empty for the first and for those without a rank.
+    behind: String,
     negative: bool,
     /// Of the best, in percent with one decimal.
     bar: String,
@@ -72,6 +77,7 @@ struct AwardCard {
 
 struct PointsRow {
     entry: String,
+    link: String,
     status: &'static str,
     /// Shown, exact, class.
     cells: Vec<(String, String, &'static str)>,
@@ -89,6 +95,7 @@ struct ConfidenceRow {
 
 struct EntryRow {
     entry: String,
+    link: String,
     tool: String,
     /// Empty without a record.
     kind: &'static str,
@@ -106,8 +113,7 @@ struct DiskRow {
 /// What the record says of the whole campaign, gathered run by run.
 #[derive(Default)]
 pub struct RecordFacts {
-    runs: u64,
-    attempts: u64,
+    attempts: BTreeMap<RunKey, usize>,
     hosts: BTreeMap<String, u64>,
     accelerators: BTreeMap<String, u64>,
     qemus: BTreeSet<String>,
@@ -128,9 +134,17 @@ impl RecordFacts {
             record.facts().entries.iter().map(|entry| (entry.entry.clone(), kind(entry.kind))).collect();
     }
 
-    pub fn add(&mut self, attempts: &[KeptAttempt]) {
-        self.runs += 1;
-        self.attempts += attempts.len() as u64;
+    /// How many attempts each run has.
+    pub fn attempts(&self) -> &BTreeMap<RunKey, usize> {
+        &self.attempts
+    }
+
+    pub fn runs(&self) -> usize {
+        self.attempts.len()
+    }
+
+    pub fn add(&mut self, key: RunKey, attempts: &[KeptAttempt]) {
+        self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
         *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
         *self.accelerators.entry(visible(&attempt.host.accelerator)).or_default() += 1;
@@ -151,7 +165,7 @@ impl RecordFacts {
 pub fn write(
     contest: &Contest,
     record: &RecordFacts,
-    data: &[&'static str],
+    data: &[String],
     site: &NewSite,
 ) -> Result<(), ReportError> {
     let judgement = contest.judgement;
@@ -160,13 +174,13 @@ pub fn write(
     };
     let mut size = vec![
         number(contest.entries.len(), "entry", "entries"),
-        number(judgement.instances.len(), "instance", "instances"),
+        number(contest.instances.len() + contest.hidden(), "instance", "instances"),
         number(contest.examinations.len(), "examination", "examinations"),
     ];
-    if record.runs > 0 {
-        size.push(number(record.runs as usize, "run", "runs"));
+    if record.runs() > 0 {
+        size.push(number(record.runs(), "run", "runs"));
     }
-    let endings = Endings::of(contest, None);
+    let endings = Endings::of(contest, |_, _| true);
     let columns = table::columns(contest);
     let page = Page {
         frame: contest.frame(String::new(), ""),
@@ -183,7 +197,7 @@ pub fn write(
         examinations: contest
             .examinations
             .iter()
-            .map(|&e| (contest.table_path(e, 0), show::parts(&visible(&judgement.examinations[e]))))
+            .map(|&e| (contest.table_path(e, "html"), show::parts(&visible(&judgement.examinations[e]))))
             .collect(),
         points: points(contest),
         legend: endings.columns.clone(),
@@ -191,7 +205,7 @@ pub fn write(
             .entries
             .iter()
             .zip(columns)
-            .map(|(&entry, (name, status))| (name, status, endings.row(contest, entry)))
+            .map(|(&entry, (name, status))| (name, status, endings.row(entry)))
             .collect(),
         confidence: confidence(contest),
         common_values: show::thousands(judgement.common_values),
@@ -201,6 +215,7 @@ pub fn write(
             .iter()
             .cloned()
             .chain(judgement.edition.warnings())
+            .filter(|note| !contest.names_hidden(note))
             .map(|note| visible(&note))
             .collect(),
         entries: entries(contest, record),
@@ -221,21 +236,13 @@ pub fn write(
     site.page("index.html", &page)
 }
 
-/// Runs by name, with the path of their page where they have one.
-fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
-    let link = |run: &RunName| {
-        let key = contest.key(run).filter(|key| contest.recorded.contains(key));
-        let path = key.map_or(String::new(), |key| format!("{}.html", contest.run_path(key)));
-        (path, visible(&format!("{}/{}/{}", run.entry, run.instance, run.examination)))
-    };
-    runs.iter().filter(|run| !contest.is_resigned(run)).map(link).collect()
-}
-
 fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
     let row = |&entry: &usize| {
+        let link = contest.tool_path(entry, "html");
         let entry = contest.entry(entry);
         EntryRow {
             entry: visible(&entry.entry),
+            link,
             tool: visible(&entry.tool),
             kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
             status: entry.status.word(),
@@ -261,7 +268,7 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
     let best = places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).max();
     let best = best.cloned().unwrap_or_else(BigRational::zero);
     let decimals = show::places(places.iter().map(|place| &place.points));
-    let view = |place: &&PodiumPlace| {
+    let view = |place: &PodiumPlace, before: Option<&BigRational>| {
         let entry = contest.entry(place.entry);
         let permille = show::permille(&place.points, &best);
         let mut note = Vec::new();
@@ -282,6 +289,10 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
             },
             entry: visible(&entry.entry),
             note: visible(&note.join(", ")),
+            link: contest.tool_path(place.entry, "html"),
+            behind: before
+                .filter(|_| place.rank.is_some())
+                .map_or(String::new(), |before| show::decimal(&(before - &place.points), decimals)),
             points: show::decimal(&place.points, decimals),
             exact: place.points.to_string(),
             negative: place.points.is_negative(),
@@ -291,8 +302,12 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
     let (ranked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.rank.is_some());
     Card {
         category: visible(&podium.category),
-        places: ranked.iter().map(view).collect(),
-        others: others.iter().map(view).collect(),
+        places: ranked
+            .iter()
+            .enumerate()
+            .map(|(at, place)| view(place, at.checked_sub(1).map(|before| &ranked[before].points)))
+            .collect(),
+        others: others.iter().map(|place| view(place, None)).collect(),
     }
 }
 
@@ -351,6 +366,7 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
     };
     let row = |(&entry, (name, status)): (&usize, (String, &'static str))| PointsRow {
         entry: name,
+        link: contest.tool_path(entry, "html"),
         status,
         cells: examinations.iter().map(|&e| cell(entry, e)).collect(),
     };
@@ -404,7 +420,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             ],
         ),
     ];
-    if record.runs > 0 {
+    if record.runs() > 0 {
         let counted = |counts: &BTreeMap<String, u64>| -> Vec<String> {
             let runs = |n: u64| format!("{} {}", show::thousands(n), show::plural(n, "run", "runs"));
             counts.iter().map(|(what, &count)| format!("{what} ({})", runs(count))).collect()
@@ -412,14 +428,15 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         facts.push((show::plural(record.hosts.len() as u64, "Host", "Hosts"), counted(&record.hosts)));
         facts.push(("Accelerator", counted(&record.accelerators)));
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
-        let repeated = record.attempts - record.runs;
-        let runs = format!("{}, {} repeated", show::thousands(record.runs), show::thousands(repeated));
+        let runs = record.runs() as u64;
+        let repeated = record.attempts.values().sum::<usize>() as u64 - runs;
+        let runs = format!("{}, {} repeated", show::thousands(runs), show::thousands(repeated));
         facts.push(("Runs", vec![runs]));
         if let Some((first, last)) = &record.started {
             facts.push(("First and last start", vec![visible(first), visible(last)]));
         }
     } else {
-        facts.push(("Record", vec!["none was given: this site has no page per run".into()]));
+        facts.push(("Record", vec!["none was given: this site has no outputs".into()]));
     }
     facts
 }

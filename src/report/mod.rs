@@ -1,30 +1,54 @@
 //! The static site: reads only what `judge` and `store` hand it, and computes no point of its own.
 //!
 //! ```text
-//! SITE/index.html                                      podiums, facts, scores, confidence
-//! SITE/examinations/EXAMINATION[-2, -3 ...].html       tools x instances
-//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.html            one run (with a record)
-//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt    raw outputs of attempt N
-//! SITE/data/                                           the judgement's own files
-//! SITE/site.css  SITE/mcc-harness-site.json            looks; what made this folder
+//! SITE/index.html                              podiums, awards, points, confidence, facts: needs no script
+//! SITE/examinations/EXAMINATION.html .js .csv  tools x instances, and its data
+//! SITE/tools/ENTRY.html .js                    examinations x instances of one entry
+//! SITE/instances.html .js                      all instances
+//! SITE/instance.html                           one instance, examination, run or value, by the address's fragment,
+//! SITE/instances/INSTANCE.js                     drawn from this one file of data
+//! SITE/evidence.html .js                       disagreements, weak evidence, what medals hang on
+//! SITE/runs.html .js                           marked runs and trouble of the infrastructure
+//! SITE/techniques.html                         what each technique solved (E-1.10)
+//! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
+//! SITE/compare.html                            any two entries, run by run
+//! SITE/progress.html                           how far a campaign is that has not ended
+//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
+//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.js             what the page of the run shows of them
+//! SITE/data/                                   the judgement's own files
+//! SITE/contest.js site.css scripts/            names that data refer to; looks; scripts
+//! SITE/mcc-harness-site.json                   what made this folder
 //! ```
 
 mod contest;
+mod evidence;
 mod index;
+mod instance;
+mod list;
+mod matrix;
+mod names;
 mod output;
+mod pictures;
 pub mod plots;
+mod progress;
 mod run;
+mod script;
 mod show;
 mod sister;
 mod site;
 mod table;
 pub mod tables;
+mod tool;
 
+pub use contest::Material;
 pub use show::visible;
 pub use sister::write_sister_site;
 
 use crate::judge::judgement::{Judgement, JudgementError};
-use crate::store::{Attempt, Record, SAMPLES, StoreError};
+use crate::judge::{Feed, in_order};
+use crate::store::{Attempt, Record, SAMPLES, Sample, StoreError};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// What went wrong while a site was made.
@@ -67,6 +91,8 @@ struct KeptAttempt {
     attempt: Attempt,
     /// (`stdout`, path), (`stderr`, path), ...
     outputs: Vec<(String, PathBuf)>,
+    /// Of the attempt that was judged.
+    samples: Vec<Sample>,
     /// Why an organizer had the run made anew after this attempt.
     rerun: Option<String>,
 }
@@ -75,38 +101,102 @@ struct KeptAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     pub examination_pages: usize,
-    pub run_pages: usize,
+    pub instances: usize,
+    /// Runs whose outputs are in the site.
+    pub runs: usize,
+    /// Instances that the embargo hides.
+    pub hidden: usize,
 }
 
-/// Writes the site of a judgement to `out`: beside it first, then renamed, so `out` is always a whole site.
-///
-/// `judgement_dir` is the folder of the judgement; its files are copied to `SITE/data/`. Without a record the
-/// site has no page per run. The same judgement and record give the same bytes.
+/// Writes the site of a judgement to `out`, on so many threads: beside it first, then renamed, so `out` is always a
+/// whole site. The same judgement and record give the same bytes, for any number of threads.
 pub fn write_site(
     judgement: &Judgement,
-    judgement_dir: Option<&Path>,
-    record: Option<&Record>,
+    material: Material,
+    threads: NonZeroUsize,
     out: &Path,
 ) -> Result<Written, ReportError> {
-    let contest = contest::Contest::new(judgement, record)?;
+    let contest = contest::Contest::new(judgement, material)?;
     let site = site::NewSite::beside(out)?;
-    let mut facts = index::RecordFacts::default();
-    if let Some(record) = record {
-        for &key in &contest.recorded {
-            let attempts = kept_attempts(record, &contest.run_name(key))?;
-            facts.add(&attempts);
-            run::write(&contest, key, &attempts, &site)?;
-        }
-        facts.finish(record);
+    let facts = write_in_parallel(&contest, material.record, threads, &site)?;
+    list::write_instances(&contest, &site)?;
+    evidence::write(&contest, material.judgement_dir, &site)?;
+    evidence::write_runs(&contest, facts.attempts(), &site)?;
+    evidence::write_techniques(&contest, &site)?;
+    if let Some(record) = material.record {
+        progress::write(&contest, record, &site)?;
     }
-    let mut examination_pages = 0;
-    for &examination in &contest.examinations {
-        examination_pages += table::write(&contest, examination, &site)?;
-    }
-    let data = site.copy_data(judgement_dir)?;
+    site.page("instance.html", &instance::Page { frame: contest.frame("Instance".into(), "") })?;
+    site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
+    let data = site.copy_data(material.judgement_dir, contest.embargo)?;
     index::write(&contest, &facts, &data, &site)?;
     site.finish(&judgement.version)?;
-    Ok(Written { examination_pages, run_pages: contest.recorded.len() })
+    Ok(Written {
+        examination_pages: contest.examinations.len(),
+        instances: contest.instances.len(),
+        runs: facts.runs(),
+        hidden: contest.hidden(),
+    })
+}
+
+/// A page or file of data that can be made by itself.
+enum Piece {
+    Examination(usize),
+    Tool(usize),
+    Instance(usize, Vec<(contest::RunKey, Vec<KeptAttempt>)>),
+    Pictures(Option<plots::Picture>),
+}
+
+/// Writes what there is much of; the record is read on the caller's thread.
+fn write_in_parallel(
+    contest: &contest::Contest,
+    record: Option<&Record>,
+    threads: NonZeroUsize,
+    site: &site::NewSite,
+) -> Result<index::RecordFacts, ReportError> {
+    let mut facts = index::RecordFacts::default();
+    let mut recorded: BTreeMap<usize, Vec<contest::RunKey>> = BTreeMap::new();
+    for &key in &contest.recorded {
+        recorded.entry(key.1).or_default().push(key);
+    }
+    let read = |instance: usize, facts: &mut index::RecordFacts| {
+        let Some(record) = record else { return Ok(Vec::new()) };
+        let keys = recorded.get(&instance).map_or(&[][..], Vec::as_slice);
+        let runs = keys.iter().map(|&key| {
+            let attempts = kept_attempts(record, &contest.run_name(key))?;
+            facts.add(key, &attempts);
+            Ok((key, attempts))
+        });
+        runs.collect::<Result<Vec<_>, ReportError>>()
+    };
+    let feed = |feed: Feed<'_, Piece>| {
+        let progress = record.map(plots::progress_of).transpose()?.flatten();
+        let _ = feed(Piece::Pictures(progress));
+        let big = contest.examinations.iter().map(|&examination| Piece::Examination(examination));
+        for piece in big.chain(contest.entries.iter().map(|&entry| Piece::Tool(entry))) {
+            if feed(piece).is_err() {
+                return Ok(());
+            }
+        }
+        for &instance in &contest.instances {
+            if feed(Piece::Instance(instance, read(instance, &mut facts)?)).is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    };
+    let work = |_: &mut (), piece: Piece| match piece {
+        Piece::Examination(examination) => table::write(contest, examination, site),
+        Piece::Pictures(progress) => pictures::write(contest, progress, site),
+        Piece::Tool(entry) => tool::write(contest, entry, site),
+        Piece::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
+    };
+    let (fed, _): (Result<(), ReportError>, _) = in_order(threads, || (), feed, work, |done| done)?;
+    fed?;
+    if let Some(record) = record {
+        facts.finish(record);
+    }
+    Ok(facts)
 }
 
 /// All attempts at a run in order; the last one is the one that was judged.
@@ -119,13 +209,15 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
         return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
     }
     let reruns = record.reruns(run)?;
+    let judged = attempts.last().map(|attempt| attempt.number);
     let keep = |attempt: Attempt| {
+        let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
         let dir = record.outputs_dir(run, attempt.number);
         // The samples are no text; `docs/record.md` says how they are read.
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
         let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);
-        KeptAttempt { outputs, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt }
+        Ok(KeptAttempt { outputs, samples, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt })
     };
-    Ok(attempts.into_iter().map(keep).collect())
+    attempts.into_iter().map(keep).collect()
 }

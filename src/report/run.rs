@@ -1,176 +1,154 @@
-//! The page of a run: what was printed, what it was worth, and on what machine.
+//! What a record says of a run: its attempts, what was measured, on what machine, and the raw outputs.
 
-use super::contest::{self, Contest, Frame, RunKey, Tally};
+use super::contest::{Contest, RunKey};
 use super::output::{self, Excerpt};
 use super::show::{self, visible};
-use super::site::NewSite;
-use super::{KeptAttempt, ReportError};
+use super::site::{NewSite, segment};
+use super::{KeptAttempt, ReportError, pictures, plots, script};
 use crate::edition::CpuReading;
-use crate::judge::judgement::{Block, Cell};
 use crate::store::{Attempt, MemorySource, Outcome};
-use askama::Template;
+use serde::Serialize;
 use std::fs::File;
 
-#[derive(Template)]
-#[template(path = "run.html")]
-struct Page {
-    frame: Frame,
-    entry: String,
-    instance: String,
-    examination: String,
-    table: String,
-    row: String,
-    /// What became of it, in a few words, and its class of colour.
-    summary: Option<(String, &'static str)>,
-    ending: &'static str,
-    points: Option<(String, String)>,
-    complete: bool,
+/// What the record says of the runs on an instance; lists that many runs share stand here once.
+#[derive(Default, Serialize)]
+pub struct Recorded {
+    machines: Vec<Vec<String>>,
+    /// Role, digest, size.
+    disks: Vec<Vec<(String, String, String)>>,
+    /// By entry's number, `/` and examination's number.
+    runs: std::collections::BTreeMap<String, RunData>,
+}
+
+#[derive(Serialize)]
+struct RunData {
+    /// Name, figure and note of each.
     tiles: Vec<(&'static str, String, String)>,
-    marks: Vec<String>,
-    answers: Vec<Answer>,
-    remarks: Vec<String>,
-    others: Vec<(String, String, String)>,
-    attempts: Vec<AttemptRow>,
-    outputs: Vec<Output>,
     facts: Vec<(&'static str, String)>,
-    machine: Vec<String>,
-    disks: Vec<(String, String, String)>,
+    marks: Vec<String>,
+    machine: usize,
+    disks: usize,
+    attempts: Vec<AttemptData>,
+    /// CPU and memory over time: path and what it shows; None without samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<(String, String)>,
+    /// The file of what its outputs show; empty where nothing was kept.
+    outputs: String,
 }
 
-struct Answer {
-    position: String,
-    id: String,
-    given: Text,
-    sign: &'static str,
-    verdict: &'static str,
-    class: &'static str,
-    trusted: Text,
-    basis: String,
-    techniques: String,
-}
-
-/// A text, and its short form where it is too long for a table.
-struct Text {
-    full: String,
-    short: Option<String>,
-}
-
-struct AttemptRow {
+#[derive(Serialize)]
+struct AttemptData {
     number: u32,
-    judged: bool,
+    /// `judged`, or `superseded` and why.
+    standing: String,
     outcome: String,
     started: String,
     host: String,
     marks: String,
-    /// Empty, or why it is superseded.
-    rerun: String,
+    /// Name and path of the raw file.
     outputs: Vec<(String, String)>,
 }
 
+/// One output of the attempt that was judged.
+#[derive(Serialize)]
 struct Output {
     name: String,
     link: String,
     size: String,
-    sha256: String,
-    excerpt: Excerpt,
     skipped: String,
+    sha256: String,
+    #[serde(flatten)]
+    excerpt: Excerpt,
 }
 
-pub fn write(
+impl Recorded {
+    /// Adds a run; its raw outputs and what is shown of them are written to the site.
+    pub fn add(
+        &mut self,
+        contest: &Contest,
+        key: RunKey,
+        attempts: &[KeptAttempt],
+        site: &NewSite,
+    ) -> Result<(), ReportError> {
+        let path = contest.run_path(key);
+        let Some(judged) = attempts.last() else { return Ok(()) };
+        let mut rows = Vec::new();
+        let mut outputs = Vec::new();
+        for kept in attempts {
+            let last = std::ptr::eq(kept, judged);
+            let mut links = Vec::new();
+            for (name, from) in &kept.outputs {
+                let run = || contest.run_name(key);
+                let failed = |source| ReportError::Output { run: run(), path: from.clone(), source };
+                let link = format!("{path}.{}.{}.txt", kept.attempt.number, segment(name));
+                let mut file = File::open(from).map_err(failed)?;
+                site.copy(&mut file, &link)?;
+                if last {
+                    let excerpt = output::excerpt(file).map_err(failed)?;
+                    let digest = kept.attempt.outputs.iter().find(|output| output.role == *name);
+                    outputs.push(Output {
+                        name: visible(name),
+                        link: link.clone(),
+                        size: show::bytes(excerpt.bytes),
+                        skipped: show::bytes(excerpt.skipped),
+                        sha256: digest.map_or(String::new(), |output| visible(&output.sha256)),
+                        excerpt,
+                    });
+                }
+                links.push((visible(name), link));
+            }
+            rows.push(attempt_row(kept, last, links));
+        }
+        // What the tool said comes first, whatever the record's order.
+        let place =
+            |output: &Output| ["stdout", "stderr", "console"].iter().position(|name| *name == output.name);
+        outputs.sort_by_key(|output| place(output).unwrap_or(usize::MAX));
+        let shown = if outputs.is_empty() { String::new() } else { format!("{path}.js") };
+        if !outputs.is_empty() {
+            site.file(&shown, &script::call("mcc_outputs", &outputs))?;
+        }
+        let (entry, _, examination) = key;
+        let Some(number) = contest.entry_number(entry) else { return Ok(()) };
+        let attempt = &judged.attempt;
+        let machine = attempt.machine.iter().map(|argument| visible(argument)).collect();
+        let run = RunData {
+            tiles: tiles(contest, attempt),
+            facts: facts(contest, attempt),
+            marks: attempt.marks.iter().map(|mark| visible(mark)).collect(),
+            machine: kept_once(&mut self.machines, machine),
+            disks: kept_once(&mut self.disks, attempt.disks.iter().map(disk).collect()),
+            attempts: rows,
+            picture: picture(contest, key, judged, site)?,
+            outputs: shown,
+        };
+        self.runs.insert(format!("{number}/{examination}"), run);
+        Ok(())
+    }
+}
+
+/// CPU and memory over the time of the run, drawn beside its outputs.
+fn picture(
     contest: &Contest,
     key: RunKey,
-    attempts: &[KeptAttempt],
+    judged: &KeptAttempt,
     site: &NewSite,
-) -> Result<(), ReportError> {
-    let (entry, instance, examination) = key;
-    let run = contest.run_name(key);
+) -> Result<Option<(String, String)>, ReportError> {
     let path = contest.run_path(key);
-    let Some(judged) = attempts.last() else {
-        unreachable!("a recorded run has an attempt");
-    };
-    let mut rows = Vec::new();
-    let mut outputs = Vec::new();
-    for kept in attempts {
-        let last = std::ptr::eq(kept, judged);
-        let mut links = Vec::new();
-        for (name, from) in &kept.outputs {
-            let failed = |source| ReportError::Output { run: run.clone(), path: from.clone(), source };
-            let to = format!("{path}.{}.{}.txt", kept.attempt.number, super::site::segment(name));
-            let mut file = File::open(from).map_err(failed)?;
-            site.copy(&mut file, &to)?;
-            let link = format!("../../../{to}");
-            if last {
-                let excerpt = output::excerpt(file).map_err(failed)?;
-                let digest = kept.attempt.outputs.iter().find(|output| output.role == *name);
-                outputs.push(Output {
-                    name: visible(name),
-                    link: link.clone(),
-                    size: show::bytes(excerpt.bytes),
-                    sha256: digest.map_or(String::new(), |output| visible(&output.sha256)),
-                    skipped: show::bytes(excerpt.skipped),
-                    excerpt,
-                });
-            }
-            links.push((visible(name), link));
-        }
-        rows.push(attempt_row(kept, last, links));
-    }
-    // What the tool said comes first, whatever the record's order.
-    let place =
-        |output: &Output| ["stdout", "stderr", "console"].iter().position(|name| *name == output.name);
-    outputs.sort_by_key(|output| place(output).unwrap_or(usize::MAX));
-    let block = contest.block(examination, instance);
-    let cell = block.and_then(|block| block.cells.iter().find(|cell| cell.entry == entry));
-    let tally = block.zip(cell).map(|(block, cell)| Tally::of(block, cell));
-    let judgement = contest.judgement;
-    let names = [&judgement.entries[entry].entry, &judgement.instances[instance].instance];
-    let [entry_name, instance_name] = names.map(|name| visible(name));
-    let examination_name = visible(&judgement.examinations[examination]);
-    let page = Page {
-        frame: contest.frame(format!("{entry_name} · {instance_name} · {examination_name}"), "../../../"),
-        entry: entry_name,
-        instance: instance_name,
-        examination: examination_name,
-        table: format!("../../../{}", contest.table_path(examination, 0)),
-        row: format!("../../../{}", contest.row_path(examination, instance)),
-        summary: tally.map(summary),
-        ending: cell.map_or("not judged", |cell| contest::words(cell.ending)),
-        points: cell.map(|cell| {
-            let places = show::places([&cell.points, &num_rational::BigRational::from_integer(0.into())]);
-            let places = if cell.points.is_integer() { 0 } else { places.max(2) };
-            (show::decimal(&cell.points, places), cell.points.to_string())
-        }),
-        complete: cell.is_some_and(|cell| cell.complete),
-        tiles: tiles(contest, &judged.attempt, cell),
-        marks: judged.attempt.marks.iter().map(|mark| visible(mark)).collect(),
-        answers: block.map_or(Vec::new(), |block| answers(block, cell)),
-        remarks: cell.map_or(Vec::new(), |cell| cell.remarks.iter().map(|remark| visible(remark)).collect()),
-        others: block.map_or(Vec::new(), |block| others(contest, key, block)),
-        attempts: rows,
-        outputs,
-        facts: facts(contest, &judged.attempt),
-        machine: judged.attempt.machine.iter().map(|argument| visible(argument)).collect(),
-        disks: judged.attempt.disks.iter().map(disk).collect(),
-    };
-    site.page(&format!("{path}.html"), &page)
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let vcpus = judged.attempt.facts.as_ref().map_or(1, |facts| facts.vcpus);
+    let name = format!("{name}.{}.time", judged.attempt.number);
+    let picture = plots::samples(&name, &visible(&contest.run_name(key)), vcpus, &judged.samples);
+    let Some(picture) = picture else { return Ok(None) };
+    pictures::write_one(folder, &picture, site)?;
+    Ok(Some((format!("{folder}/{name}"), picture.description)))
 }
 
-fn summary(tally: Tally) -> (String, &'static str) {
-    let Tally { right, wrong, unjudged, all } = tally;
-    let of = |count: usize, what: &str| format!("{count} of {all} {what}");
-    if wrong > 0 {
-        return (format!("✗ {}", of(wrong, "wrong")), "w");
-    }
-    if right == all && all > 0 {
-        return (if all == 1 { "✓ right".into() } else { format!("✓ all {all} right") }, "k");
-    }
-    if right > 0 {
-        return (format!("✓ {}", of(right, "right")), "p");
-    }
-    if unjudged > 0 {
-        return (format!("? {}", of(unjudged, "given, trusted value unknown")), "p");
-    }
-    ("– not computed".into(), "n")
+/// The place of `item` in the list, at its end where it is new.
+fn kept_once<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
 }
 
 fn source(source: MemorySource) -> &'static str {
@@ -182,19 +160,16 @@ fn source(source: MemorySource) -> &'static str {
 }
 
 /// The figures of the run: what was used, and of what.
-fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'static str, String, String)> {
+fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, String)> {
     let limits = &contest.judgement.edition.limits;
     let facts = attempt.facts.as_ref();
-    let cost = cell.and_then(|cell| cell.cost);
-    let cpu = facts.map(|facts| facts.cpu_ms).or(cost.map(|cost| cost.cpu_ms));
-    let wall = facts.map(|facts| facts.wall_ms).or(cost.map(|cost| cost.wall_ms));
-    let memory = match facts {
-        Some(facts) => facts
-            .memory_kib
-            .map(|kib| (kib, facts.memory_source.map_or("peak in the guest", source)))
-            .or(facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"))),
-        None => cost.and_then(|cost| cost.memory_kib).map(|kib| (kib, "")),
-    };
+    let cpu = facts.map(|facts| facts.cpu_ms);
+    let wall = facts.map(|facts| facts.wall_ms);
+    let memory = facts.and_then(|facts| {
+        let guest = facts.memory_source.map_or("peak in the guest", source);
+        let host = facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"));
+        facts.memory_kib.map(|kib| (kib, guest)).or(host)
+    });
     let cpu_limit = match (limits.cpu_reading, limits.cpu_s) {
         (CpuReading::Benchkit, _) | (_, 0) => "no limit of its own".into(),
         (CpuReading::PerVcpu, s) => format!("limit {} per vCPU", show::duration(s * 1000)),
@@ -216,57 +191,6 @@ fn tiles(contest: &Contest, attempt: &Attempt, cell: Option<&Cell>) -> Vec<(&'st
     ]
 }
 
-fn answers(block: &Block, cell: Option<&Cell>) -> Vec<Answer> {
-    let verdicts = cell.map_or(&[][..], |cell| cell.verdicts.as_bytes());
-    let answer = |(position, trusted): (usize, &crate::judge::judgement::Trusted)| {
-        let given = cell.and_then(|cell| cell.values.get(position)).and_then(Option::as_ref);
-        let (sign, verdict, class) = match verdicts.get(position) {
-            Some(b'+') => ("✓", "right", "k"),
-            Some(b'-') => ("✗", "wrong", "w"),
-            Some(b'?') => ("?", "unjudged", "u"),
-            _ => ("–", "not computed", "n"),
-        };
-        Answer {
-            position: format!("{position:02}"),
-            id: visible(&trusted.id),
-            given: text(given.map_or(String::new(), show::value)),
-            sign,
-            verdict,
-            class,
-            trusted: text(trusted.value.as_ref().map_or(String::new(), show::value)),
-            basis: visible(&trusted.basis_shown()),
-            techniques: techniques(cell, position),
-        }
-    };
-    block.trusted.iter().enumerate().map(answer).collect()
-}
-
-/// What the tool says it used for the value (E-1.10).
-fn techniques(cell: Option<&Cell>, position: usize) -> String {
-    let stated = cell.and_then(|cell| cell.techniques.get(position));
-    visible(&stated.map(|words| words.join(" ")).unwrap_or_default())
-}
-
-fn text(full: String) -> Text {
-    Text { short: show::shortened(&full), full }
-}
-
-/// What the other entries did on the same instance in the same examination.
-fn others(contest: &Contest, key: RunKey, block: &Block) -> Vec<(String, String, String)> {
-    let (entry, instance, examination) = key;
-    let others =
-        block.cells.iter().filter(|cell| cell.entry != entry && contest.entries.contains(&cell.entry));
-    let other = |cell: &Cell| {
-        let key = (cell.entry, instance, examination);
-        let link = match contest.recorded.contains(&key) {
-            true => format!("../../../{}.html", contest.run_path(key)),
-            false => String::new(),
-        };
-        (link, visible(&contest.entry(cell.entry).entry), Tally::of(block, cell).text(cell))
-    };
-    others.map(other).collect()
-}
-
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Finished { exit_code } => format!("finished, exit code {exit_code}"),
@@ -282,12 +206,16 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptRow {
+fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptData {
     let KeptAttempt { attempt, rerun, .. } = kept;
-    AttemptRow {
-        rerun: rerun.as_ref().map_or(String::new(), |reason| visible(reason)),
+    let standing = match (judged, rerun) {
+        (true, _) => "judged".to_owned(),
+        (false, None) => "superseded".to_owned(),
+        (false, Some(reason)) => format!("superseded: {}", visible(reason)),
+    };
+    AttemptData {
         number: attempt.number,
-        judged,
+        standing,
         outcome: outcome(&attempt.outcome),
         started: visible(&attempt.started_at),
         host: visible(&attempt.host.name),

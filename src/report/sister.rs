@@ -1,12 +1,13 @@
 //! The site of a judgement of SV-COMP or CRV: podiums and scores on the front page, a page per category with its
-//! quantile functions and its verdicts that deserve a look.
+//! quantile functions and all its runs.
 
-use super::ReportError;
 use super::contest::Frame;
+use super::list::{Field, List};
 use super::show::{self, visible};
 use super::site::{NewSite, segment};
+use super::{ReportError, pictures, script};
 use crate::judge::judgement::JudgementError;
-use crate::judge::sister::{Judgement, Place, Podium, Points, Score, Verdict};
+use crate::judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
 use askama::Template;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -24,7 +25,7 @@ struct Front {
     points: Vec<(String, Vec<(String, String)>)>,
     entries: Vec<(String, String, String, String)>,
     inputs: Vec<(String, String)>,
-    data: Vec<&'static str>,
+    data: Vec<String>,
     rules: String,
 }
 
@@ -38,9 +39,9 @@ struct CategoryPage {
     columns: Vec<String>,
     scores: Vec<(String, Vec<String>, String)>,
     plot: Option<Plot>,
-    /// Instance, entry, said, verdict, points, why.
-    verdicts: Vec<[String; 6]>,
-    hidden: usize,
+    /// Its file of runs, and how many there are.
+    data: String,
+    runs: usize,
 }
 
 struct Card {
@@ -68,37 +69,81 @@ struct Plot {
     lines: Vec<(String, usize, String)>,
 }
 
-/// Verdicts shown on one page; `verdicts.csv` has all.
-const MOST_VERDICTS: usize = 500;
-
 /// Writes the site; returns the number of category pages.
 pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result<usize, ReportError> {
     let site = NewSite::beside(out)?;
     let mut pages = 0;
     for category in 0..judgement.categories.len() {
-        site.page(&path(judgement, category), &category_page(judgement, category))?;
+        let runs = runs(judgement, category);
+        site.page(&path(judgement, category, "html"), &category_page(judgement, category, &runs))?;
+        site.file(&path(judgement, category, "js"), &script::call("mcc_lists", &[runs]))?;
         pages += 1;
     }
-    let data = site.copy_data(Some(dir))?;
+    // Its lists name everything themselves.
+    site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
+    pictures::write_sister(judgement, frame(judgement, "Pictures".into(), ""), &site)?;
+    let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
     Ok(pages)
 }
 
-fn path(judgement: &Judgement, category: usize) -> String {
-    format!("categories/{}.html", segment(&judgement.categories[category].category))
+/// The page of a category or, with another ending, its data.
+fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
+    format!("categories/{}.{ending}", segment(&judgement.categories[category].category))
+}
+
+/// Every run of a category.
+fn runs(judgement: &Judgement, category: usize) -> List {
+    let row = |block: &Block, cell: &Cell| {
+        let texts = [&block.instance, &block.property, &block.expected, &cell.said];
+        let [instance, property, expected, said] = texts.map(|text| Field::Text(visible(text)));
+        vec![
+            instance,
+            Field::Text(entry(judgement, cell.entry)),
+            said,
+            expected,
+            property,
+            Field::Text(cell.verdict.word().to_owned()),
+            Field::Text(cell.points.to_string()),
+            Field::Text(visible(&cell.why)),
+        ]
+    };
+    let blocks = judgement.blocks.iter().filter(|block| block.category == category);
+    List {
+        columns: vec![
+            ("Instance", "text"),
+            ("Entry", "text"),
+            ("Said", "text"),
+            ("Expected", "text"),
+            ("Property", "text"),
+            ("Verdict", "text"),
+            ("Points", "points"),
+            ("Why", "text"),
+        ],
+        rows: blocks.flat_map(|block| block.cells.iter().map(move |cell| row(block, cell))).collect(),
+    }
 }
 
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    Frame { title, contest, root, version, unresolved: 0 }
+    Frame {
+        title,
+        contest,
+        root,
+        version,
+        unresolved: 0,
+        unfinished: None,
+        hidden: 0,
+        pages: vec![("pictures.html", "Pictures")],
+    }
 }
 
 fn entry(judgement: &Judgement, entry: usize) -> String {
     visible(&judgement.entries[entry].entry)
 }
 
-fn front(judgement: &Judgement, data: Vec<&'static str>) -> Result<Front, ReportError> {
+fn front(judgement: &Judgement, data: Vec<String>) -> Result<Front, ReportError> {
     let count = |count: usize, one, many| {
         format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
     };
@@ -127,7 +172,7 @@ fn front(judgement: &Judgement, data: Vec<&'static str>) -> Result<Front, Report
         notes: judgement.notes.iter().map(|note| visible(note)).collect(),
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
         categories: (0..judgement.categories.len())
-            .map(|number| (path(judgement, number), visible(&judgement.categories[number].category)))
+            .map(|number| (path(judgement, number, "html"), visible(&judgement.categories[number].category)))
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
         entries: judgement
@@ -169,13 +214,13 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> Card {
         }
     };
     Card {
-        link: format!("{root}{}", path(judgement, podium.category)),
+        link: format!("{root}{}", path(judgement, podium.category, "html")),
         category: visible(&judgement.categories[podium.category].category),
         places: podium.places.iter().map(line).collect(),
     }
 }
 
-fn category_page(judgement: &Judgement, category: usize) -> CategoryPage {
+fn category_page(judgement: &Judgement, category: usize, runs: &List) -> CategoryPage {
     let of = &judgement.categories[category];
     let name = visible(&of.category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
@@ -191,22 +236,6 @@ fn category_page(judgement: &Judgement, category: usize) -> CategoryPage {
         cells.push(score.success_cpu_s.as_ref().map_or(String::new(), |time| format!("{} s", number(time))));
         (entry(judgement, score.entry), cells, visible(&score.note))
     };
-    let cells = judgement.blocks.iter().filter(|block| block.category == category).flat_map(|block| {
-        let remarkable = |verdict| matches!(verdict, Verdict::Wrong | Verdict::Unjudged | Verdict::Crash);
-        let cells = block.cells.iter().filter(move |cell| remarkable(cell.verdict));
-        cells.map(move |cell| (block, cell))
-    });
-    let verdict = |(block, cell): (&crate::judge::sister::Block, &crate::judge::sister::Cell)| {
-        [
-            visible(&block.instance),
-            entry(judgement, cell.entry),
-            visible(&cell.said),
-            cell.verdict.word().to_owned(),
-            show::decimal(&cell.points, decimals(&cell.points)),
-            visible(&cell.why),
-        ]
-    };
-    let hidden = cells.clone().count().saturating_sub(MOST_VERDICTS);
     CategoryPage {
         frame: frame(judgement, name.clone(), "../"),
         category: name,
@@ -219,8 +248,8 @@ fn category_page(judgement: &Judgement, category: usize) -> CategoryPage {
         columns,
         scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
         plot: plot(judgement, category),
-        verdicts: cells.take(MOST_VERDICTS).map(verdict).collect(),
-        hidden,
+        data: path(judgement, category, "js").rsplit('/').next().unwrap_or_default().to_owned(),
+        runs: runs.rows.len(),
     }
 }
 

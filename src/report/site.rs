@@ -4,15 +4,41 @@ use super::ReportError;
 use crate::digest;
 use crate::judge::judgement::JudgementError;
 use askama::Template;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
-const TOP: [&str; 7] = ["index.html", "site.css", "examinations", "categories", "runs", "data", MADE_BY];
+const TOP: [&str; 23] = [
+    "index.html",
+    "instance.html",
+    "instances.html",
+    "instances.js",
+    "evidence.html",
+    "evidence.js",
+    "runs.html",
+    "runs.js",
+    "techniques.html",
+    "progress.html",
+    "pictures.html",
+    "pictures",
+    "compare.html",
+    "contest.js",
+    "site.css",
+    "scripts",
+    "examinations",
+    "tools",
+    "instances",
+    "categories",
+    "runs",
+    "data",
+    MADE_BY,
+];
 const MADE_BY: &str = "mcc-harness-site.json";
 /// The judgement's files that are published with the site.
-const DATA: [&str; 9] = [
+const DATA: [&str; 15] = [
     "judgement.json",
     "podiums.csv",
     "scores.csv",
@@ -20,10 +46,29 @@ const DATA: [&str; 9] = [
     "trusted.csv",
     "awards.csv",
     "tools.csv",
+    "virtual.csv",
+    "weak.csv",
+    "flags.csv",
+    "overrides.csv",
+    "sensitivity.csv",
+    "margins.csv",
     "verdicts.csv",
     "quantiles.csv",
 ];
-const CSS: &str = include_str!("templates/site.css");
+/// Files of more bytes are packed.
+const PACKED: u64 = 1 << 20;
+/// Those that name no instance: all that is published while an embargo holds (rule M-6).
+const WITHOUT_INSTANCES: [&str; 7] =
+    ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
+/// Looks and scripts of the pages.
+const STILL: [(&str, &str); 6] = [
+    ("site.css", include_str!("templates/site.css")),
+    ("scripts/site.js", include_str!("templates/site.js")),
+    ("scripts/table.js", include_str!("templates/table.js")),
+    ("scripts/cells.js", include_str!("templates/cells.js")),
+    ("scripts/compare.js", include_str!("templates/compare.js")),
+    ("scripts/instance.js", include_str!("templates/instance.js")),
+];
 
 /// A site being written; dropped before `finish`, it leaves nothing behind.
 pub struct NewSite {
@@ -58,41 +103,72 @@ impl NewSite {
     }
 
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
-        let path = self.folder.path().join(path);
-        let write = || {
-            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-            fs::File::create_new(&path)?.write_all(content)
-        };
-        write().map_err(|source| ReportError::Write { path: path.clone(), source })
+        let (mut file, path) = self.create(path)?;
+        file.write_all(content).map_err(|source| ReportError::Write { path, source })
     }
 
     /// Copies `from` to `path` of the site; the error says which of the two was at fault.
     pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
-        let path = self.folder.path().join(path);
-        let mut write = || {
-            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-            io::copy(from, &mut fs::File::create_new(&path)?)
-        };
-        write().map(drop).map_err(|source| ReportError::Write { path: path.clone(), source })
+        let (mut file, path) = self.create(path)?;
+        io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
-    /// Copies the judgement's own files; returns their names, those that are there.
-    pub fn copy_data(&self, judgement: Option<&Path>) -> Result<Vec<&'static str>, ReportError> {
+    /// As `copy`, with gzip.
+    fn pack(&self, mut from: fs::File, source: &Path, path: &str) -> Result<(), ReportError> {
+        let mut content = Vec::new();
+        let failed = |source: &Path, error| JudgementError::Read { path: source.into(), source: error };
+        from.read_to_end(&mut content).map_err(|error| failed(source, error))?;
+        let (file, path) = self.create(path)?;
+        let mut packed = GzEncoder::new(file, Compression::fast());
+        let written = packed.write_all(&content).and_then(|()| packed.finish());
+        written.map(drop).map_err(|source| ReportError::Write { path, source })
+    }
+
+    /// A new file, and its folders where they are not there yet.
+    fn create(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
+        let path = self.folder.path().join(path);
+        let file = match fs::File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))
+                    .and_then(|()| fs::File::create_new(&path))
+            }
+            file => file,
+        };
+        match file {
+            Ok(file) => Ok((file, path)),
+            Err(source) => Err(ReportError::Write { path, source }),
+        }
+    }
+
+    /// Copies the judgement's own files, long ones packed with gzip; returns their names, those that are there.
+    /// With an embargo only those that name no instance.
+    pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
         let mut names = Vec::new();
-        for (name, path) in judgement.iter().flat_map(|dir| DATA.map(|name| (name, dir.join(name)))) {
+        let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
+        let from = |dir: &Path| {
+            let dir = dir.to_owned();
+            DATA.into_iter().filter(published).map(move |name| (name, dir.join(name)))
+        };
+        for (name, path) in judgement.into_iter().flat_map(from) {
+            let failed = |source| JudgementError::Read { path: path.clone(), source };
             match fs::File::open(&path) {
+                Ok(file) if file.metadata().map_err(failed)?.len() > PACKED => {
+                    names.push(format!("{name}.gz"));
+                    self.pack(file, &path, &format!("data/{name}.gz"))?;
+                    continue;
+                }
                 Ok(mut file) => self.copy(&mut file, &format!("data/{name}"))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(JudgementError::Read { path, source }.into()),
+                Err(source) => return Err(failed(source).into()),
             }
-            names.push(name);
+            names.push(name.to_owned());
         }
         Ok(names)
     }
 
     /// Puts the new site in its place; an older site there goes away.
     pub fn finish(self, version: &str) -> Result<(), ReportError> {
-        self.file("site.css", CSS.as_bytes())?;
+        STILL.iter().try_for_each(|(path, content)| self.file(path, content.as_bytes()))?;
         let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": version });
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
         let failed = |source| ReportError::Write { path: self.place.clone(), source };

@@ -46,6 +46,26 @@ impl Confinement {
         Self::new(memory_mib, &[], &folder)
     }
 
+    /// For a machine that libvirt starts, as the user and group it says, where they reach `files` and `folder`.
+    #[cfg(feature = "libvirt")]
+    pub(super) fn by_libvirt(ids: Option<(u32, u32)>, files: &[PathBuf], folder: &Path) -> Self {
+        let user = match ids.filter(|_| geteuid().is_root()) {
+            // A libvirt of the controller's own user.
+            None => Ok(None),
+            Some((0, _)) => Err("libvirt is set up to run QEMU as root".to_owned()),
+            Some((uid, gid)) => User { name: format!("{uid} (libvirt's)"), uid, gid, groups: vec![] }
+                .opens(files, folder)
+                .map(Some),
+        };
+        Self { user, group: Err("libvirt keeps it in its own, without a ceiling".to_owned()) }
+    }
+
+    /// There was no unprivileged user that reaches its files.
+    #[cfg(feature = "libvirt")]
+    pub(super) fn stays_root(&self) -> bool {
+        self.user.is_err()
+    }
+
     /// In words, for record and doctor.
     pub fn in_force(&self) -> Vec<String> {
         let user = self.user.as_ref().ok().map(|user| match user {
@@ -123,15 +143,7 @@ fn user(files: &[PathBuf], folder: &Path) -> Result<Option<User>, String> {
     if let Ok(kvm) = fs::metadata("/dev/kvm") {
         user.groups = vec![kvm.gid()];
     }
-    for file in files {
-        let whole = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        user.reaches(&whole)?;
-        user.may(&whole, READ)?;
-    }
-    // Its own folder will lie in this one.
-    user.reaches(folder)?;
-    user.may(folder, SEARCH)?;
-    Ok(Some(user))
+    user.opens(files, folder).map(Some)
 }
 
 /// By hand: a static program has no name service to ask.
@@ -146,6 +158,18 @@ const READ: u32 = 4;
 const SEARCH: u32 = 1;
 
 impl User {
+    /// It reads `files`, and a folder of its own in `folder` is within its reach.
+    fn opens(self, files: &[PathBuf], folder: &Path) -> Result<Self, String> {
+        for file in files {
+            let whole = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            self.reaches(&whole)?;
+            self.may(&whole, READ)?;
+        }
+        self.reaches(folder)?;
+        self.may(folder, SEARCH)?;
+        Ok(self)
+    }
+
     /// Every folder above is open to it.
     fn reaches(&self, path: &Path) -> Result<(), String> {
         path.ancestors()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const PREFIX: &str = "mcc-harness-";
+pub(super) const PREFIX: &str = "mcc-harness-";
 
 /// Where the controller itself goes: a group of version 2 that is divided may hold no process.
 const CONTROLLER: &str = "mcc-harness-controller";
@@ -38,7 +38,7 @@ impl Group {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let (version, parent) = parent(Path::new("/sys/fs/cgroup"), &own)?;
-        sweep(&parent, Path::new("/proc"));
+        sweep(&parent, Path::new("/proc"), |group| fs::remove_dir(group));
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("{PREFIX}{}-{number}", process::id()));
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -160,13 +160,14 @@ fn divide(group: &Path) -> Result<(), String> {
     write().map_err(others)
 }
 
-/// Removes what killed controllers left behind: empty groups, for their machines died with them.
-fn sweep(parent: &Path, proc: &Path) {
-    for group in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = group.file_name();
+/// Removes what killed controllers left behind in `parent`, in folders with their number in the name: empty groups,
+/// for their machines died with them, or their sockets.
+pub(super) fn sweep(parent: &Path, proc: &Path, remove: impl Fn(&Path) -> io::Result<()>) {
+    for folder in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = folder.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
         if owner.is_some_and(|(pid, _)| pid.parse::<u32>().is_ok() && !proc.join(pid).exists()) {
-            let _ = fs::remove_dir(group.path());
+            let _ = remove(&folder.path());
         }
     }
 }
@@ -224,7 +225,7 @@ mod tests {
         let groups = root.path().join("groups");
         let names = ["mcc-harness-5-0", "mcc-harness-6-0", "mcc-harness-controller", "other"];
         names.iter().for_each(|name| fs::create_dir(groups.join(name)).unwrap());
-        sweep(&groups, &root.path().join("proc"));
+        sweep(&groups, &root.path().join("proc"), |group| fs::remove_dir(group));
         let left = names.map(|name| groups.join(name).exists());
         assert_eq!(left, [true, false, true, true]);
     }

@@ -3,23 +3,26 @@
 use super::channel::Channel;
 use super::confine::Confinement;
 use super::guest::{GuestEvent, MAX_LINE, Request};
+#[cfg(feature = "libvirt")]
+use super::libvirt;
+use super::process::{Process, cpu_set};
 use super::pulse::{Pulse, since_boot};
 use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
-use super::spec::{Guest, MachineSpec, Start, Wiring, argv};
+use super::spec::{Backend, Guest, MachineSpec, Start, Wiring, argv};
 use super::ssh::Ssh;
 use crate::host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
@@ -28,7 +31,7 @@ const QEMU: &str = Qemu::NAME;
 const CONSOLE_CAP: u64 = 1 << 20;
 
 /// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
-const BALLOON: &str = "/machine/peripheral/balloon";
+const BALLOON: &str = "/machine/peripheral/balloon0";
 
 /// What went wrong with a machine; never a tool's fault by itself.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +46,9 @@ pub enum VmError {
     Qmp(String),
     #[error("QEMU ended {0}")]
     Gone(String),
+    #[cfg(feature = "libvirt")]
+    #[error("libvirt: {0}")]
+    Libvirt(String),
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
     Pin { cpu: u32, source: nix::Error },
     #[error("QEMU stopped the machine: {0}")]
@@ -90,7 +96,7 @@ pub enum Event {
 
 /// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
 pub struct Machine {
-    qemu: Child,
+    qemu: Process,
     pub(super) qmp: Qmp,
     control: Channel,
     console: Sink,
@@ -103,6 +109,18 @@ pub struct Machine {
     pulse: Pulse,
     balloon: Balloon,
     confinement: Confinement,
+}
+
+/// A QEMU that was started stopped (`-S`).
+pub(super) struct Begun {
+    pub qemu: Process,
+    /// QMP, console, control, stdout, stderr: non-blocking.
+    pub ours: [UnixStream; 5],
+    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    pub outputs: Vec<OwnedFd>,
+    pub confinement: Confinement,
+    /// Where QEMU makes its overlay; not libvirt's, which is given one.
+    pub own: Option<tempfile::TempDir>,
 }
 
 /// What the guest's kernel says of its memory, asked for through QEMU.
@@ -142,6 +160,35 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
+        // Its folder stays until the guest runs: QEMU opens its overlay there some time after it was started.
+        let Begun { qemu, ours, outputs, confinement, own: _own } = match spec.backend {
+            Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
+            #[cfg(feature = "libvirt")]
+            Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
+        };
+        let [qmp, console, control, stdout, stderr] = ours;
+        let mut machine = Self {
+            qemu,
+            qmp: Qmp::new(qmp),
+            control: Channel::Agent(Lines::new(control, MAX_LINE)),
+            console: Sink::new(console, create("console")?, CONSOLE_CAP),
+            stdout: Sink::new(stdout, create("stdout")?, output_cap),
+            stderr: Sink::new(stderr, create("stderr")?, output_cap),
+            vcpu_threads: vec![],
+            nonce: String::new(),
+            buffer: vec![0; 1 << 18],
+            folder: folder.to_owned(),
+            pulse: Pulse::new(Duration::ZERO),
+            balloon: Balloon::default(),
+            confinement,
+        };
+        machine.let_run(spec, outputs, deadline).map_err(|error| machine.explained(error))?;
+        machine.pulse = Pulse::new(since_boot());
+        Ok(machine)
+    }
+
+    /// One process of ours. Its messages go to `log`.
+    fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<Begun, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
             let (ours, theirs) = UnixStream::pair().map_err(VmError::Start)?;
@@ -162,7 +209,6 @@ impl Machine {
             stdout: stdout_fd,
             stderr: stderr_fd,
         };
-        let log = create("qemu.log")?;
         let confinement = Confinement::new(spec.memory_mib, &spec.files(), folder);
         // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
         let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
@@ -203,25 +249,8 @@ impl Machine {
         })?;
         // Without our copies of QEMU's ends, its death is seen as the end of every stream.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
-        drop(ends);
-        let mut machine = Self {
-            qemu,
-            qmp: Qmp::new(qmp),
-            control: Channel::Agent(Lines::new(control, MAX_LINE)),
-            console: Sink::new(console, create("console")?, CONSOLE_CAP),
-            stdout: Sink::new(stdout, create("stdout")?, output_cap),
-            stderr: Sink::new(stderr, create("stderr")?, output_cap),
-            vcpu_threads: vec![],
-            nonce: String::new(),
-            buffer: vec![0; 1 << 18],
-            folder: folder.to_owned(),
-            pulse: Pulse::new(Duration::ZERO),
-            balloon: Balloon::default(),
-            confinement,
-        };
-        machine.let_run(spec, outputs, deadline).map_err(|error| machine.explained(error))?;
-        machine.pulse = Pulse::new(since_boot());
-        Ok(machine)
+        let ours = [qmp, console, control, stdout, stderr];
+        Ok(Begun { qemu: Process::Child(qemu), ours, outputs, confinement, own: Some(own) })
     }
 
     /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
@@ -250,9 +279,7 @@ impl Machine {
             )));
         }
         for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.pin_to) {
-            let alone = cpu_set(&[*cpu]).unwrap_or_default();
-            sched_setaffinity(Pid::from_raw(*thread), &alone)
-                .map_err(|source| VmError::Pin { cpu: *cpu, source })?;
+            self.qemu.pin(*thread, *cpu).map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
         if let Start::Restore(saved) = &spec.start {
             self.qmp.restore_state(&saved.open()?, deadline)?;
@@ -323,11 +350,17 @@ impl Machine {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
             "BLOCK_IO_ERROR" => Err(VmError::Disk {
-                device: text(&data["device"]),
+                // libvirt's disks have names of their own.
+                device: match data["device"].as_str() {
+                    None | Some("") => text(&data["qom-path"]),
+                    Some(device) => device.to_owned(),
+                },
                 operation: text(&data["operation"]),
                 reason: text(&data["reason"]),
                 full: data["nospace"] == true,
             }),
+            // Halted or rebooted from within. Under libvirt QEMU would go on, stopped, until libvirt ends it.
+            "SHUTDOWN" => Err(VmError::Gone(String::new())),
             "STOP" => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
                 Err(VmError::Stopped(match state {
@@ -471,8 +504,8 @@ impl Machine {
     }
 
     fn kill(&mut self) {
-        let _ = self.qemu.kill();
-        let _ = self.qemu.wait();
+        self.qemu.kill();
+        self.qemu.wait();
     }
 
     /// An error about a guest that did not do something in time, with the last words of what leads to it.
@@ -485,8 +518,8 @@ impl Machine {
     /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
     fn explained(&mut self, error: VmError) -> VmError {
         let VmError::Gone(when) = error else { return error };
-        self.let_end(Duration::from_secs(5));
-        let how = self.qemu.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+        self.qemu.let_end(Duration::from_secs(5));
+        let how = self.qemu.wait();
         let _ = self.drain();
         let words = [
             self.confinement.ceiling_reached(),
@@ -498,27 +531,12 @@ impl Machine {
         VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
     }
 
-    /// Its streams ended, so QEMU is ending; a QEMU that only closed them is killed.
-    fn let_end(&mut self, patience: Duration) {
-        // SAFETY: a system call on plain numbers; the descriptor it returns is owned right away.
-        let end = unsafe {
-            match nix::libc::syscall(nix::libc::SYS_pidfd_open, self.qemu.id(), 0) {
-                fd if fd >= 0 => Some(OwnedFd::from_raw_fd(fd as i32)),
-                _ => None,
-            }
-        };
-        if let Some(end) = end {
-            let mut fds = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
-            let _ = poll(&mut fds, PollTimeout::from(patience.as_millis().min(60_000) as u16));
-        }
-        let _ = self.qemu.kill();
-    }
-
     /// The last lines of a log, without those that contain `noise` (or nothing else worth reading).
     fn last_words(&self, log: &str, noise: &str) -> Option<String> {
         let text = fs::read(self.folder.join(log)).ok()?;
         let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().filter(|line| !line.contains(noise) && !line.trim().is_empty());
+        let lines = text.lines().map(untimed);
+        let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
         // A kernel that panics prints its registers last: the cause stands first.
         let cause =
@@ -535,6 +553,12 @@ impl Drop for Machine {
     }
 }
 
+/// Without the time that a kernel puts before what it says: `[    3.451559] Kernel panic - not syncing`.
+fn untimed(line: &str) -> &str {
+    let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
+}
+
 /// Waits until one of the streams has something to read or has ended, at most `patience`.
 pub fn poll_readable(streams: &[BorrowedFd], patience: Duration) {
     let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
@@ -547,12 +571,4 @@ pub fn poll_readable(streams: &[BorrowedFd], patience: Duration) {
 fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
     stat.split_whitespace().next()?.parse().ok()
-}
-
-fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        set.set(*cpu as usize).ok()?;
-    }
-    (!cpus.is_empty()).then_some(set)
 }

@@ -9,8 +9,11 @@ pub mod guest;
 mod image;
 pub mod kit;
 pub mod kmsg;
+#[cfg(feature = "libvirt")]
+pub mod libvirt;
 mod machine;
 mod original;
+mod process;
 mod pulse;
 mod qmp;
 mod saved;
@@ -23,5 +26,5 @@ pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use machine::{Event, Machine, Stream, VmError};
 pub use original::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use saved::{Saved, SavedError, States};
-pub use spec::{Bus, DiskFile, Guest, MachineSpec, Nic, Original, Start, Wiring, argv};
+pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, Start, Wiring, argv};
 pub use ssh::Login;

@@ -5,7 +5,7 @@
 
 use super::guest::GuestEvent;
 use super::machine::{Event, Machine, VmError};
-use super::spec::{MachineSpec, Start, Wiring, argv};
+use super::spec::{DiskFile, MachineSpec, Start, Wiring, argv};
 use crate::digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ impl States {
         let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
         let new = Saved { folder: work.join("new") };
         fs::create_dir(&new.folder).map_err(io_at(&new.folder))?;
-        overlay(spec, &new.overlay())?;
+        overlay(&spec.disk, &new.overlay())?;
         boot_and_save(spec, &new, &work, patience)?;
         let digests = new.digests().map_err(io_at(&new.folder))?;
         let json = new.folder.join("saved.json");
@@ -132,10 +132,12 @@ fn boot_and_save(spec: &MachineSpec, new: &Saved, log: &Path, patience: Duration
     state.sync_all().map_err(io_at(&new.state()))
 }
 
-fn overlay(spec: &MachineSpec, to: &Path) -> Result<(), SavedError> {
-    let disk = fs::canonicalize(&spec.disk.path).map_err(io_at(&spec.disk.path))?;
+/// A new overlay `to` of a disk.
+pub(super) fn overlay(disk: &DiskFile, to: &Path) -> Result<(), SavedError> {
+    let format = &disk.format;
+    let disk = fs::canonicalize(&disk.path).map_err(io_at(&disk.path))?;
     let mut qemu_img = Command::new("qemu-img");
-    qemu_img.args(["create", "-q", "-f", "qcow2", "-F", &spec.disk.format, "-b"]).arg(&disk).arg(to);
+    qemu_img.args(["create", "-q", "-f", "qcow2", "-F", format, "-b"]).arg(&disk).arg(to);
     let done = qemu_img.stdin(Stdio::null()).output().map_err(io_at(Path::new("qemu-img")))?;
     match done.status.success() {
         true => Ok(()),

@@ -5,9 +5,20 @@ use super::ssh::Login;
 use crate::host::Accelerator;
 use std::path::{Path, PathBuf};
 
+/// Who starts QEMU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    #[default]
+    Qemu,
+    /// The libvirt of this host.
+    #[cfg(feature = "libvirt")]
+    Libvirt,
+}
+
 /// One machine: what it has and what it boots from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
+    pub backend: Backend,
     pub accelerator: Accelerator,
     pub cpu_model: String,
     pub memory_mib: u64,
@@ -95,6 +106,15 @@ impl MachineSpec {
         files.extend(self.read_only_disks.iter().map(|disk| disk.path.clone()));
         files
     }
+
+    /// For the record: what its backend is told, the same for the same machine.
+    pub fn described(&self) -> Vec<String> {
+        match self.backend {
+            Backend::Qemu => argv(self, &Wiring::placeholder()),
+            #[cfg(feature = "libvirt")]
+            Backend::Libvirt => super::libvirt::described(self),
+        }
+    }
 }
 
 /// Where the machine's ends are in this process; numbers of inherited sockets.
@@ -123,7 +143,7 @@ impl Wiring {
 
 /// Only what helps a guest under any accelerator: no probing of hardware that is not there, no self-tests.
 /// CPU vulnerability mitigations stay as a stock Debian has them: they change what a tool's time means.
-const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
+pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
 /// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (P2).
@@ -177,7 +197,7 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
         arg(option, &value);
     }
     // Only to be asked for what the guest's kernel says of its memory.
-    arg("-device", "virtio-balloon-pci,id=balloon");
+    arg("-device", "virtio-balloon-pci,id=balloon0");
     arg("-chardev", &format!("socket,id=qmp,fd={}", wiring.qmp));
     arg("-mon", "chardev=qmp,mode=control");
     arg("-chardev", &format!("socket,id=console,fd={}", wiring.console));
@@ -240,6 +260,7 @@ mod tests {
 
     fn spec() -> MachineSpec {
         MachineSpec {
+            backend: Backend::Qemu,
             accelerator: Accelerator::Tcg,
             cpu_model: "SandyBridge".into(),
             memory_mib: 16384,

@@ -214,7 +214,7 @@ fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]
 }
 
 /// What a basis word means (RULES, Trusted value).
-fn rule(trusted: &Trusted, edition: &Edition) -> String {
+pub(crate) fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
     let half = BigRational::new(1.into(), 2.into());
     let majority = match edition.judging.majority == half {

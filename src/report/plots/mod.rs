@@ -17,6 +17,7 @@ mod strips;
 pub use confidence::confidence;
 pub use progress::{Done, progress, progress_of};
 pub use run::samples;
+pub(super) use runs::time_limits;
 pub use runs::{Measure, Runs};
 pub use scatter::scatter;
 pub use solved::scores;

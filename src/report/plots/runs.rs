@@ -134,6 +134,11 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// Leaves out the instances that are not to be named (rule M-6).
+    pub fn leave_out(&mut self, hidden: impl Fn(&str) -> bool) {
+        self.blocks.retain(|block| !hidden(block.instance));
+    }
+
     /// The blocks of a group, or all.
     pub(super) fn of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
         self.blocks.iter().filter(move |block| group.is_none_or(|group| block.group == group))
@@ -178,7 +183,7 @@ fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> 
 }
 
 /// Where CPU time is per vCPU, a concurrent tool is cut at as many times the limit as it has cores (E-5.1).
-fn time_limits(edition: &Edition) -> Vec<u64> {
+pub fn time_limits(edition: &Edition) -> Vec<u64> {
     let ms = |cores: u32| edition.limits.cpu_s.saturating_mul(1000).saturating_mul(cores.into());
     let limits = match edition.limits.cpu_reading {
         CpuReading::PerVcpu => {

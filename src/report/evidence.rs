@@ -1,0 +1,231 @@
+//! The pages of what deserves a look: disagreements and weak evidence, marked runs, techniques.
+
+use super::contest::{Contest, Frame, RunKey};
+use super::list::{self, Field, List};
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::{ReportError, script, table};
+use crate::judge::judgement::{Flag, RunName};
+use askama::Template;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+#[derive(Template)]
+#[template(path = "evidence.html")]
+struct EvidencePage {
+    frame: Frame,
+    /// Kind of doubt, and how many values.
+    kinds: Vec<(String, String)>,
+    flags: usize,
+    best_virtual: Vec<[String; 4]>,
+    /// Title, and a table as the judgement has it.
+    tables: Vec<(&'static str, Vec<String>, Vec<Vec<String>>)>,
+}
+
+#[derive(Template)]
+#[template(path = "runs.html")]
+struct RunsPage {
+    frame: Frame,
+    marks: Vec<(String, String)>,
+    unresolved: Vec<(String, String)>,
+    excluded: Vec<(String, String)>,
+    excluded_reason: String,
+    rows: usize,
+}
+
+#[derive(Template)]
+#[template(path = "techniques.html")]
+struct TechniquesPage {
+    frame: Frame,
+    examinations: Vec<String>,
+    rows: Vec<TechniqueRow>,
+}
+
+/// One technique and the values it was stated for.
+pub struct TechniqueRow {
+    pub name: String,
+    pub entries: String,
+    pub right: String,
+    pub wrong: String,
+    pub unjudged: String,
+    /// Right values by examination.
+    pub by_examination: Vec<String>,
+}
+
+/// Rows of a table of the judgement that a page shows; the file has all.
+const MOST_ROWS: usize = 300;
+
+pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
+    let judgement = contest.judgement;
+    let values = list::evidence(contest);
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in &values.rows {
+        if let Some(Field::Text(why)) = row.first() {
+            *kinds.entry(why).or_default() += 1;
+        }
+    }
+    let kinds = kinds.into_iter().map(|(why, count)| (why.to_owned(), show::thousands(count))).collect();
+    let flags = flags(contest);
+    let judged = judgement.best_virtual.iter().filter(|of| contest.examinations.contains(&of.examination));
+    let best_virtual = judged.map(|of| {
+        [
+            visible(&judgement.examinations[of.examination]),
+            format!("{} of {}", show::thousands(of.right), show::thousands(of.values)),
+            show::decimal(&of.points, 0),
+            show::decimal(&of.normalized, 0),
+        ]
+    });
+    let mut tables = Vec::new();
+    for (title, file) in
+        [("How many values a medal hangs on", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")]
+    {
+        if let Some((head, rows)) = dir.and_then(|dir| rows_of(&dir.join(file))) {
+            tables.push((title, head, rows));
+        }
+    }
+    let page = EvidencePage {
+        frame: contest.frame("Evidence".into(), ""),
+        kinds,
+        flags: flags.rows.len(),
+        best_virtual: best_virtual.collect(),
+        tables,
+    };
+    site.file("evidence.js", &script::call("mcc_lists", &[values, flags]))?;
+    site.page("evidence.html", &page)
+}
+
+/// A small table that the judgement keeps as a file only; None where it was not asked for.
+fn rows_of(path: &Path) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let mut table = csv::Reader::from_path(path).ok()?;
+    let shown = |row: &csv::StringRecord| row.iter().map(|field| visible(&field.replace('_', " "))).collect();
+    let head = shown(table.headers().ok()?);
+    let rows: Vec<_> = table.records().take(MOST_ROWS).map_while(Result::ok).collect();
+    let plain = |row: &csv::StringRecord| row.iter().map(visible).collect();
+    (!rows.is_empty()).then(|| (head, rows.iter().map(plain).collect()))
+}
+
+fn flags(contest: &Contest) -> List {
+    let judgement = contest.judgement;
+    let shown = |flag: &&Flag| {
+        let hidden = |i: usize| contest.instance_number(i).is_none();
+        let of_family = |&i: &usize| judgement.instances[i].family == flag.family;
+        let families_hidden = !flag.family.is_empty() && !contest.instances.iter().any(|i| of_family(i));
+        contest.entry_number(flag.entry).is_some()
+            && !flag.instance.is_some_and(hidden)
+            && !(contest.embargo && families_hidden)
+    };
+    let row = |flag: &Flag| {
+        vec![
+            Field::Text(flag.kind.word().into()),
+            Field::from(contest.entry_number(flag.entry)),
+            Field::from(flag.examination),
+            Field::Text(visible(&flag.family)),
+            Field::from(flag.instance.and_then(|instance| contest.instance_number(instance))),
+            Field::from(flag.position),
+            Field::Text(visible(&flag.detail)),
+        ]
+    };
+    List {
+        columns: vec![
+            ("Flag", "text"),
+            ("Entry", "entry"),
+            ("Examination", "examination"),
+            ("Model", "text"),
+            ("Instance", "instance"),
+            ("Position", "position"),
+            ("Detail", "text"),
+        ],
+        rows: judgement.flags.iter().filter(shown).map(row).collect(),
+    }
+}
+
+/// Runs by name, with the way to what is known of them.
+pub fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
+    let link = |run: &RunName| {
+        let key = contest.key(run).filter(|&(_, instance, _)| contest.instance_number(instance).is_some());
+        let path = key.map_or(String::new(), |key| contest.run_link(key));
+        (path, visible(&format!("{}/{}/{}", run.entry, run.instance, run.examination)))
+    };
+    runs.iter().filter(|run| contest.is_shown(run)).map(link).collect()
+}
+
+/// `attempts`: how many each run of the record has.
+pub fn write_runs(
+    contest: &Contest,
+    attempts: &BTreeMap<RunKey, usize>,
+    site: &NewSite,
+) -> Result<(), ReportError> {
+    let runs = list::marked_runs(contest, attempts);
+    let judgement = contest.judgement;
+    let reason = judgement.edition.judging.infrastructure_reason.as_deref();
+    let page = RunsPage {
+        frame: contest.frame("Marked runs".into(), ""),
+        marks: table::marks(contest, None),
+        unresolved: links(contest, &judgement.unresolved),
+        excluded: links(contest, &judgement.excluded),
+        excluded_reason: reason.map_or(String::new(), visible),
+        rows: runs.rows.len(),
+    };
+    site.file("runs.js", &script::call("mcc_lists", &[runs]))?;
+    site.page("runs.html", &page)
+}
+
+#[derive(Default)]
+struct Technique<'a> {
+    entries: BTreeSet<&'a str>,
+    right: BTreeMap<usize, u64>,
+    wrong: u64,
+    unjudged: u64,
+}
+
+/// What tools, or one of them, say they used (E-1.10), and how the values that came of it were judged.
+pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> {
+    let mut all: BTreeMap<&str, Technique> = BTreeMap::new();
+    for block in contest.shown_blocks() {
+        for cell in &block.cells {
+            if contest.entry_number(cell.entry).is_none() || entry.is_some_and(|entry| cell.entry != entry) {
+                continue;
+            }
+            for (words, verdict) in cell.techniques.iter().zip(cell.verdicts.bytes()) {
+                for word in words {
+                    let technique = all.entry(word).or_default();
+                    technique.entries.insert(&contest.entry(cell.entry).entry);
+                    match verdict {
+                        b'+' => *technique.right.entry(block.examination).or_default() += 1,
+                        b'-' => technique.wrong += 1,
+                        b'?' => technique.unjudged += 1,
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    let count = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
+    let row = |(name, of): (&str, Technique)| TechniqueRow {
+        name: visible(name),
+        entries: visible(&of.entries.into_iter().collect::<Vec<_>>().join(", ")),
+        right: show::thousands(of.right.values().sum()),
+        wrong: count(of.wrong),
+        unjudged: count(of.unjudged),
+        by_examination: contest
+            .examinations
+            .iter()
+            .map(|e| count(of.right.get(e).copied().unwrap_or_default()))
+            .collect(),
+    };
+    all.into_iter().map(row).collect()
+}
+
+pub fn write_techniques(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
+    let rows = techniques(contest, None);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let examinations = contest.examinations.iter().map(|&e| visible(&contest.judgement.examinations[e]));
+    let page = TechniquesPage {
+        frame: contest.frame("Techniques".into(), ""),
+        examinations: examinations.collect(),
+        rows,
+    };
+    site.page("techniques.html", &page)
+}

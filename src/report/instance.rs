@@ -1,0 +1,170 @@
+//! The one file of data of an instance: all that was judged of it and, with a record, all that was measured.
+
+use super::contest::{Contest, ENDINGS, Frame, RunKey};
+use super::run::Recorded;
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::{KeptAttempt, ReportError, script};
+use crate::judge::judgement::{Block, Cell, Trusted};
+use askama::Template;
+use serde::Serialize;
+
+/// The page that shows any instance, by the fragment of its address.
+#[derive(Template)]
+#[template(path = "instance.html")]
+pub struct Page {
+    pub frame: Frame,
+}
+
+#[derive(Serialize)]
+struct InstanceData {
+    instance: usize,
+    weight: String,
+    blocks: Vec<BlockData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<Recorded>,
+}
+
+/// One examination. Lists go by position.
+#[derive(Serialize)]
+struct BlockData {
+    examination: usize,
+    /// None where they are INSTANCE-EXAMINATION-NN; empty where nobody gave any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<String>>,
+    /// None = unknown.
+    values: Vec<Option<String>>,
+    bases: Repeated,
+    /// Position, and why the value is weak.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    weak: Vec<(usize, &'static str)>,
+    /// Position, and the organizers' reason for an override.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<(usize, String)>,
+    cells: Vec<CellData>,
+}
+
+#[derive(Serialize)]
+struct CellData {
+    entry: usize,
+    ending: usize,
+    verdicts: String,
+    /// Position and what was given, where that is not the trusted value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    given: Vec<(usize, String)>,
+    points: String,
+    #[serde(skip_serializing_if = "is_false")]
+    complete: bool,
+    /// CPU and wall-clock time in ms, memory in KiB.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cost: Vec<u64>,
+    #[serde(skip_serializing_if = "is_zero")]
+    marks: usize,
+    #[serde(skip_serializing_if = "Repeated::is_empty")]
+    techniques: Repeated,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
+}
+
+fn is_false(of: &bool) -> bool {
+    !of
+}
+
+fn is_zero(of: &usize) -> bool {
+    *of == 0
+}
+
+/// Texts by position; one text where all are alike.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Repeated {
+    All(String),
+    Each(Vec<String>),
+}
+
+impl Repeated {
+    fn new(texts: Vec<String>) -> Self {
+        match texts.first() {
+            Some(first) if texts.iter().all(|text| text == first) => Self::All(first.clone()),
+            _ => Self::Each(texts),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::All(text) => text.is_empty(),
+            Self::Each(texts) => texts.is_empty(),
+        }
+    }
+}
+
+/// Writes the data of an instance, and the raw outputs of its runs. `runs` is empty without a record.
+pub fn write(
+    contest: &Contest,
+    instance: usize,
+    runs: &[(RunKey, Vec<KeptAttempt>)],
+    site: &NewSite,
+) -> Result<(), ReportError> {
+    let mut recorded = Recorded::default();
+    for (key, attempts) in runs {
+        recorded.add(contest, *key, attempts, site)?;
+    }
+    let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
+    let data = InstanceData {
+        instance: contest.instance_number(instance).unwrap_or_default(),
+        weight: contest.judgement.instances[instance].weight.to_string(),
+        blocks: blocks.map(|block| block_data(contest, block)).collect(),
+        recorded: contest.has_record.then_some(recorded),
+    };
+    site.file(&contest.instance_path(instance), &script::call("mcc_instance", &data))
+}
+
+fn block_data(contest: &Contest, block: &Block) -> BlockData {
+    let judgement = contest.judgement;
+    let name = &judgement.instances[block.instance].instance;
+    let prefix = format!("{name}-{}-", judgement.examinations[block.examination]);
+    let is_plain = |(position, trusted): (usize, &Trusted)| {
+        let number = trusted.id.strip_prefix(&prefix).filter(|number| number.len() == 2);
+        number.and_then(|number| number.parse().ok()) == Some(position)
+    };
+    let plain = block.trusted.iter().enumerate().all(is_plain) && *name == visible(name);
+    let mut ids: Vec<String> = block.trusted.iter().map(|of| visible(&of.id)).collect();
+    if ids.iter().all(String::is_empty) {
+        ids.clear();
+    }
+    let weak = |(position, of): (usize, &Trusted)| of.weak.map(|weak| (position, weak.word()));
+    let reasons =
+        |(position, of): (usize, &Trusted)| (!of.reason.is_empty()).then(|| (position, visible(&of.reason)));
+    BlockData {
+        examination: block.examination,
+        ids: (!plain).then_some(ids),
+        values: block.trusted.iter().map(|of| of.value.as_ref().map(show::value)).collect(),
+        bases: Repeated::new(block.trusted.iter().map(|of| visible(&of.basis)).collect()),
+        weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
+        reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
+        cells: block.cells.iter().filter_map(|cell| cell_data(contest, block, cell)).collect(),
+    }
+}
+
+/// None for an entry that vanished (rule P-4).
+fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> {
+    let entry = contest.entry_number(cell.entry)?;
+    let other = |(position, value): (usize, &Option<_>)| {
+        let value = value.as_ref().filter(|_| *value != block.trusted[position].value);
+        value.map(|value| (position, show::value(value)))
+    };
+    let stated = |words: &Vec<String>| visible(&words.join(" "));
+    let cost = cell.cost.map(|cost| [cost.cpu_ms, cost.wall_ms].into_iter().chain(cost.memory_kib).collect());
+    Some(CellData {
+        entry,
+        ending: ENDINGS.iter().position(|&ending| ending == cell.ending).expect("ENDINGS has all"),
+        verdicts: visible(&cell.verdicts),
+        given: cell.values.iter().enumerate().filter_map(other).collect(),
+        points: cell.points.to_string(),
+        complete: cell.complete,
+        cost: cost.unwrap_or_default(),
+        marks: contest.marks[&cell.marks],
+        techniques: Repeated::new(cell.techniques.iter().map(stated).collect()),
+        remarks: cell.remarks.iter().map(|remark| visible(remark)).collect(),
+    })
+}

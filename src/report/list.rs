@@ -1,0 +1,181 @@
+//! Long lists, drawn by the browser from one file of data each.
+
+use super::contest::{self, Contest, Frame, RunKey};
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::{ReportError, script};
+use crate::judge::judgement::{Block, Cell, Ending, Trusted};
+use askama::Template;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Rows of a list, and what their columns hold: `instance`, `examination` and `entry` are numbers of names (null:
+/// all of them), `entries` a list of such, `position` and `number` numbers, `text` text.
+#[derive(Serialize)]
+pub struct List {
+    pub columns: Vec<(&'static str, &'static str)>,
+    pub rows: Vec<Vec<Field>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Field {
+    Number(u64),
+    Numbers(Vec<usize>),
+    Text(String),
+    Nothing,
+}
+
+impl From<usize> for Field {
+    fn from(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+impl From<Option<usize>> for Field {
+    fn from(number: Option<usize>) -> Self {
+        number.map_or(Self::Nothing, Self::from)
+    }
+}
+
+/// The instances, what is known of each and how many entries solved it.
+pub fn instances(contest: &Contest) -> List {
+    let row = |(number, &instance): (usize, &usize)| {
+        let of = &contest.judgement.instances[instance];
+        let blocks = || contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
+        let values: usize = blocks().map(|block| block.trusted.len()).sum();
+        let known = |block: &Block| block.trusted.iter().filter(|of| of.value.is_some()).count();
+        let cells = || blocks().flat_map(|block| &block.cells);
+        let shown = |cell: &&Cell| contest.entry_number(cell.entry).is_some();
+        let wrong: usize = cells().filter(shown).map(|cell| cell.verdicts.matches('-').count()).sum();
+        vec![
+            Field::from(number),
+            Field::Text(visible(&of.family)),
+            Field::Text(visible(&of.status)),
+            Field::from(values),
+            Field::from(blocks().map(known).sum::<usize>()),
+            Field::from(cells().filter(shown).filter(|cell| cell.complete).count()),
+            Field::from(wrong),
+        ]
+    };
+    List {
+        columns: vec![
+            ("Instance", "instance"),
+            ("Model", "text"),
+            ("Status", "text"),
+            ("Values", "number"),
+            ("Trusted", "number"),
+            ("Complete runs", "number"),
+            ("Wrong values", "number"),
+        ],
+        rows: contest.instances.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The values on which tools differ, and those trusted on weak evidence.
+pub fn evidence(contest: &Contest) -> List {
+    let mut rows = Vec::new();
+    for block in contest.shown_blocks() {
+        for (position, trusted) in block.trusted.iter().enumerate() {
+            let of = |verdicts: &[u8]| -> Vec<usize> {
+                let said = |cell: &&Cell| verdicts.contains(&cell.verdicts.as_bytes()[position]);
+                block.cells.iter().filter(said).filter_map(|cell| contest.entry_number(cell.entry)).collect()
+            };
+            let against = of(b"-");
+            let Some(why) = doubt(trusted, !against.is_empty()) else { continue };
+            let is_weak = trusted.weak.is_some_and(|weak| weak.word() == why);
+            rows.push((
+                is_weak,
+                vec![
+                    Field::Text(why),
+                    Field::from(contest.instance_number(block.instance)),
+                    Field::from(block.examination),
+                    Field::from(position),
+                    Field::Text(trusted.value.as_ref().map_or("unknown".into(), |value| {
+                        let value = show::value(value);
+                        show::shortened(&value).unwrap_or(value)
+                    })),
+                    Field::Text(visible(&trusted.basis)),
+                    Field::Numbers(of(b"+?")),
+                    Field::Numbers(against),
+                ],
+            ));
+        }
+    }
+    // Disagreements first: there are few.
+    rows.sort_by_key(|(is_weak, _)| *is_weak);
+    List {
+        columns: vec![
+            ("Why", "text"),
+            ("Instance", "instance"),
+            ("Examination", "examination"),
+            ("Position", "position"),
+            ("Trusted value", "text"),
+            ("Basis", "text"),
+            ("Given by", "entries"),
+            ("Against", "entries"),
+        ],
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
+    }
+}
+
+/// Why a value deserves a look; None: it does not.
+fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
+    let basis = trusted.basis.as_str();
+    if basis == "override" {
+        return Some("override".into());
+    }
+    if is_contradicted || matches!(basis, "majority" | "confidence" | "unknown:tie" | "unknown:split") {
+        return Some("disagreement".into());
+    }
+    trusted.weak.map(|weak| weak.word().into())
+}
+
+/// Marked runs, and those that ended by trouble of the infrastructure or needed more than one attempt. `attempts`
+/// are counted where there is a record.
+pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> List {
+    let mut rows = Vec::new();
+    for block in contest.shown_blocks() {
+        for cell in &block.cells {
+            let Some(entry) = contest.entry_number(cell.entry) else { continue };
+            let tries = attempts.get(&(cell.entry, block.instance, block.examination)).copied();
+            let troubled = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
+            if cell.marks.is_empty() && !troubled {
+                continue;
+            }
+            rows.push(vec![
+                Field::from(entry),
+                Field::from(contest.instance_number(block.instance)),
+                Field::from(block.examination),
+                Field::Text(contest::words(cell.ending).into()),
+                Field::Text(visible(&cell.marks.join(" "))),
+                Field::from(tries),
+            ]);
+        }
+    }
+    List {
+        columns: vec![
+            ("Entry", "entry"),
+            ("Instance", "instance"),
+            ("Examination", "examination"),
+            ("Ending", "text"),
+            ("Marks", "text"),
+            ("Attempts", "number"),
+        ],
+        rows,
+    }
+}
+
+#[derive(Template)]
+#[template(path = "instances.html")]
+struct InstancesPage {
+    frame: Frame,
+    count: usize,
+}
+
+/// The page of all instances.
+pub fn write_instances(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
+    site.file("instances.js", &script::call("mcc_list", &instances(contest)))?;
+    let page = InstancesPage { frame: contest.frame("Instances".into(), ""), count: contest.instances.len() };
+    site.page("instances.html", &page)
+}

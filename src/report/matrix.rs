@@ -1,0 +1,130 @@
+//! Data of the tables whose cells are runs: tools x instances of an examination, examinations x instances of a tool.
+
+use super::contest::{Contest, ENDINGS, Tally};
+use super::show;
+use crate::judge::judgement::{Block, Cell, Ending};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct Matrix {
+    /// `entries` or `examinations`: what `columns` are numbers of.
+    across: &'static str,
+    /// The number of the one examination or entry that all cells belong to.
+    of: usize,
+    columns: Vec<usize>,
+    /// Whether any run's time is known.
+    costs: bool,
+    rows: Vec<MatrixRow>,
+}
+
+/// Instance, and a cell for each column; None = no run.
+#[derive(Serialize)]
+pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
+
+/// A cell in numbers: right, wrong, unjudged and not computed values, ending, marks and, where they were measured,
+/// CPU and wall-clock time in ms and memory in KiB.
+fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
+    let Tally { right, wrong, unjudged, all } = Tally::of(block, cell);
+    let ending = ENDINGS.iter().position(|&ending| ending == cell.ending).expect("ENDINGS has all");
+    let mut numbers = Vec::with_capacity(9);
+    numbers.extend([right, wrong, unjudged, all - right - wrong - unjudged, ending].map(|n| n as u64));
+    numbers.push(contest.marks[&cell.marks] as u64);
+    if let Some(cost) = cell.cost {
+        numbers.extend([cost.cpu_ms, cost.wall_ms]);
+        numbers.extend(cost.memory_kib);
+    }
+    numbers
+}
+
+impl Matrix {
+    pub fn of_examination(contest: &Contest, examination: usize) -> Self {
+        let mut rows = Vec::new();
+        let mut by_entry: Vec<Option<&Cell>> = vec![None; contest.judgement.entries.len()];
+        for (number, &instance) in contest.instances.iter().enumerate() {
+            let Some(block) = contest.block(examination, instance) else { continue };
+            by_entry.fill(None);
+            block.cells.iter().for_each(|cell| by_entry[cell.entry] = Some(cell));
+            let cell = |&entry: &usize| by_entry[entry].map(|cell| numbers(contest, block, cell));
+            rows.push(MatrixRow(number, contest.entries.iter().map(cell).collect()));
+        }
+        let columns = (0..contest.entries.len()).collect();
+        Self::new("entries", examination, columns, rows)
+    }
+
+    pub fn of_entry(contest: &Contest, entry: usize) -> Self {
+        let mut rows = Vec::new();
+        for (number, &instance) in contest.instances.iter().enumerate() {
+            let cell = |&examination: &usize| {
+                let block = contest.block(examination, instance)?;
+                let cell = block.cells.iter().find(|cell| cell.entry == entry)?;
+                Some(numbers(contest, block, cell))
+            };
+            let cells: Vec<_> = contest.examinations.iter().map(cell).collect();
+            if cells.iter().any(Option::is_some) {
+                rows.push(MatrixRow(number, cells));
+            }
+        }
+        let of = contest.entry_number(entry).unwrap_or_default();
+        Self::new("examinations", of, contest.examinations.clone(), rows)
+    }
+
+    fn new(across: &'static str, of: usize, columns: Vec<usize>, rows: Vec<MatrixRow>) -> Self {
+        let costs = rows.iter().flat_map(|row| row.1.iter().flatten()).any(|cell| cell.len() > 6);
+        Self { across, of, columns, costs, rows }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+/// The same runs as CSV, a row for each: instance,family,status,tool,right,wrong,unjudged,values,ending,points,cpu_ms,
+/// wall_ms,memory_kib,marks.
+pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
+    let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
+    table.write_record(head).expect("memory takes all");
+    for &instance in &contest.instances {
+        let Some(block) = contest.block(examination, instance) else { continue };
+        let of = &contest.judgement.instances[instance];
+        for cell in block.cells.iter().filter(|cell| contest.entry_number(cell.entry).is_some()) {
+            let Tally { right, wrong, unjudged, all } = Tally::of(block, cell);
+            let mut number = itoa::Buffer::new();
+            for name in [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry] {
+                table.write_field(show::visible(name)).expect("memory takes all");
+            }
+            for count in [right, wrong, unjudged, all] {
+                table.write_field(number.format(count)).expect("memory takes all");
+            }
+            table.write_field(word(cell.ending)).expect("memory takes all");
+            table.write_field(cell.points.to_string()).expect("memory takes all");
+            let cost = cell.cost;
+            let memory = cost.and_then(|cost| cost.memory_kib);
+            for figure in [cost.map(|cost| cost.cpu_ms), cost.map(|cost| cost.wall_ms), memory] {
+                let text = figure.map_or("", |figure| number.format(figure));
+                table.write_field(text).expect("memory takes all");
+            }
+            table.write_field(show::visible(&cell.marks.join(" "))).expect("memory takes all");
+            table.write_record(None::<&[u8]>).expect("memory takes all");
+        }
+    }
+    table.into_inner().expect("memory takes all")
+}
+
+/// The word of an ending, as the judgement has it.
+fn word(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Answered => "answered",
+        Ending::DidNotCompete => "did-not-compete",
+        Ending::CannotCompute => "cannot-compute",
+        Ending::NoAnswer => "no-answer",
+        Ending::CpuLimit => "cpu-limit",
+        Ending::WallLimit => "wall-limit",
+        Ending::MemoryLimit => "memory-limit",
+        Ending::OutputLimit => "output-limit",
+        Ending::ToolCrash => "tool-crash",
+        Ending::Infrastructure => "infrastructure",
+        Ending::Unsaid => "unsaid",
+    }
+}

@@ -1,0 +1,112 @@
+//! `contest.js`: what data of pages call by a number.
+
+use super::contest::{self, Contest, ENDINGS};
+use super::plots;
+use super::show::{self, visible};
+use crate::edition::{Status, Votes};
+use crate::judge::explain;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub struct Names {
+    contest: String,
+    entries: Vec<EntryName>,
+    /// Name, family, status, and the name of its data where that differs from its name.
+    instances: Vec<Vec<String>>,
+    /// Name, values, and the name of its page where that differs from its name.
+    examinations: Vec<ExaminationName>,
+    /// Code, words, word.
+    endings: Vec<(&'static str, &'static str)>,
+    /// Sets of marks.
+    marks: Vec<String>,
+    /// What each basis means (E-3.1).
+    bases: BTreeMap<String, String>,
+    /// Points of an examination, and what a wrong value costs, in shares.
+    points: String,
+    penalty: String,
+    /// Whether each variant has a vote of its own.
+    variants_vote: bool,
+    provisional: bool,
+    /// Milliseconds of CPU time and KiB at which runs are cut.
+    time_limits: Vec<u64>,
+    memory_limits: [u64; 1],
+    /// Whether there are outputs of runs beside the site's data.
+    record: bool,
+}
+
+#[derive(Serialize)]
+struct EntryName {
+    name: String,
+    page: String,
+    status: &'static str,
+    votes: bool,
+    /// Exact, and as shown.
+    confidence: (String, String),
+}
+
+#[derive(Serialize)]
+struct ExaminationName {
+    name: String,
+    page: String,
+    judged: bool,
+}
+
+pub fn names(contest: &Contest) -> Names {
+    let judgement = contest.judgement;
+    let judging = &judgement.edition.judging;
+    let entry = |&entry: &usize| {
+        let of = contest.entry(entry);
+        let confidence = &judgement.confidence[entry].confidence;
+        EntryName {
+            name: visible(&of.entry),
+            page: contest.tool_path(entry, "html"),
+            status: contest::status_words(of.status),
+            votes: of.status == Status::Competing,
+            confidence: (confidence.to_string(), show::percent(confidence)),
+        }
+    };
+    let instance = |&instance: &usize| {
+        let of = &judgement.instances[instance];
+        let mut parts = vec![visible(&of.instance), visible(&of.family), visible(&of.status)];
+        let segment = contest.instance_segment(instance);
+        if segment != of.instance {
+            parts.push(segment.to_owned());
+        }
+        parts
+    };
+    let mut bases = BTreeMap::new();
+    for trusted in contest.shown_blocks().flat_map(|block| &block.trusted) {
+        if !bases.contains_key(&trusted.basis) {
+            // The reason of an override is its own.
+            let rule = match trusted.basis.as_str() {
+                "override" => "set by the organizers".to_owned(),
+                _ => explain::rule(trusted, &judgement.edition),
+            };
+            bases.insert(trusted.basis.clone(), rule);
+        }
+    }
+    let examination = |(number, name): (usize, &String)| ExaminationName {
+        name: visible(name),
+        page: contest.table_path(number, "html"),
+        judged: contest.examinations.contains(&number),
+    };
+    let mut marks: Vec<_> = contest.marks.iter().collect();
+    marks.sort_by_key(|(_, number)| **number);
+    Names {
+        contest: visible(&judgement.edition.title),
+        entries: contest.entries.iter().map(entry).collect(),
+        instances: contest.instances.iter().map(instance).collect(),
+        examinations: judgement.examinations.iter().enumerate().map(examination).collect(),
+        endings: ENDINGS.map(|ending| (contest::code(ending), contest::words(ending))).into(),
+        marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
+        bases: bases.into_iter().map(|(basis, rule)| (visible(&basis), visible(&rule))).collect(),
+        points: judging.points_per_examination.to_string(),
+        penalty: judging.penalty.to_string(),
+        variants_vote: judging.votes == Votes::PerVariant,
+        provisional: !judgement.unresolved.is_empty(),
+        time_limits: plots::time_limits(&judgement.edition),
+        memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],
+        record: contest.has_record,
+    }
+}

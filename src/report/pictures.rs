@@ -1,0 +1,97 @@
+//! The page of pictures, and the tables for the proceedings.
+
+use super::ReportError;
+use super::contest::{Contest, Frame};
+use super::plots::{self, Picture, Runs};
+use super::show::visible;
+use super::site::{NewSite, segment};
+use super::tables;
+use crate::judge::sister;
+use askama::Template;
+use std::collections::BTreeSet;
+
+#[derive(Template)]
+#[template(path = "pictures.html")]
+struct Page {
+    frame: Frame,
+    /// Of what, and the pictures of it.
+    groups: Vec<(String, Vec<Shown>)>,
+    compare: bool,
+}
+
+struct Shown {
+    name: String,
+    title: String,
+    description: String,
+}
+
+/// Writes the pictures of a contest, and their page. `progress` is that of its record.
+pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Result<(), ReportError> {
+    let judgement = contest.judgement;
+    let mut runs = Runs::of_contest(judgement);
+    // Rule M-6.
+    if contest.embargo {
+        let hidden = judgement.instances.iter().filter(|of| contest.is_hidden(of));
+        let hidden: BTreeSet<&str> = hidden.map(|of| of.instance.as_str()).collect();
+        runs.leave_out(|instance| hidden.contains(instance));
+    }
+    let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
+    let whole = [plots::confidence(judgement), progress];
+    let pictures = plots::pictures(&runs);
+    let compare = judgement.blocks.iter().any(|block| block.cells.iter().any(|cell| cell.cost.is_some()));
+    let page = Page {
+        frame: contest.frame("Pictures".into(), ""),
+        groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
+        compare,
+    };
+    if compare {
+        site.page("compare.html", &Compare { frame: contest.frame("Compare two".into(), "") })?;
+    }
+    site.page("pictures.html", &page)?;
+    site.file("data/podiums.tex", tables::podiums_latex(judgement).as_bytes())
+}
+
+/// The page that compares the runs of any two entries.
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Compare {
+    frame: Frame,
+}
+
+/// The same of SV-COMP or CRV.
+pub fn write_sister(judgement: &sister::Judgement, frame: Frame, site: &NewSite) -> Result<(), ReportError> {
+    let runs = Runs::of_sister(judgement);
+    let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
+    let pictures = plots::pictures(&runs).into_iter().chain(plots::scores(judgement));
+    let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare: false };
+    site.page("pictures.html", &page)?;
+    site.file("data/podiums.tex", tables::sister_podiums_latex(judgement).as_bytes())
+}
+
+/// Writes pictures, and sorts them by the group they show; first those of all of it.
+fn grouped(
+    pictures: impl Iterator<Item = Picture>,
+    names: &[String],
+    site: &NewSite,
+) -> Result<Vec<(String, Vec<Shown>)>, ReportError> {
+    let mut groups: Vec<(String, Vec<Shown>)> = std::iter::once("All of it".to_owned())
+        .chain(names.iter().map(|name| visible(name)))
+        .map(|name| (name, vec![]))
+        .collect();
+    for picture in pictures {
+        write_one("pictures", &picture, site)?;
+        let of = |name: &String| picture.name.ends_with(&format!("-{}", segment(name)));
+        let group = names.iter().position(of).map_or(0, |at| at + 1);
+        let Picture { name, title, description, .. } = picture;
+        groups[group].1.push(Shown { name, title, description });
+    }
+    groups.retain(|(_, shown)| !shown.is_empty());
+    Ok(groups)
+}
+
+/// A picture, and its figures as CSV beside it.
+pub fn write_one(folder: &str, picture: &Picture, site: &NewSite) -> Result<(), ReportError> {
+    let path = |ending| format!("{folder}/{}.{ending}", picture.name);
+    site.file(&path("svg"), picture.svg.as_bytes())?;
+    site.file(&path("csv"), picture.csv.as_bytes())
+}

@@ -1,0 +1,60 @@
+//! How far a campaign is: what is recorded of what was planned.
+
+use super::ReportError;
+use super::contest::{Contest, Frame};
+use super::show::{self, visible};
+use super::site::NewSite;
+use crate::store::Record;
+use askama::Template;
+use std::collections::BTreeMap;
+
+#[derive(Template)]
+#[template(path = "progress.html")]
+struct Page {
+    frame: Frame,
+    recorded: String,
+    planned: String,
+    outcomes: Vec<(String, String)>,
+    examinations: Vec<String>,
+    /// Entry; runs still to be made by examination, empty where there are none.
+    rows: Vec<(String, Vec<String>)>,
+}
+
+/// Writes the page of a campaign that has not ended; nothing where it has.
+pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), ReportError> {
+    if contest.unfinished.is_none() {
+        return Ok(());
+    }
+    let summary = record.summary()?;
+    let judgement = contest.judgement;
+    let mut open: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for run in record.open_runs() {
+        let run = run?.run;
+        let entry = contest.entries.iter().position(|&e| judgement.entries[e].entry == run.entry);
+        let examination = judgement.examinations.iter().position(|name| *name == run.examination);
+        if let Some(place) = entry.zip(examination) {
+            *open.entry(place).or_default() += 1;
+        }
+    }
+    let examinations: Vec<usize> = (0..judgement.examinations.len())
+        .filter(|&e| contest.examinations.contains(&e) || open.keys().any(|&(_, of)| of == e))
+        .collect();
+    let row = |(number, &entry): (usize, &usize)| {
+        let count =
+            |e: &usize| open.get(&(number, *e)).map_or(String::new(), |&count| show::thousands(count));
+        (visible(&judgement.entries[entry].entry), examinations.iter().map(count).collect())
+    };
+    let page = Page {
+        frame: contest.frame("Progress".into(), ""),
+        recorded: show::thousands(summary.recorded),
+        planned: show::thousands(summary.planned),
+        outcomes: summary
+            .outcomes
+            .iter()
+            .map(|(word, &count)| (visible(word), show::thousands(count)))
+            .collect(),
+        examinations: examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
+        rows: contest.entries.iter().enumerate().map(row).collect(),
+    };
+    site.page("progress.html", &page)
+}

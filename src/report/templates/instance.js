@@ -1,0 +1,291 @@
+"use strict";
+// One instance and, by the fragment of the address, one of its examinations, runs or values.
+
+let shown = null;
+const VERDICTS = { "+": ["✓", "right", "k"], "-": ["✗", "wrong", "w"], "?": ["?", "unjudged", "u"], ".": ["–", "not computed", "n"] };
+const at = (repeated, position) => typeof repeated === "string" ? repeated : repeated?.[position] ?? "";
+const named = (list, name) => list.findIndex(of => (of.name ?? of[0]) === name);
+
+function where() {
+  const query = new URLSearchParams(location.hash.slice(1));
+  const place = list => key => query.has(key) ? named(list, query.get(key)) : null;
+  const position = query.get("position");
+  return {
+    instance: place(names.instances)("instance"),
+    examination: place(names.examinations)("examination"),
+    entry: place(names.entries)("entry"),
+    position: position === null ? null : Number(position),
+  };
+}
+
+/** Loads a file of data and hands what it calls its function with to `take`; `failed` is called where there is none. */
+function load(path, take, failed) {
+  const script = element("script", { src: path });
+  script.take = take;
+  script.addEventListener("error", failed);
+  document.head.append(script);
+}
+
+/** Called by instances/INSTANCE.js. */
+const mcc_instance = data => document.currentScript.take(data);
+/** Called by the file of a run's outputs. */
+const mcc_outputs = outputs => document.currentScript.take(outputs);
+
+function open() {
+  const part = where();
+  const number = part.instance;
+  if (number === null || number < 0) return say("Instance", "No such instance on this site.");
+  if (shown?.instance === number) return draw(part);
+  const [name, , , segment] = names.instances[number];
+  load(`instances/${segment ?? name}.js`, data => {
+    shown = data;
+    if (where().instance === number) draw(where());
+  }, () => say(name, "The data of this instance are missing."));
+}
+
+function say(title, text) {
+  document.getElementById("instance").replaceChildren(element("h1", { tabindex: "-1" }, title), element("p", {}, text));
+  document.title = `${title} · ${names.contest}`;
+}
+
+function draw(part) {
+  const block = part.examination === null ? null : shown.blocks.find(of => of.examination === part.examination);
+  const view = part.entry !== null ? drawRun : part.position !== null ? drawValue : part.examination !== null ? drawExamination : drawInstancePage;
+  if (part.entry !== null && part.entry < 0) return say("Run", "No such entry on this site.");
+  if (part.examination !== null && !block && part.entry === null) return say("Examination", "Nothing of this examination was judged on this instance.");
+  const { title, parts } = view(part, block);
+  const page = document.getElementById("instance");
+  page.replaceChildren(...parts.flat().filter(of => of));
+  document.title = `${title} · ${names.contest}`;
+  crumbs(part);
+  if (draw.again) page.querySelector("h1").focus();
+  draw.again = true;
+}
+
+function crumbs({ instance, examination, entry, position }) {
+  const steps = [[names.instances[instance][0], { instance }]];
+  if (examination !== null) steps.push([names.examinations[examination].name, { instance, examination }]);
+  if (entry !== null) steps.push([names.entries[entry].name, null]);
+  else if (position !== null) steps.push([two(position), null]);
+  const place = document.querySelector(".crumbs");
+  place.replaceChildren(...steps.flatMap(([name, part], number) => [
+    element("span", { "aria-hidden": "true" }, number ? " / " : "/ "),
+    number === steps.length - 1 ? element("span", { "aria-current": "page" }, name) : element("a", { href: address(part) }, name),
+  ]));
+}
+
+// --- pieces ---------------------------------------------------------------------------------------------------
+
+const section = (title, ...children) => element("section", {}, element("h2", {}, title), ...children);
+
+function tableOf(caption, heads, rows, kind) {
+  const row = cells => element("tr", {}, cells.map((cell, number) => cell instanceof HTMLTableCellElement ? cell
+    : element(number ? "td" : "th", number ? {} : { scope: "row" }, cell ?? "")));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", { class: kind ?? null }, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, heads.map(head => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, rows.map(row))));
+}
+
+const tile = (name, figure, note, kind) => element("div", { class: `tile ${kind ?? ""}` },
+  element("dt", {}, name), element("dd", {}, figure), element("dd", { class: "sub" }, note ?? ""));
+const tiles = list => element("dl", { class: "tiles" }, list);
+const sign = verdict => element("span", {}, element("span", { class: `s ${VERDICTS[verdict][2]}`, "aria-hidden": "true" }, VERDICTS[verdict][0]), ` ${VERDICTS[verdict][1]}`);
+const link = (part, ...children) => element("a", { href: address(part) }, ...children);
+
+/** A value; shortened in its middle where it is too long for a table. */
+function value(text, none) {
+  if (text == null) return element("span", { class: "quiet" }, none ?? "unknown");
+  if (text.length <= 60) return text;
+  const short = `${text.slice(0, 24)}…${text.slice(-12)} (${thousands(text.length)} characters)`;
+  return element("details", {}, element("summary", {}, short), text);
+}
+
+const given = (block, cell, position) => {
+  const other = (cell.given ?? []).find(([of]) => of === position);
+  return other ? other[1] : cell.verdicts[position] === "." ? null : block.values[position];
+};
+/** The id of a position; empty where a published table does not say. */
+const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
+  : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
+const counts = cell => {
+  const count = letter => [...cell.verdicts].filter(of => of === letter).length;
+  return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...(cell.cost ?? [])];
+};
+
+/** What its basis means, and what must be said beside it. */
+function basis(block, position) {
+  const word = at(block.bases, position);
+  const weak = (block.weak ?? []).find(([of]) => of === position);
+  const reason = (block.reasons ?? []).find(([of]) => of === position);
+  return { word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
+}
+
+// --- views ----------------------------------------------------------------------------------------------------
+
+function drawInstancePage(part) {
+  const [name, family, status] = names.instances[shown.instance];
+  const instance = shown.instance;
+  const entries = names.entries.map((entry, number) => [entry, number])
+    .filter(([, number]) => shown.blocks.some(block => block.cells.some(cell => cell.entry === number)));
+  const rows = shown.blocks.map(block => {
+    const examination = block.examination;
+    const known = block.values.filter(of => of !== null).length;
+    const cells = entries.map(([, number]) => {
+      const cell = block.cells.find(of => of.entry === number);
+      const place = element("td", { class: "e" });
+      if (!cell) return place.append("·"), place;
+      const run = counts(cell);
+      colour(place, run);
+      place.append(link({ instance, examination, entry: number }, verdictText(run)));
+      return place;
+    });
+    return [link({ instance, examination }, names.examinations[examination].name), `${known}/${block.values.length}`, ...cells];
+  });
+  return { title: name, parts: [
+    element("h1", { tabindex: "-1" }, name),
+    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (E-4.4).`),
+    tableOf("Examinations and tools: values right (✓), wrong (✗) and unjudged (?), and how the run ended",
+      ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
+  ] };
+}
+
+function drawExamination({ instance, examination }, block) {
+  const name = names.examinations[examination].name;
+  const rows = block.values.map((trusted, position) => [
+    link({ instance, examination, position }, two(position)),
+    element("td", { class: "value" }, value(trusted)),
+    basis(block, position).word,
+    ...block.cells.map(cell => element("td", { class: "value" },
+      element("span", { class: `s ${VERDICTS[cell.verdicts[position]][2]}`, title: VERDICTS[cell.verdicts[position]][1] }, VERDICTS[cell.verdicts[position]][0]),
+      " ", "-?".includes(cell.verdicts[position]) ? value(given(block, cell, position)) : "")),
+  ]);
+  const heads = block.cells.map(cell => link({ instance, examination, entry: cell.entry }, names.entries[cell.entry].name));
+  const foot = ["Points", "", "", ...block.cells.map(cell => element("td", { title: cell.points }, decimal(cell.points)))];
+  return { title: `${name} of ${names.instances[instance][0]}`, parts: [
+    element("h1", { tabindex: "-1" }, name, element("small", {}, `of ${names.instances[instance][0]}`)),
+    element("p", { class: "lead" }, "Every value leads to why it is trusted; every tool to its run."),
+    tableOf("Trusted values, and who gave what", ["Position", "Trusted value", "Basis", ...heads], [...rows, foot], "grid values"),
+    others({ instance, examination }),
+  ] };
+}
+
+/** Why a value is trusted, who said what, and who got what. */
+function drawValue({ instance, examination, position }, block) {
+  if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "No such position.")] };
+  const { word, rule, weak } = basis(block, position);
+  const trusted = block.values[position];
+  const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
+  const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
+  const backers = voters.filter(cell => cell.verdicts[position] === "+");
+  const share = sum([names.points]).split("/").map(BigInt);
+  const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
+  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (E-3.1).`)];
+  if (weak) story.push(element("p", {}, weak === "single-backer" ? "One entry alone gave it: no other tool confirms it." : "Only variants of one tool gave it: no other tool confirms it."));
+  if (names.variants_vote && trusted !== null && word !== "override") {
+    story.push(element("p", {}, `Confidence of those who gave it: ${confidence(backers)} of ${confidence(voters)} of all voters that answered.`));
+  }
+  const rows = block.cells.map(cell => {
+    const entry = names.entries[cell.entry];
+    const verdict = cell.verdicts[position];
+    return [link({ instance, examination, entry: cell.entry }, entry.name),
+      element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
+      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.votes ? "votes" : entry.status || "no vote",
+      sign(verdict), element("td", { class: "id" }, at(cell.techniques, position))];
+  });
+  const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
+  return { title: `${two(position)} · ${title}`, parts: [
+    element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
+    idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
+    tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
+      tile("Worth", `${decimal(right)} points`, `a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (E-4)`)]),
+    section("Why", ...story),
+    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: a run is left that never got a fair machine.") : null,
+    section("Who said what", tableOf("Answers of every tool", ["Entry", "Said", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
+    others({ instance, examination }),
+  ] };
+}
+
+/** The other examinations of the instance. */
+function others({ instance, examination }) {
+  return section("Other examinations", element("ul", { class: "chips" }, shown.blocks.map(block => element("li", {},
+    block.examination === examination ? element("span", { "aria-current": "page" }, names.examinations[block.examination].name)
+      : link({ instance, examination: block.examination }, names.examinations[block.examination].name)))));
+}
+
+function drawRun({ instance, examination, entry }, block) {
+  const cell = block?.cells.find(of => of.entry === entry);
+  const recorded = shown.recorded?.runs[`${entry}/${examination}`];
+  const [name, of, where] = [names.entries[entry].name, names.examinations[examination]?.name ?? "", names.instances[instance][0]];
+  const parts = [element("h1", { tabindex: "-1" }, name, element("small", {}, `${of} of ${where}`))];
+  const marks = recorded?.marks ?? (cell?.marks ? names.marks[cell.marks].split(" ") : []);
+  if (marks.length) parts.push(element("div", { class: "banner", role: "note" }, element("strong", {}, "° Marked run. "), marks.map(mark => element("code", {}, `${mark} `))));
+  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(of => tile(...of)) : costTiles(cell))]));
+  if (cell) {
+    const rows = block.values.map((trusted, position) => [
+      link({ instance, examination, position }, two(position)),
+      element("td", { class: "value" }, value(given(block, cell, position), "")),
+      sign(cell.verdicts[position]), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
+      element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
+    ]);
+    parts.push(section("Answers", tableOf("What the tool gave for each position, and the trusted value",
+      ["Position", "Given", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows, "answers"),
+      ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
+    const rest = block.cells.filter(other => other !== cell);
+    if (rest.length) parts.push(section("Others on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
+      link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
+  } else parts.push(section("Answers", element("p", {}, "The judgement says nothing about this run.")));
+  if (recorded) parts.push(...recordOf(recorded));
+  return { title: `${name} · ${where} · ${of}`, parts };
+}
+
+function verdictTiles(cell, block) {
+  if (!cell) return [tile("Verdict", "not judged")];
+  const [right, wrong, unjudged] = counts(cell);
+  const count = block.values.length;
+  const [text, kind] = wrong ? [`✗ ${wrong} of ${count} wrong`, "w"]
+    : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
+    : right ? [`✓ ${right} of ${count} right`, "p"]
+    : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
+  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), cell.complete ? "a complete run (E-4.3)" : "not a complete run (E-4.3)");
+  return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
+}
+
+function costTiles(cell) {
+  const [cpu, wall, memory] = cell?.cost ?? [];
+  return cpu == null ? [] : [tile("CPU time", duration(cpu)), tile("Wall-clock time", duration(wall)), tile("Memory", memory == null ? "not measured" : size(memory))];
+}
+
+/** What the record has of a run. */
+function recordOf(run) {
+  const output = element("section", {}, element("h2", {}, "Output"), element("p", {}, run.outputs ? "Loading …" : "Nothing was kept: the tool was never started."));
+  if (run.outputs) {
+    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of its outputs is missing.")));
+  }
+  const attempts = run.attempts.map(of => [`${of.number}`, of.standing, of.outcome, of.started, of.host, of.marks,
+    element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
+  const disks = shown.recorded.disks[run.disks];
+  const machine = shown.recorded.machines[run.machine];
+  const picture = run.picture ? section("Over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),
+    element("figcaption", {}, element("a", { href: `${run.picture[0]}.csv` }, "CSV")))) : null;
+  return [output, picture,
+    section("Attempts", tableOf("Every attempt at this run; the last one is judged", ["Attempt", "Standing", "Outcome", "Started", "Host", "Marks", "Raw outputs"], attempts)),
+    section("Machine",
+      element("dl", { class: "facts" }, run.facts.map(([name, fact]) => element("div", {}, element("dt", {}, name), element("dd", {}, fact)))),
+      disks.length ? tableOf("Every disk the machine saw", ["Disk", "SHA-256", "Size"], disks.map(([role, digest, bytes]) => [role, element("td", { class: "id" }, digest), bytes])) : null,
+      machine.length ? element("details", { class: "box" }, element("summary", {}, "QEMU’s arguments"), element("pre", { tabindex: "0" }, machine.join("\n"))) : null)];
+}
+
+function drawOutput(output) {
+  const text = (parts, label) => element("pre", { class: "output", tabindex: "0", role: "region", "aria-label": label },
+    parts.map((part, number) => number % 2 ? element("i", {}, part) : part));
+  return [
+    element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
+    output.bytes === 0 ? element("p", { class: "quiet" }, "Empty.") : text(output.head, output.name),
+    ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out here; the raw file has all …`), text(output.tail, `${output.name}, its end`)] : []),
+    element("p", { class: "digest" }, output.sha256 ? ["SHA-256 ", element("code", {}, output.sha256)] : ""),
+  ];
+}
+
+addEventListener("hashchange", () => withNames(open));
+withNames(open);

@@ -1,0 +1,83 @@
+"use strict";
+// What all scripts of the site share. Texts become text nodes, never markup: data come from tools.
+
+let names = null;
+const waiting = [];
+
+/** Called by contest.js: what data refer to by number. */
+function mcc_names(data) {
+  names = data;
+  waiting.splice(0).forEach(run => run());
+}
+
+/** Runs when the names are there. */
+function withNames(run) {
+  if (names) run();
+  else waiting.push(run);
+}
+
+/** An element with attributes and children; nothing is left out but null. */
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat().filter(child => child !== null));
+  return made;
+}
+
+/** The way from the page to the top of the site. */
+const root = () => document.body.dataset.root;
+
+/** The way to an instance, examination, run or value. */
+function address({ instance, examination, entry, position }) {
+  const parts = [];
+  const add = (key, name) => parts.push(`${key}=${encodeURIComponent(name)}`);
+  if (instance != null) add("instance", names.instances[instance][0]);
+  if (examination != null) add("examination", names.examinations[examination].name);
+  if (entry != null) add("entry", names.entries[entry].name);
+  if (position != null) add("position", two(position));
+  return `${root()}instance.html#${parts.join("&")}`;
+}
+
+const two = number => String(number).padStart(2, "0");
+
+/** 1234567 as `1 234 567`, as on the other pages. */
+function thousands(digits) {
+  const text = String(digits);
+  return text.length <= 4 || text.length > 18 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** An exact number `p` or `p/q` for people: whole, or rounded half away from zero to so many decimals. */
+function decimal(exact, places = 2) {
+  const [p, q = 1n] = exact.split("/").map(BigInt);
+  const [sign, size] = p < 0n ? ["−", -p] : ["", p];
+  if (size % q === 0n) return sign + thousands(size / q);
+  const scale = 10n ** BigInt(places);
+  const scaled = (size * scale * 2n + q) / (2n * q);
+  return `${sign}${thousands(scaled / scale)}.${String(scaled % scale).padStart(places, "0")}`;
+}
+
+/** The sum of exact numbers, exact. */
+function sum(exacts) {
+  let [p, q] = [0n, 1n];
+  for (const exact of exacts) {
+    const [a, b = 1n] = exact.split("/").map(BigInt);
+    [p, q] = [p * b + a * q, q * b];
+  }
+  return `${p}/${q}`;
+}
+
+function duration(ms) {
+  const [h, m, s] = [Math.floor(ms / 3600000), Math.floor(ms / 60000) % 60, Math.floor(ms / 1000) % 60];
+  if (ms < 1000) return `${ms} ms`;
+  if (ms < 60000) return ms % 1000 === 0 ? `${s} s` : `${s}.${two(Math.floor(ms % 1000 / 10))} s`;
+  const parts = h ? [`${h} h`, m || s ? `${two(m)} min` : "", s ? `${two(s)} s` : ""] : [`${m} min`, s ? `${two(s)} s` : ""];
+  return parts.filter(part => part).join(" ");
+}
+
+function size(kib) {
+  const [unit, name] = kib >= 1048576 ? [1048576, "GiB"] : kib >= 1024 ? [1024, "MiB"] : [1, "KiB"];
+  const tenths = Math.floor(kib * 10 / unit);
+  return `${Math.floor(tenths / 10)}${tenths % 10 ? "." + tenths % 10 : ""} ${name}`;
+}

@@ -1,0 +1,505 @@
+//! The second backend: the machine is a transient domain of libvirt's.
+//!
+//! libvirt starts QEMU and pins its threads; from then on the machine is driven as any other. QEMU connects to
+//! sockets that wait for it in a private folder, one of them a QMP beside libvirt's own, so that limits, faults and
+//! measurement do not depend on a daemon's answers. The domain ends with the connection it was made over
+//! (AUTODESTROY), and so with its controller.
+
+use super::confine::Confinement;
+use super::group::{PREFIX, sweep};
+use super::guest::{CONTROL, STDERR, STDOUT};
+use super::machine::{Begun, VmError, poll_readable};
+use super::process::{Process, pidfd, wait_for};
+use super::saved::overlay;
+use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
+use crate::host::{Accelerator, Qemu, find_program};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use quick_xml::Writer;
+use quick_xml::events::BytesText;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+use virt::connect::Connect;
+use virt::sys::{VIR_DOMAIN_START_AUTODESTROY, VIR_DOMAIN_START_PAUSED};
+
+/// In the order of `Begun::ours`; the last three are virtio ports of these names.
+const ENDS: [&str; 5] = ["qmp", "console", CONTROL, STDOUT, STDERR];
+
+/// Where the libvirt of the whole host writes what QEMU says, a file per domain that it never removes.
+const LOGS: &str = "/var/log/libvirt/qemu";
+
+/// Beyond what libvirt gives a QEMU that does not end.
+const RELEASE: Duration = Duration::from_secs(60);
+
+/// A domain of ours, while libvirt holds it.
+pub(super) struct Domain {
+    qemu: u32,
+    /// None: it had ended before it was looked at.
+    end: Option<OwnedFd>,
+    held: Option<Held>,
+    released: Option<Receiver<()>>,
+    name: String,
+    log: PathBuf,
+}
+
+/// Dropped, the domain is destroyed, then the connection closed.
+struct Held {
+    domain: virt::domain::Domain,
+    _connection: Connection,
+}
+
+struct Connection(Connect);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It is gone already where its QEMU was killed.
+        let _ = self.domain.destroy();
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let _ = self.0.close();
+    }
+}
+
+/// Whether libvirt answers, and how; it learns here what this host's QEMU can do, which takes it seconds the first
+/// time.
+///
+/// # Errors
+/// Why not, and the way out.
+pub fn check(patience: Duration) -> Result<(), VmError> {
+    within(patience, || connect()?.0.get_capabilities().map(drop).map_err(said))
+}
+
+/// As `LIBVIRT_DEFAULT_URI` says; else root has the host's, anybody else one of their own.
+fn connect() -> Result<Connection, String> {
+    // It would print what is returned as well.
+    virt::error::clear_error_callback();
+    Connect::open(None).map(Connection).map_err(|error| {
+        format!(
+            "it does not answer ({}); start it (systemctl start libvirtd, or virtlogd and libvirtd by hand), or \
+             leave backend = \"libvirt\" out of [hosts]",
+            error.message()
+        )
+    })
+}
+
+fn said(error: virt::error::Error) -> String {
+    error.message().trim().to_owned()
+}
+
+/// What libvirt does, while nobody waits for it longer than that: what comes later is dropped.
+fn within<T: Send + 'static>(
+    patience: Duration,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, VmError> {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || drop(send.send(work())));
+    match receive.recv_timeout(patience) {
+        Ok(done) => done.map_err(VmError::Libvirt),
+        Err(_) => Err(VmError::Libvirt(format!("no answer within {} s", patience.as_secs()))),
+    }
+}
+
+/// Starts the machine, stopped. Its overlay is unlinked as soon as QEMU has it open.
+pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Result<Begun, VmError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| VmError::Io { path, source }
+    };
+    let folder = fs::canonicalize(folder).map_err(at(folder))?;
+    let log = folder.join("qemu.log");
+    File::create(&log).map_err(at(&log))?;
+    // A folder without a listing, and in it one whose name only QEMU is told: nobody else finds the sockets.
+    let prefix = format!("{PREFIX}{}-", std::process::id());
+    let private = |folder: &Path| {
+        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).map_err(at(folder))?;
+        fs::set_permissions(new.path(), Permissions::from_mode(0o711)).map_err(at(new.path()))?;
+        Ok::<_, VmError>(new)
+    };
+    sweep(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
+    let outer = private(&std::env::temp_dir())?;
+    let inner = private(outer.path())?;
+    let listeners = ENDS.map(|end| {
+        let path = inner.path().join(end);
+        let listener = UnixListener::bind(&path).map_err(at(&path))?;
+        fs::set_permissions(&path, Permissions::from_mode(0o666)).map_err(at(&path))?;
+        Ok::<_, VmError>(listener)
+    });
+    let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let overlay_file = folder.join("overlay.qcow2");
+    overlay(&spec.disk, &overlay_file).map_err(|error| VmError::Libvirt(error.to_string()))?;
+
+    let of = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
+    let left = deadline.saturating_duration_since(Instant::now());
+    let created = within(left, move || create(&of.0, &of.1, &of.2, &of.3));
+    let unlinked = fs::remove_file(&overlay_file).map_err(at(&overlay_file));
+    let (held, confinement) = created?;
+    unlinked?;
+
+    let mut peers = vec![];
+    let mut ours = vec![];
+    for listener in listeners {
+        let (end, peer) = accept(&listener?, deadline)?;
+        peers.push(peer);
+        ours.push(end);
+    }
+    let qemu = peers[0];
+    let ours = <[UnixStream; 5]>::try_from(ours).ok().filter(|_| peers.iter().all(|peer| *peer == qemu));
+    let ours = ours.ok_or_else(|| VmError::Libvirt(format!("strangers at its sockets: {peers:?}")))?;
+    let domain = Domain { qemu, end: pidfd(qemu), held: Some(held), released: None, name, log };
+    Ok(Begun { qemu: Process::Domain(domain), ours, outputs: vec![], confinement, own: None })
+}
+
+/// QEMU's end of a socket, and which process it is.
+fn accept(listener: &UnixListener, deadline: Instant) -> Result<(UnixStream, u32), VmError> {
+    poll_readable(&[listener.as_fd()], deadline.saturating_duration_since(Instant::now()));
+    let taken = || {
+        listener.set_nonblocking(true)?;
+        let (end, _) = listener.accept()?;
+        end.set_nonblocking(true)?;
+        let peer = getsockopt(&end, PeerCredentials)?.pid() as u32;
+        Ok::<_, io::Error>((end, peer))
+    };
+    taken().map_err(|error| VmError::Libvirt(format!("QEMU did not connect to its sockets: {error}")))
+}
+
+fn create(
+    spec: &MachineSpec,
+    name: &str,
+    sockets: &Path,
+    overlay: &Path,
+) -> Result<(Held, Confinement), String> {
+    if !matches!((&spec.guest, &spec.start), (Guest::Agent { .. }, Start::Boot)) {
+        return Err("its machines boot our own disks: no original ones, no saved states".to_owned());
+    }
+    let connection = connect()?;
+    let capabilities = connection.0.get_capabilities().map_err(said)?;
+    let folder = overlay.parent().unwrap_or(Path::new("/"));
+    let confinement = Confinement::by_libvirt(qemu_user(&capabilities), &spec.files(), folder);
+    let xml =
+        xml(spec, name, sockets, overlay, confinement.stays_root()).map_err(|error| error.to_string())?;
+    let flags = VIR_DOMAIN_START_PAUSED | VIR_DOMAIN_START_AUTODESTROY;
+    let domain = virt::domain::Domain::create_xml(&connection.0, &xml, flags).map_err(said)?;
+    Ok((Held { domain, _connection: connection }, confinement))
+}
+
+/// Who libvirt runs QEMU as, from its capabilities: `<baselabel type='qemu'>+64055:+64055</baselabel>`.
+fn qemu_user(capabilities: &str) -> Option<(u32, u32)> {
+    let document = roxmltree::Document::parse(capabilities).ok()?;
+    let named = |name: &'static str| move |node: &roxmltree::Node| node.has_tag_name(name);
+    let is_dac = |model: &roxmltree::Node| {
+        model.children().find(named("model")).and_then(|name| name.text()) == Some("dac")
+    };
+    let dac = document.descendants().filter(named("secmodel")).find(is_dac)?;
+    let label = dac.children().find(|child| child.attribute("type") == Some("qemu"))?;
+    let (uid, gid) = label.text()?.split_once(':')?;
+    let number = |id: &str| id.trim_start_matches('+').parse().ok();
+    Some((number(uid)?, number(gid)?))
+}
+
+impl Domain {
+    pub fn id(&self) -> u32 {
+        self.qemu
+    }
+
+    /// QEMU at once, where we may; libvirt in any case, which notices.
+    pub fn kill(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        if let Some(end) = &self.end {
+            let no_info = std::ptr::null::<nix::libc::siginfo_t>();
+            // SAFETY: a system call on a descriptor of ours; without information the kernel fills in its own.
+            unsafe {
+                nix::libc::syscall(
+                    nix::libc::SYS_pidfd_send_signal,
+                    end.as_raw_fd(),
+                    nix::libc::SIGKILL,
+                    no_info,
+                    0,
+                );
+            }
+        }
+        let (send, receive) = mpsc::channel();
+        thread::spawn(move || {
+            drop(held);
+            let _ = send.send(());
+        });
+        self.released = Some(receive);
+    }
+
+    /// Until QEMU has ended and libvirt has forgotten it; keeps what QEMU said.
+    pub fn wait(&mut self) -> String {
+        if let Some(released) = self.released.take() {
+            let forgotten = released.recv_timeout(RELEASE).is_ok();
+            if let Some(end) = &self.end {
+                wait_for(end, Duration::from_secs(5));
+            }
+            let log = Path::new(LOGS).join(format!("{}.log", self.name));
+            // Only root may, and only of the host's libvirt.
+            if let Ok(text) = fs::read_to_string(&log)
+                && fs::write(&self.log, said_by_qemu(&text)).is_ok()
+            {
+                let _ = fs::remove_file(log);
+            }
+            if !forgotten {
+                tracing::warn!(domain = self.name, "libvirt did not end it within {} s", RELEASE.as_secs());
+            }
+        }
+        "under libvirt".to_owned()
+    }
+}
+
+/// What follows QEMU's command in libvirt's log; the command is in the record.
+fn said_by_qemu(log: &str) -> &str {
+    match log.rsplit_once(" \\\n") {
+        Some((_, end_of_command)) => end_of_command.split_once('\n').map_or("", |(_, said)| said),
+        None => log,
+    }
+}
+
+/// The domain as the record keeps it, line by line.
+pub(super) fn described(spec: &MachineSpec) -> Vec<String> {
+    let xml = xml(spec, "<name>", Path::new("/<sockets>"), Path::new("/<overlay>"), false);
+    xml.unwrap_or_else(|error| error.to_string()).lines().map(str::to_owned).collect()
+}
+
+type Xml = Writer<Vec<u8>>;
+
+/// The same machine as `spec::argv` describes: devices, their places, the processor.
+fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: bool) -> io::Result<String> {
+    let mut writer = Writer::new_with_indent(vec![], b' ', 1);
+    let kind = match spec.accelerator {
+        Accelerator::Kvm => "kvm",
+        Accelerator::Tcg => "qemu",
+    };
+    let vcpus = spec.vcpus.to_string();
+    let domain = writer.create_element("domain");
+    let domain = domain
+        .with_attributes([("type", kind), ("xmlns:qemu", "http://libvirt.org/schemas/domain/qemu/1.0")]);
+    domain.write_inner_content(|w| {
+        text(w, "name", &[], name)?;
+        text(w, "memory", &[("unit", "MiB")], &spec.memory_mib.to_string())?;
+        text(w, "vcpu", &[("placement", "static")], &vcpus)?;
+        w.create_element("cputune").write_inner_content(|w| {
+            for (vcpu, cpu) in spec.pin_to.iter().enumerate() {
+                empty(w, "vcpupin", &[("vcpu", &vcpu.to_string()), ("cpuset", &cpu.to_string())])?;
+            }
+            if !spec.rest_on.is_empty() {
+                let rest: Vec<String> = spec.rest_on.iter().map(u32::to_string).collect();
+                empty(w, "emulatorpin", &[("cpuset", &rest.join(","))])?;
+            }
+            Ok(())
+        })?;
+        w.create_element("os")
+            .write_inner_content(|w| text(w, "type", &[("arch", "x86_64"), ("machine", "q35")], "hvm"))?;
+        w.create_element("features").write_inner_content(|w| {
+            empty(w, "acpi", &[])?;
+            empty(w, "vmport", &[("state", "off")])
+        })?;
+        // libvirt holds SandyBridge to be impossible under TCG, for flags that QEMU leaves out: not checked here,
+        // but in the guest (E-5.2).
+        let cpu = [("mode", "custom"), ("match", "exact"), ("check", "none")];
+        w.create_element("cpu").with_attributes(cpu).write_inner_content(|w| {
+            text(w, "model", &[("fallback", "forbid")], &spec.cpu_model)?;
+            empty(w, "topology", &[("sockets", "1"), ("cores", &vcpus), ("threads", "1")])
+        })?;
+        empty(w, "clock", &[("offset", "utc")])?;
+        for event in ["on_poweroff", "on_reboot", "on_crash"] {
+            text(w, event, &[], "destroy")?;
+        }
+        w.create_element("devices").write_inner_content(|w| devices(w, spec, sockets, overlay))?;
+        if as_root {
+            let label = [("type", "static"), ("model", "dac"), ("relabel", "yes")];
+            w.create_element("seclabel")
+                .with_attributes(label)
+                .write_inner_content(|w| text(w, "label", &[], "+0:+0"))?;
+        }
+        w.create_element("qemu:commandline").write_inner_content(|w| {
+            arguments(spec, sockets).iter().try_for_each(|value| empty(w, "qemu:arg", &[("value", value)]))
+        })?;
+        Ok(())
+    })?;
+    Ok(String::from_utf8_lossy(&writer.into_inner()).into_owned())
+}
+
+/// What libvirt has no words for, or others than ours: kernel and initrd as its own it would hand over to QEMU's
+/// user, who must not be able to write to them.
+fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
+    let mut args = vec![
+        "-chardev".to_owned(),
+        format!("socket,id=qmp,path={}", sockets.join(ENDS[0]).display()),
+        "-mon".to_owned(),
+        "chardev=qmp,mode=control".to_owned(),
+    ];
+    if let Guest::Agent { kernel, initrd } = &spec.guest {
+        let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
+        args.extend(kernel);
+        args.extend(["-append", KERNEL_COMMAND_LINE].map(str::to_owned));
+    }
+    args
+}
+
+fn devices(w: &mut Xml, spec: &MachineSpec, sockets: &Path, overlay: &Path) -> io::Result<()> {
+    // The one that doctor probed and the record names.
+    if let Some(qemu) = find_program(Qemu::NAME) {
+        text(w, "emulator", &[], &absolute(&qemu))?;
+    }
+    let mut slot = 0;
+    let mut place = |w: &mut Xml| {
+        slot += 1;
+        let address =
+            [("type", "pci"), ("domain", "0"), ("bus", "0"), ("slot", &slot.to_string()), ("function", "0")];
+        empty(w, "address", &address)
+    };
+    disk(w, 0, &DiskFile::new(overlay.to_owned(), "qcow2"), Some(&spec.disk), &mut place)?;
+    for (i, file) in spec.read_only_disks.iter().enumerate() {
+        disk(w, i + 1, file, None, &mut place)?;
+    }
+    empty(w, "controller", &[("type", "usb"), ("model", "none")])?;
+    w.create_element("memballoon").with_attribute(("model", "virtio")).write_inner_content(&mut place)?;
+    w.create_element("controller")
+        .with_attributes([("type", "virtio-serial"), ("index", "0")])
+        .write_inner_content(&mut place)?;
+    let mut stream = |element: &str, end: &str, target: [(&str, &str); 2]| {
+        w.create_element(element).with_attribute(("type", "unix")).write_inner_content(|w| {
+            let path = sockets.join(end).display().to_string();
+            empty(w, "source", &[("mode", "connect"), ("path", &path)])?;
+            empty(w, "target", &target)
+        })?;
+        Ok::<_, io::Error>(())
+    };
+    stream("serial", ENDS[1], [("type", "isa-serial"), ("port", "0")])?;
+    ENDS[2..].iter().try_for_each(|port| stream("channel", port, [("type", "virtio"), ("name", port)]))
+}
+
+/// The disk of that number: an overlay of `base`, or read-only.
+fn disk(
+    w: &mut Xml,
+    number: usize,
+    file: &DiskFile,
+    base: Option<&DiskFile>,
+    place: &mut dyn FnMut(&mut Xml) -> io::Result<()>,
+) -> io::Result<()> {
+    let kind = [("type", "file"), ("device", "disk")];
+    w.create_element("disk").with_attributes(kind).write_inner_content(|w| {
+        // As `spec::STOP_ON_ERROR` (P2).
+        let driver = [
+            ("name", "qemu"),
+            ("type", file.format.as_str()),
+            ("error_policy", "stop"),
+            ("rerror_policy", "stop"),
+        ];
+        empty(w, "driver", &driver)?;
+        match base {
+            None => source(w, file)?,
+            Some(base) => {
+                empty(w, "source", &[("file", &absolute(&file.path))])?;
+                let backing = w.create_element("backingStore").with_attribute(("type", "file"));
+                backing.write_inner_content(|w| {
+                    empty(w, "format", &[("type", &base.format)])?;
+                    source(w, base)?;
+                    empty(w, "backingStore", &[])
+                })?;
+            }
+        }
+        let letter = char::from(b'a' + number as u8);
+        empty(w, "target", &[("dev", &format!("vd{letter}")), ("bus", "virtio")])?;
+        if base.is_none() {
+            empty(w, "readonly", &[])?;
+        }
+        place(w)
+    })?;
+    Ok(())
+}
+
+/// A file that keeps its owner: QEMU's user reads it, no more.
+fn source(w: &mut Xml, file: &DiskFile) -> io::Result<()> {
+    let path = absolute(&file.path);
+    let source = w.create_element("source").with_attribute(("file", path.as_str()));
+    source.write_inner_content(|w| empty(w, "seclabel", &[("model", "dac"), ("relabel", "no")]))?;
+    Ok(())
+}
+
+/// libvirtd works in another folder.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+fn text(w: &mut Xml, name: &str, attributes: &[(&str, &str)], text: &str) -> io::Result<()> {
+    let element = w.create_element(name).with_attributes(attributes.iter().copied());
+    element.write_text_content(BytesText::new(text)).map(drop)
+}
+
+fn empty(w: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
+    w.create_element(name).with_attributes(attributes.iter().copied()).write_empty().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vm::Backend;
+
+    fn spec() -> MachineSpec {
+        MachineSpec {
+            backend: Backend::Libvirt,
+            accelerator: Accelerator::Tcg,
+            cpu_model: "SandyBridge".into(),
+            memory_mib: 16384,
+            vcpus: 2,
+            guest: Guest::Agent { kernel: "/i/a&b/vmlinux".into(), initrd: "/i/initrd".into() },
+            disk: DiskFile::new("/i/tool.qcow2".into(), "qcow2"),
+            read_only_disks: vec![DiskFile::new("/i/inputs.ext4".into(), "raw")],
+            start: Start::Boot,
+            pin_to: vec![2, 3],
+            rest_on: vec![0, 1],
+        }
+    }
+
+    #[test]
+    fn a_domain_has_what_the_rules_say_and_nothing_else() {
+        let xml = xml(&spec(), "one", Path::new("/s"), Path::new("/r/overlay"), false).unwrap();
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        let all =
+            |name: &str| -> Vec<_> { document.descendants().filter(|n| n.has_tag_name(name)).collect() };
+        let attribute = |name: &str, key: &str| -> Vec<_> {
+            all(name).iter().filter_map(|node| node.attribute(key).map(str::to_owned)).collect()
+        };
+        assert_eq!(all("model")[0].text(), Some("SandyBridge"));
+        assert_eq!((all("memory")[0].text(), all("vcpu")[0].text()), (Some("16384"), Some("2")));
+        assert_eq!(attribute("vcpupin", "cpuset"), ["2", "3"]);
+        assert_eq!(attribute("emulatorpin", "cpuset"), ["0,1"]);
+        assert_eq!(attribute("source", "file"), ["/r/overlay", "/i/tool.qcow2", "/i/inputs.ext4"]);
+        assert_eq!(all("readonly")[0].parent().unwrap(), all("disk")[1], "the inputs disk");
+        assert_eq!(attribute("address", "slot"), ["1", "2", "3", "4"], "as QEMU places them by itself");
+        assert!(all("interface").is_empty() && all("graphics").is_empty(), "{xml}");
+        assert!(attribute("arg", "value").contains(&"/i/a&b/vmlinux".to_owned()), "{xml}");
+    }
+
+    #[test]
+    fn the_log_of_a_machine_is_what_qemu_said_not_how_libvirt_began_it() {
+        let command =
+            "2026: starting up\nLC_ALL=C \\\n/usr/bin/qemu \\\n-append 'panic=-1' \\\n-msg timestamp=on\n";
+        assert_eq!(said_by_qemu(&format!("{command}qemu: oh\nshutting down\n")), "qemu: oh\nshutting down\n");
+        assert_eq!((said_by_qemu(command), said_by_qemu("qemu: oh\n")), ("", "qemu: oh\n"));
+    }
+
+    #[test]
+    fn who_libvirt_runs_qemu_as_is_read_from_what_it_says_of_itself() {
+        let of = |model: &str| {
+            qemu_user(&format!(
+                "<capabilities><host><secmodel><model>none</model></secmodel><secmodel><model>{model}</model>\
+                 <baselabel type='kvm'>+1:+2</baselabel><baselabel type='qemu'>+64055:+108</baselabel></secmodel>\
+                 </host></capabilities>"
+            ))
+        };
+        assert_eq!(of("dac"), Some((64055, 108)));
+        assert_eq!(of("selinux"), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! Machines and campaigns under a real libvirt (`scripts/test --all` builds and runs this).
+//!
+//! A host without systemd, such as a container, has no libvirtd running: then one is started here, and ends with
+//! this program. It needs root and the packages that `scripts/setup --libvirt` installs.
+#![cfg(feature = "libvirt")]
+
+mod campaign;
+/// The same tests as for QEMU itself.
+#[path = "machine.rs"]
+mod machine;
+
+use campaign::{Folder, stderr, until};
+use mcc_harness::archive::seen_by;
+use mcc_harness::store::{Outcome, RunRecord};
+use mcc_harness::vm::{Backend, Guest, Machine, VmError, libvirt};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+/// With a libvirtd that answers.
+pub fn backend() -> Backend {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        if libvirt::check(Duration::from_secs(5)).is_err() {
+            start_libvirtd();
+        }
+        libvirt::check(Duration::from_secs(120)).unwrap();
+    });
+    Backend::Libvirt
+}
+
+/// In a mount namespace, where its settings are ours: QEMU gets no /dev of its own (containers forbid it), and no
+/// KVM, so that the machines are the same on every host.
+fn start_libvirtd() {
+    let folder = tempfile::tempdir().unwrap().keep();
+    let script = r#"
+        cp -r /etc/libvirt "$0/etc" && rm -rf "$0/etc/qemu/networks/autostart"
+        printf 'namespaces = []\nstdio_handler = "file"\n' > "$0/etc/qemu.conf"
+        mount --bind "$0/etc" /etc/libvirt || exit
+        if [ -e /dev/kvm ]; then touch "$0/kvm"; chmod 0 "$0/kvm"; mount --bind "$0/kvm" /dev/kvm || exit; fi
+        exec libvirtd -p "$0/pid"
+    "#;
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let mut command = Command::new("unshare");
+    command
+        .args(["-m", "sh", "-c", script])
+        .arg(&folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log);
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGTERM)?));
+    }
+    // A process that ends with the thread that started it, so a thread that ends with this program.
+    std::thread::spawn(move || command.spawn().expect("unshare is of util-linux").wait());
+    let answers = || libvirt::check(Duration::from_secs(60)).is_ok();
+    let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
+    assert!(
+        (0..600).any(|_| answers() || {
+            std::thread::sleep(Duration::from_millis(100));
+            false
+        }),
+        "libvirtd could not be started (scripts/setup --libvirt installs it; it needs root): {}",
+        log()
+    );
+}
+
+const CAMPAIGN: &str = r#"
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-03"]
+examinations = ["ReachabilityDeadlock", "CTLFireability"]
+
+[[tool]]
+entry = "breadth-first"
+image = "{build}/images/breadth-first"
+kind = "sequential"
+
+[hosts]
+jobs = 1
+boot_deadline_s = 120
+"#;
+
+/// A campaign under libvirt, on the host's own QEMU: libvirt asks it more than the tests' stand-in answers.
+fn under_libvirt() -> Folder {
+    backend();
+    let folder = Folder::new(&format!("{CAMPAIGN}backend = \"libvirt\"\n"));
+    fs::remove_file(folder.path().join("bin/qemu-system-x86_64")).unwrap();
+    folder
+}
+
+/// QEMUs of domains of ours.
+fn domains() -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(|process| {
+        let process = process.unwrap();
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        let ours = String::from_utf8_lossy(&line).contains("-name\0guest=mcc-harness-");
+        ours.then(|| process.file_name().to_str()?.parse().ok()).flatten()
+    });
+    processes.collect()
+}
+
+/// By run: what a record says that no clock and no host's load can change.
+fn lasting(folder: &Folder) -> Vec<String> {
+    let of = |run: &RunRecord| {
+        let (attempt, room) = (&run.last, &run.last.room);
+        let facts = attempt.facts.as_ref().unwrap();
+        assert!(facts.boot_ms > 0 && facts.cpu_ms > 0, "{facts:?}");
+        assert!(facts.host_memory_kib > Some(0) && facts.io_wait_ms.is_some(), "{facts:?}");
+        let output = folder.output(&run.run.id(), attempt.number, "stdout");
+        let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
+        assert!(!answers.is_empty(), "{output}");
+        format!(
+            "{} {:?} {:?} {:?} {:?} {:?} {} {:?} {:?} {answers:?}",
+            run.run.id(),
+            attempt.outcome,
+            attempt.marks,
+            attempt.disks,
+            room.cpus,
+            room.cpu_flags,
+            room.guest_kernel,
+            facts.memory_source,
+            seen_by(attempt).into_iter().collect::<BTreeSet<_>>(),
+        )
+    };
+    folder.runs().values().map(of).collect()
+}
+
+#[test]
+fn a_campaign_under_libvirt_has_the_same_record_as_one_without_and_leaves_nothing() {
+    let folder = under_libvirt();
+    folder.run(&[]).success();
+    let under = lasting(&folder);
+    for run in folder.runs().values() {
+        let xml = run.last.machine.join("\n");
+        assert!(xml.contains("<model fallback=\"forbid\">SandyBridge</model>"), "{xml}");
+        assert!(xml.contains("<memory unit=\"MiB\">16384</memory>"), "{xml}");
+    }
+    assert_eq!(domains(), Vec::<i32>::new());
+    drop(folder);
+    let folder = Folder::new(CAMPAIGN);
+    folder.run(&[]).success();
+    assert_eq!((under.len(), under), (2, lasting(&folder)));
+}
+
+#[test]
+fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_counts() {
+    let folder = under_libvirt();
+    let only = ["--only", "*/CTLFireability"];
+    let mut controller = folder.run_command(&only).spawn().unwrap();
+    until("a domain runs", || !domains().is_empty());
+    let [qemu] = domains()[..] else { panic!("{:?}", domains()) };
+    until("its guest runs", || {
+        folder
+            .under_way()
+            .iter()
+            .any(|attempt| fs::metadata(attempt.join("outputs/stdout")).is_ok_and(|stdout| stdout.len() > 0))
+    });
+    kill(Pid::from_raw(qemu), Signal::SIGKILL).unwrap();
+    assert!(controller.wait().unwrap().success(), "the retry went well");
+    let attempts = folder.record().attempts("breadth-first/DiningTable-PT-03/CTLFireability").unwrap();
+    let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
+    assert!(reason.contains("QEMU ended (under libvirt)"), "{reason}");
+    assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::Finished { exit_code: 0 }));
+    assert!(domains().is_empty() && folder.under_way().is_empty());
+}
+
+#[test]
+fn a_guest_that_panics_under_libvirt_ends_its_machine_with_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = machine::spec(512, 1);
+    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("not ours") };
+    *initrd = folder.path().join("none");
+    fs::write(initrd, "no initrd").unwrap();
+    let patience = Duration::from_secs(120);
+    let mut machine = Machine::start(&spec, folder.path(), 1, patience).unwrap();
+    let error = machine.wait(Instant::now() + patience).unwrap_err();
+    assert!(matches!(&error, VmError::Gone(how) if how.contains("Kernel panic")), "{error}");
+}
+
+#[test]
+fn a_killed_controller_leaves_no_domain_and_no_overlay() {
+    let folder = under_libvirt();
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
+    until("a domain runs", || !domains().is_empty());
+    controller.kill().unwrap();
+    controller.wait().unwrap();
+    until("libvirt ended it", || domains().is_empty());
+    folder.run(&[]).success();
+    assert_eq!(folder.runs().len(), 2);
+    assert_eq!(folder.under_way(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_libvirt_that_does_not_answer_is_refused_with_the_way_out() {
+    let folder = under_libvirt();
+    let mut run = folder.run_command(&[]);
+    run.env("LIBVIRT_DEFAULT_URI", "qemu:///system?socket=/nonexistent/socket");
+    let said = stderr(&assert_cmd::Command::from(run).assert().code(69));
+    assert!(said.contains("it does not answer") && said.contains("start it"), "{said}");
+}
