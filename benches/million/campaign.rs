@@ -21,6 +21,8 @@ impl Made {
     /// Of at least so many runs; `place` gets its campaign.toml. With `models`: so many, of as many instances each.
     pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
         let file = place.join("campaign.toml");
+        // Its archives would be read, were they there; here their facts are made.
+        fs::create_dir_all(place.join("models")).unwrap();
         let mut text = "edition = \"mcc-2018\"\ninputs = \"models\"\n[hosts]\nretries = 2\n".to_owned();
         for n in 0..ENTRIES {
             text += &format!("[[tool]]\nentry = \"tool{n}\"\nimage = \"tool{n}\"\nkind = \"sequential\"\n");

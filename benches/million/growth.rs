@@ -69,7 +69,8 @@ fn record(place: &Path, size: u64) {
     let begun = Instant::now();
     for run in &open {
         let dir = record.begin_attempt(&run.id()).unwrap();
-        fs::write(dir.outputs().join("stdout"), printed(&run.entry, &run.instance, &run.examination)).unwrap();
+        fs::write(dir.outputs().join("stdout"), printed(&run.entry, &run.instance, &run.examination))
+            .unwrap();
         record.commit(recorded(run), dir).unwrap();
     }
     let each = begun.elapsed() / open.len().max(1) as u32;

@@ -1,9 +1,9 @@
 //! What stands in for machines: it enters a run's states, prints what a tool would, and took as long as a tool might, in
 //! virtual time. Now and then something happens to it.
 
-use mcc_harness::executor::{Attempted, Ended, EntryDisks, Executor, State, Watched};
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::edition::Edition;
+use mcc_harness::executor::{Attempted, Ended, EntryDisks, Executor, State, Watched};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{Attempt, Disk, HostFacts, Outcome, Record, Room, RunFacts, Sample};
 use mcc_harness::vm::{DiskFile, Guest};
@@ -44,7 +44,9 @@ pub fn took_ms(entry: &str, instance: &str, examination: &str) -> u64 {
 
 /// What a tool prints, so that it is known again.
 pub fn printed(entry: &str, instance: &str, examination: &str) -> String {
-    format!("{entry} on {instance} in {examination}\nFORMULA {instance}-{examination}-00 TRUE TECHNIQUES EXPLICIT\n")
+    format!(
+        "{entry} on {instance} in {examination}\nFORMULA {instance}-{examination}-00 TRUE TECHNIQUES EXPLICIT\n"
+    )
 }
 
 /// What can happen to the machine of a run.
@@ -91,7 +93,8 @@ pub fn attempt(
         _ => {}
     }
     fs::write(attempted.folder.join("stdout"), &text).unwrap();
-    [State::Collecting, State::Halting].map(enter);
+    enter(State::Collecting);
+    enter(State::Halting);
     let outcome = if ms == 3_600_000 { Outcome::CpuLimit } else { Outcome::Finished { exit_code: 0 } };
     Ended { outcome, facts: Some(facts(ms)), room: Room::default(), marks: vec![], full_disk: false }
 }

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const RETRIES: u32 = 5;
+const RETRIES: u32 = 3;
 
 const INSTANCES: &str = "DiningTable-PT-03 DiningTable-PT-05 TokenLoop-PT-03 TokenLoop-PT-05 TokenLoop-PT-08 \
                          GreedyClerks-PT-03 LibraryRoom-PT-R05W02 SwitchBoard-PT-0008 CrateDepot-PT-K3M2B12";
@@ -28,7 +28,9 @@ pub fn endured(folder: &tempfile::TempDir) {
         let image = format!("{project}/build/images/{entry}");
         campaign += &format!("[[tool]]\nentry = \"{entry}\"\nimage = \"{image}\"\nkind = \"sequential\"\n");
     }
-    campaign += &format!("[limits]\ncpu_s = 60\nwall_s = 120\n[hosts]\njobs = 2\nretries = {RETRIES}\nboot_deadline_s = 120\n");
+    campaign += &format!(
+        "[limits]\ncpu_s = 60\nwall_s = 120\n[hosts]\njobs = 2\nretries = {RETRIES}\nboot_deadline_s = 120\n"
+    );
     fs::write(place.join("campaign.toml"), campaign).unwrap();
     let tmp = place.join("tmp");
     fs::create_dir(&tmp).unwrap();
@@ -116,9 +118,10 @@ fn watched(
             first.get_or_insert(last);
         }
         let draw = drawn(seed, &["machine", &look.to_string()]);
-        if draw % 100 == 0 {
+        // Every minute and a half in the mean.
+        if draw % 450 == 0 {
             let machines = machines(results);
-            if let Some(&machine) = machines.get((draw / 100) as usize % machines.len().max(1)) {
+            if let Some(&machine) = machines.get((draw / 450) as usize % machines.len().max(1)) {
                 *killed += u64::from(kill(Pid::from_raw(machine), Signal::SIGKILL).is_ok());
             }
         }
@@ -134,7 +137,8 @@ fn machines(results: &Path) -> Vec<i32> {
         .filter_map(|process| {
             let process = process.ok()?.path();
             let environment = fs::read(process.join("environ")).ok()?;
-            let belongs = environment.split(|byte| *byte == 0).any(|word| word.starts_with(tmpdir.as_bytes()));
+            let belongs =
+                environment.split(|byte| *byte == 0).any(|word| word.starts_with(tmpdir.as_bytes()));
             belongs.then(|| process.file_name()?.to_str()?.parse().ok()).flatten()
         })
         .collect();

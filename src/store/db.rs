@@ -3,8 +3,8 @@
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::facts::Instances;
 use super::format::{
-    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json, read_campaign,
-    read_facts, upgrade,
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json,
+    read_campaign, read_facts, upgrade,
 };
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
@@ -277,9 +277,12 @@ impl Record {
             !attempt.outcome.is_infrastructure() || attempt.number - superseded > self.facts.retries;
         let facts = self.json("an attempt", &attempt)?;
         self.write(|transaction| {
-            transaction
-                .prepare_cached(INSERT_ATTEMPT)?
-                .execute((position, attempt.number, attempt.outcome.word(), &facts))?;
+            transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                position,
+                attempt.number,
+                attempt.outcome.word(),
+                &facts,
+            ))?;
             transaction
                 .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?
                 .execute((position, recorded))

@@ -358,9 +358,18 @@ mod tests {
         for (query, how) in [
             (ENDS, "SEARCH attempts USING COVERING INDEX ends (run>? AND run<?)"),
             (OPEN, "SEARCH runs USING INDEX open_runs (position>?)"),
-            ("SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1", "SCAN runs USING COVERING INDEX runs_of_model"),
-            ("SELECT facts FROM runs WHERE model = ?1 ORDER BY position", "SEARCH runs USING INDEX runs_of_model (model=?)"),
-            ("SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8", "SEARCH attempts USING INDEX troubles (outcome=?)"),
+            (
+                "SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1",
+                "SCAN runs USING COVERING INDEX runs_of_model",
+            ),
+            (
+                "SELECT facts FROM runs WHERE model = ?1 ORDER BY position",
+                "SEARCH runs USING INDEX runs_of_model (model=?)",
+            ),
+            (
+                "SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8",
+                "SEARCH attempts USING INDEX troubles (outcome=?)",
+            ),
         ] {
             let plan: Vec<String> =
                 record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();

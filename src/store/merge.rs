@@ -128,9 +128,12 @@ impl Record {
         }
         self.write(|transaction| {
             for (position, attempt, facts) in &rows {
-                transaction
-                    .prepare_cached(INSERT_ATTEMPT)?
-                    .execute((position, attempt.number, attempt.outcome.word(), facts))?;
+                transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                    position,
+                    attempt.number,
+                    attempt.outcome.word(),
+                    facts,
+                ))?;
             }
             for merged in batch {
                 for rerun in &merged.reruns {
