@@ -278,13 +278,13 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-    db.pragma_update(None, "user_version", 3).unwrap();
+    db.pragma_update(None, "user_version", 4).unwrap();
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
         Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
     ] {
-        assert!(error.to_string().contains("format 3"), "{error}");
+        assert!(error.to_string().contains("format 4"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
     }
 }

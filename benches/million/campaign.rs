@@ -18,9 +18,11 @@ pub struct Made {
 }
 
 impl Made {
-    /// Of at least so many runs; `place` gets its campaign.toml. With `models`: so many, of as many instances each.
+    /// Of at least so many runs; `place` gets its campaign.toml. With `models`: about so many, of as many instances each.
     pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
         let file = place.join("campaign.toml");
+        // Its archives would be read, were they there; here their facts are made.
+        fs::create_dir_all(place.join("models")).unwrap();
         let mut text = "edition = \"mcc-2018\"\ninputs = \"models\"\n[hosts]\nretries = 2\n".to_owned();
         for n in 0..ENTRIES {
             text += &format!("[[tool]]\nentry = \"tool{n}\"\nimage = \"tool{n}\"\nkind = \"sequential\"\n");
@@ -29,7 +31,7 @@ impl Made {
         let campaign = Campaign::load(&file).unwrap();
         let edition = campaign.effective(&Edition::load("mcc-2018").unwrap());
         let instances = runs.div_ceil(ENTRIES * EXAMINATIONS);
-        let of_a_model = models.map_or(INSTANCES_OF_A_MODEL, |models| instances.div_ceil(models));
+        let of_a_model = models.map_or(INSTANCES_OF_A_MODEL, |models| (instances / models).max(1));
         let instances = (0..instances).map(|n| instance(n, of_a_model, &edition)).collect();
         let facts = CampaignFacts::new(&campaign, &edition, instances, vec![]).unwrap();
         Self { campaign, edition, facts }

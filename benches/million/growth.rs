@@ -1,12 +1,12 @@
 //! How the time and memory of each step grow with the runs of a campaign.
 
 use super::campaign::Made;
-use super::machines::{attempt, executor, leases, printed, recorded};
+use super::machines::{Machines, attempt, executor, leases, printed, recorded};
 use super::measure::{Took, line, run};
 use super::number;
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
-use mcc_harness::store::Record;
+use mcc_harness::store::{Glance, Record};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,8 +35,16 @@ pub fn measured(folder: &tempfile::TempDir) {
 }
 
 fn this(step: &str, place: &Path, runs: u64) -> Took {
+    run_this(step, place, runs).0
+}
+
+fn said_by_this(step: &str, place: &Path, runs: u64) -> String {
+    run_this(step, place, runs).1
+}
+
+fn run_this(step: &str, place: &Path, runs: u64) -> (Took, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    run(command.arg(step).arg(place).arg(runs.to_string())).0
+    run(command.arg(step).arg(place).arg(runs.to_string()))
 }
 
 fn harness(place: &Path, args: &[&str]) -> (Took, String) {
@@ -51,11 +59,9 @@ fn harness(place: &Path, args: &[&str]) -> (Took, String) {
 /// Plan, resume with a tenth open, status, commits.
 fn record(place: &Path, size: u64) {
     line("plan, into a new record", this("plan", place, size));
-    let results = place.join("results");
-    let made = Made::new(place, size, None);
-    let bytes = || fs::metadata(results.join("record.db")).unwrap().len();
+    let bytes = || fs::metadata(place.join("results/record.db")).unwrap().len();
     let planned = bytes();
-    fill(&results, made.plan().runs(), |number| number % 10 != 0);
+    this("fill", place, size);
     let filled = bytes();
     line("resume, a tenth open, to the first run", this("resume", place, size));
     let (took, said) = harness(place, &["status", "results"]);
@@ -63,8 +69,25 @@ fn record(place: &Path, size: u64) {
     println!("  ({})", said.lines().next().unwrap_or_default());
     let per_run = (filled - planned) / (size * 9 / 10).max(1);
     println!("  record.db: {} bytes per planned run, {per_run} per attempt", planned / size);
+    print!("{}", said_by_this("commits", place, size));
+}
 
-    let record = Record::create_or_open(&results, &made.facts, |_| {}).unwrap();
+/// A process is charged with the memory that its parent had, so this one stays small: whatever is large is done in others.
+pub fn prepare(step: &str, place: &Path, size: u64) {
+    match step {
+        "fill" => {
+            let made = Made::new(place, size, None);
+            fill(&place.join("results"), made.plan().runs(), |number| number % 10 != 0);
+        }
+        "commits" => commits(place, size),
+        "submit" => submit(place, size),
+        other => panic!("{other}"),
+    }
+}
+
+fn commits(place: &Path, size: u64) {
+    let made = Made::new(place, size, None);
+    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
     let open: Vec<Run> = record.open_runs().take(COMMITS).map(|open| open.unwrap().run).collect();
     let begun = Instant::now();
     for run in &open {
@@ -81,13 +104,24 @@ fn record(place: &Path, size: u64) {
 fn shards(place: &Path, size: u64) {
     let place = &place.join("cluster");
     fs::create_dir(place).unwrap();
+    this("submit", place, size);
+    let shards = fs::read_dir(place.join("results/shards")).unwrap().count();
+    line(&format!("status over {shards} shards"), harness(place, &["status", "results"]).0);
+    let (took, said) = harness(place, &["collect", "results"]);
+    line(&format!("collect of {shards} shards"), took);
+    println!("  ({})", said.lines().nth(1).unwrap_or_default());
+    line("collect again", harness(place, &["collect", "results"]).0);
+    line("judge", harness(place, &["judge", "results", "--out", "judged"]).0);
+}
+
+/// A campaign on a cluster whose jobs have all ended.
+fn submit(place: &Path, size: u64) {
     // As many as an edition has models, where there are as many instances.
     let made = Made::new(place, size, Some(number("SHARDS", 1000)));
     let results = place.join("results");
     let whole = Record::create_or_open_shared(&results, &made.facts).unwrap();
     whole.plan_runs(made.plan().runs()).unwrap();
     let needs = Need::of(&made.plan(), 16_384, &made.campaign.slurm, &History::default());
-    let shards = needs.len();
     let facts = ClusterFacts {
         format: FORMAT,
         id: "million".to_owned(),
@@ -113,13 +147,6 @@ fn shards(place: &Path, size: u64) {
         }
         fill(&shard, runs.into_iter(), |_| true);
     }
-    drop(whole);
-    line(&format!("status over {shards} shards"), harness(place, &["status", "results"]).0);
-    let (took, said) = harness(place, &["collect", "results"]);
-    line(&format!("collect of {shards} shards"), took);
-    println!("  ({})", said.lines().nth(1).unwrap_or_default());
-    line("collect again", harness(place, &["collect", "results"]).0);
-    line("judge", harness(place, &["judge", "results", "--out", "judged"]).0);
 }
 
 /// Attempts at the runs that `wanted` takes, by number, as they would have been committed one by one.
@@ -157,12 +184,9 @@ pub fn resume(place: &Path, runs: u64) {
     let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
     record.plan_runs(made.plan().runs()).unwrap();
     let mut history = History::of_instances();
-    record.teach(&mut history).unwrap();
+    Glance::at(record.dir()).unwrap().teach(&mut history);
     let drain = AtomicBool::new(true);
-    let machines = |attempted: mcc_harness::executor::Attempted<'_>,
-                    enter: &mut dyn FnMut(mcc_harness::executor::State)| {
-        attempt(attempted, enter, &|_, _| None)
-    };
-    let executor = executor(&record, &made.edition, "node", history, &machines, &drain);
+    let machines: Machines = &|attempted, enter| attempt(attempted, enter, &|_, _| None);
+    let executor = executor(&record, &made.edition, "node", history, machines, &drain);
     executor.run(leases(), &|_| true, &|_| {}).unwrap();
 }

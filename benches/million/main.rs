@@ -28,6 +28,9 @@ fn main() {
         // What runs in a process of its own.
         ["plan", place, runs] => growth::plan(Path::new(place), runs.parse().unwrap()),
         ["resume", place, runs] => growth::resume(Path::new(place), runs.parse().unwrap()),
+        [step @ ("fill" | "commits" | "submit"), place, runs] => {
+            growth::prepare(step, Path::new(place), runs.parse().unwrap());
+        }
         ["controller", results, model, life, seed] => {
             edition::controller(Path::new(results), model, life.parse().unwrap(), seed.parse().unwrap());
         }

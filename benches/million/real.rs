@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const RETRIES: u32 = 5;
+const RETRIES: u32 = 3;
 
 const INSTANCES: &str = "DiningTable-PT-03 DiningTable-PT-05 TokenLoop-PT-03 TokenLoop-PT-05 TokenLoop-PT-08 \
                          GreedyClerks-PT-03 LibraryRoom-PT-R05W02 SwitchBoard-PT-0008 CrateDepot-PT-K3M2B12";
@@ -118,9 +118,10 @@ fn watched(
             first.get_or_insert(last);
         }
         let draw = drawn(seed, &["machine", &look.to_string()]);
-        if draw % 100 == 0 {
+        // Every minute and a half in the mean.
+        if draw % 450 == 0 {
             let machines = machines(results);
-            if let Some(&machine) = machines.get((draw / 100) as usize % machines.len().max(1)) {
+            if let Some(&machine) = machines.get((draw / 450) as usize % machines.len().max(1)) {
                 *killed += u64::from(kill(Pid::from_raw(machine), Signal::SIGKILL).is_ok());
             }
         }

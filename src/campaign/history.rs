@@ -204,7 +204,9 @@ mod tests {
     fn the_rest_is_shared_by_the_machines_and_lasts_as_long_as_its_longest_run() {
         let mut rest = Remaining::default();
         assert_eq!(rest.eta_ms(0), Some(0), "nothing is left");
-        [1000, 2000, 9000].map(|ms| rest.add(Some(ms)));
+        for ms in [1000, 2000, 9000] {
+            rest.add(Some(ms));
+        }
         let etas = [0, 1, 2, 3, 1000].map(|at_once| rest.eta_ms(at_once));
         assert_eq!(etas, [None, Some(12_000), Some(9000), Some(9000), Some(9000)]);
         rest.add(None);

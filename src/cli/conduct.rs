@@ -6,7 +6,7 @@ use crate::campaign::{self, Campaign, History, Run, Start};
 use crate::edition::Edition;
 use crate::executor::{self, Executor, ExecutorError};
 use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
-use crate::store::{Record, StoreError};
+use crate::store::{Glance, Record, StoreError};
 use crate::vm::{Backend, States};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Host {
     pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
         let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, mut history, drain } =
             what;
-        record.teach(&mut history)?;
+        Glance::at(record.dir())?.teach(&mut history);
         let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
         let jobs = jobs.unwrap_or(capacity);
         let mut left = progress::Left::default();

@@ -356,24 +356,24 @@ mod tests {
         };
         let record = Record::create_or_open(folder.path(), &facts, |_| {}).unwrap();
         for (query, how) in [
-            (ENDS, "SEARCH attempts USING COVERING INDEX ends (run>? AND run<?)"),
-            (OPEN, "SEARCH runs USING INDEX open_runs (position>?)"),
+            (ENDS, "SEARCH attempts USING COVERING INDEX ends"),
+            (OPEN, "SEARCH runs USING INDEX open_runs"),
             (
                 "SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1",
                 "SCAN runs USING COVERING INDEX runs_of_model",
             ),
             (
                 "SELECT facts FROM runs WHERE model = ?1 ORDER BY position",
-                "SEARCH runs USING INDEX runs_of_model (model=?)",
+                "SEARCH runs USING INDEX runs_of_model",
             ),
             (
                 "SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8",
-                "SEARCH attempts USING INDEX troubles (outcome=?)",
+                "SEARCH attempts USING INDEX troubles",
             ),
         ] {
             let plan: Vec<String> =
                 record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();
-            assert_eq!(plan[0], how, "{query}");
+            assert!(plan[0].starts_with(how), "{query}: {plan:?}");
             assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE FOR GROUP BY")), "{plan:?}");
         }
     }
