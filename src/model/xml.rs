@@ -478,7 +478,7 @@ impl ShortTag {
             sorts
         };
         // Between the brackets; positions are small, for a longer tag is no usual one.
-        let bytes = text.as_bytes().get(1..)?;
+        let bytes = text.as_bytes().strip_prefix(b"<")?;
         let bytes = &bytes[..bytes.len().min(1 << 16)];
         let run = |from: usize, sort: u8, wanted: bool| -> usize {
             let mut at = from;
@@ -631,9 +631,15 @@ mod tests {
         assert_eq!((tag.name, tag.lines, tag.empty, &text[tag.length..]), (3, 1, true, "rest"));
         let pairs: Vec<_> = tag.plain.pairs(&text[1..]).collect();
         assert_eq!(pairs, [("id", "a1"), ("source", "p"), ("x:target", "t>'")]);
-        for unusual in
-            ["<arc id=\"a1\"", "<arc id=\"a&amp;\">", "<arc id=1>", "<arc a='1'a='2'>", "<é>", "<!-- -->"]
-        {
+        for unusual in [
+            "<arc id=\"a1\"",
+            "<arc id=\"a&amp;\">",
+            "<arc id=1>",
+            "<arc a='1'a='2'>",
+            "<é>",
+            "<!-- -->",
+            "&arc>",
+        ] {
             assert!(ShortTag::of(unusual).is_none(), "{unusual}");
         }
     }
