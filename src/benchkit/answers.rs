@@ -13,6 +13,7 @@
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::lines::{Cut, LONGEST_RESULT, Line, for_each_candidate};
+use super::usual::{Lists, Usual, is_word};
 use super::words::{Statement, Verdict, is_technique, statements, words};
 use super::{Questions, Value};
 use crate::edition::AnswerKind;
@@ -96,6 +97,8 @@ impl Answers {
 #[derive(Clone, Debug, Default)]
 struct Position {
     id: String,
+    /// Whether the id may stand in a line of the usual form.
+    is_word: bool,
     given: Option<Given>,
     given_up: bool,
     repeated: Option<Repeat>,
@@ -106,13 +109,33 @@ struct Position {
 struct Given {
     text: String,
     line: u64,
-    techniques: Vec<String>,
+    techniques: Techniques,
+}
+
+#[derive(Clone, Debug)]
+enum Techniques {
+    Words(Vec<String>),
+    /// In `Reader::lists`.
+    List(usize),
+}
+
+impl Default for Techniques {
+    fn default() -> Self {
+        Self::Words(Vec::new())
+    }
+}
+
+impl Position {
+    fn of(id: String) -> Self {
+        Self { is_word: is_word(id.as_bytes()), id, ..Self::default() }
+    }
 }
 
 struct Reader<'a> {
     questions: &'a Questions,
     reading: Reading,
     positions: Vec<Position>,
+    lists: Lists,
     declared: Option<Declared>,
     anomalies: Vec<Anomaly>,
     dropped: u64,
@@ -121,13 +144,23 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(questions: &'a Questions, reading: Reading) -> Self {
-        let position = |id: &String| Position { id: id.clone(), ..Position::default() };
-        let positions = questions.ids.iter().flatten().map(position).collect();
-        Self { questions, reading, positions, declared: None, anomalies: Vec::new(), dropped: 0, line: 0 }
+        Self {
+            questions,
+            reading,
+            positions: questions.ids.iter().flatten().cloned().map(Position::of).collect(),
+            lists: Lists::default(),
+            declared: None,
+            anomalies: Vec::new(),
+            dropped: 0,
+            line: 0,
+        }
     }
 
     fn take(&mut self, line: &Line<'_>) {
         self.line = line.number;
+        if line.cut == Cut::Nowhere && self.usual(line.text) {
+            return;
+        }
         let words = words(line.text);
         let alone = line.cut == Cut::Nowhere;
         match words.as_slice() {
@@ -170,6 +203,26 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+    }
+
+    /// Takes a result of the usual form for a known id; false where the general way must look.
+    fn usual(&mut self, line: &[u8]) -> bool {
+        let Some(Usual { subject, value, techniques }) = Usual::of(line, self.questions.answers) else {
+            return false;
+        };
+        let Some(position) = self.exactly(subject).filter(|position| self.positions[*position].is_word)
+        else {
+            return false;
+        };
+        let Some(list) = self.lists.number(techniques) else { return false };
+        if self.lists.get(list).odd.is_some() {
+            self.complain(|reader| AnomalyKind::OddTechnique {
+                id: reader.positions[position].id.clone(),
+                word: cut(reader.lists.get(list).odd.as_deref().unwrap_or_default()),
+            });
+        }
+        self.give(position, value).techniques = Techniques::List(list);
+        true
     }
 
     /// Takes `FORMULA ...` or `STATE_SPACE ...`; true if it was a result.
@@ -277,19 +330,32 @@ impl<'a> Reader<'a> {
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
             self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
         }
+        let given = self.give(position, text);
+        let same = match &given.techniques {
+            Techniques::Words(known) => known.iter().map(String::as_bytes).eq(techniques.iter().copied()),
+            Techniques::List(_) => false,
+        };
+        if !same {
+            let text = |word: &&[u8]| String::from_utf8_lossy(word).into_owned();
+            given.techniques = Techniques::Words(techniques.iter().map(text).collect());
+        }
+        true
+    }
+
+    /// A position's value, now the one in this line; how it was repeated is recorded.
+    fn give(&mut self, position: usize, text: &str) -> &mut Given {
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
             let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
             asked.repeated = asked.repeated.max(Some(repeat));
-        }
-        if let Some(before) = &self.positions[position].given
-            && before.text != text
-        {
-            let (before, line_before) = (abridged(&before.text), before.line);
-            self.complain(|reader| {
-                let (id, after) = (id(reader), abridged(text));
-                AnomalyKind::Contradiction { id, before, line_before, after }
-            });
+            if repeat == Repeat::Differs {
+                self.complain(|reader| {
+                    let Position { id, given, .. } = &reader.positions[position];
+                    let before = given.as_ref().map(|given| (abridged(&given.text), given.line));
+                    let ((before, line_before), id) = (before.unwrap_or_default(), id.clone());
+                    AnomalyKind::Contradiction { id, before, line_before, after: abridged(text) }
+                });
+            }
         }
         // Tools repeat themselves, some of them a million times: what is the same stays.
         let given = self.positions[position].given.get_or_insert_default();
@@ -297,11 +363,7 @@ impl<'a> Reader<'a> {
         if given.text != text {
             text.clone_into(&mut given.text);
         }
-        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
-            given.techniques =
-                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        }
-        true
+        given
     }
 
     fn give_up(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
@@ -343,14 +405,17 @@ impl<'a> Reader<'a> {
 
     /// The position an id stands for. An examination of one value is also answered by its bare name.
     fn find(&self, subject: &[u8]) -> Option<usize> {
-        // Ids of one examination differ in their last bytes.
-        let last = subject.last();
-        let same = |id: &[u8]| id.last() == last && id == subject;
-        let found = self.positions.iter().position(|position| same(position.id.as_bytes()));
-        found.or_else(|| {
+        self.exactly(subject).or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
             (sole && self.answers_alone(subject)).then_some(0)
         })
+    }
+
+    fn exactly(&self, subject: &[u8]) -> Option<usize> {
+        // Ids of one examination differ in their last bytes.
+        let last = subject.last();
+        let same = |id: &[u8]| id.last() == last && id == subject;
+        self.positions.iter().position(|position| same(position.id.as_bytes()))
     }
 
     fn answers_alone(&self, subject: &[u8]) -> bool {
@@ -371,7 +436,7 @@ impl<'a> Reader<'a> {
             return known;
         }
         let id = str::from_utf8(subject).ok().filter(|id| id.len() <= 1000)?.to_owned();
-        self.positions.push(Position { id, ..Position::default() });
+        self.positions.push(Position::of(id));
         Some(self.positions.len() - 1)
     }
 
@@ -446,9 +511,12 @@ impl<'a> Reader<'a> {
             answers.given_up.push(position.given_up);
             answers.repeated.push(position.repeated);
             answers.lines.push(position.given.as_ref().map(|given| given.line));
-            let (text, techniques) = position.given.map_or_else(Default::default, |g| (g.text, g.techniques));
-            answers.values.push(text.parse().ok());
-            answers.techniques.push(techniques);
+            let given = position.given.unwrap_or_default();
+            answers.values.push(given.text.parse().ok());
+            answers.techniques.push(match given.techniques {
+                Techniques::Words(words) => words,
+                Techniques::List(list) => self.lists.get(list).words.clone(),
+            });
         }
         answers
     }

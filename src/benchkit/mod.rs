@@ -9,6 +9,7 @@ mod jobs;
 mod lines;
 pub mod published;
 mod questions;
+mod usual;
 mod value;
 mod words;
 

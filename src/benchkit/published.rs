@@ -121,7 +121,7 @@ impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let in_row = Rc::new(Cell::new(0));
         let source = RowBound { source: open(path)?, in_row: in_row.clone() };
-        let mut rows = csv::ReaderBuilder::new().has_headers(true).flexible(true).from_reader(source);
+        let mut rows = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(source);
         let header = rows.headers().map_err(|source| unreadable(path, 1, source))?;
         let header = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
         Ok(Self { path: path.to_owned(), rows, in_row, header })

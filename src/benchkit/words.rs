@@ -119,7 +119,7 @@ impl<'a> Statement<'a> {
 }
 
 /// The keyword a word ends with, and whether it is stuck to a word before it (`x:FORMULA` is not, `A_FORMULA` is).
-fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
+pub(super) fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
     let keyword =
         ["FORMULA", "STATE_SPACE"].into_iter().find(|keyword| word.ends_with(keyword.as_bytes()))?;
     let before = word[..word.len() - keyword.len()].last();

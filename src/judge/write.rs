@@ -7,6 +7,7 @@ use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use crate::benchkit::Value;
+use crate::edition::fraction;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
 #[derive(Debug, thiserror::Error)]
@@ -43,19 +45,27 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
     json.text("\"blocks\":[")?;
     let mut between = "\n";
     let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); opening.entries.len()];
+    // What was written is filled again: new memory would cost as much as judging.
+    let spare = Mutex::new(Vec::new());
+    let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     let verdict = jury.judge_on(
         threads,
-        |blocks| Stretch::of(opening, blocks),
+        |blocks| {
+            let stretch: Stretch = spares().pop().unwrap_or_default();
+            stretch.of(opening, blocks)
+        },
         |stretch| {
-            let stretch = stretch.map_err(|error| json.failed(error))?;
+            let mut stretch = stretch.map_err(|error| json.failed(error))?;
             json.text(std::mem::replace(&mut between, ",\n"))?;
             json.bytes(&stretch.json)?;
             trusted.text(&stretch.trusted)?;
             weak.text(&stretch.weak)?;
             overrides.text(&stretch.overrides)?;
-            for (entry, mark) in stretch.marks {
+            for (entry, mark) in stretch.marks.drain(..) {
                 marks[entry].insert(mark);
             }
+            stretch.clear();
+            spares().push(stretch);
             Ok::<_, WriteError>(())
         },
     )?;
@@ -108,6 +118,7 @@ fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> 
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
+#[derive(Default)]
 struct Stretch {
     json: Vec<u8>,
     trusted: String,
@@ -117,27 +128,121 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of(opening: &Opening, blocks: Vec<Block>) -> std::io::Result<Self> {
-        // More than blocks of a contest's usual size take.
-        let (json, trusted) =
-            (Vec::with_capacity(blocks.len() * 8192), String::with_capacity(blocks.len() * 4096));
-        let (weak, overrides) = (String::new(), String::new());
-        let mut stretch = Self { json, trusted, weak, overrides, marks: Vec::new() };
+    /// Adds blocks.
+    fn of(mut self, opening: &Opening, blocks: &mut dyn Iterator<Item = Block>) -> std::io::Result<Self> {
         for block in blocks {
-            if !stretch.json.is_empty() {
-                stretch.json.extend(b",\n");
+            if !self.json.is_empty() {
+                self.json.extend(b",\n");
             }
-            serde_json::to_writer(&mut stretch.json, &block)?;
-            trusted_rows(opening, &block, &mut stretch.trusted);
-            stretch.weak += &weak_rows(opening, &block);
-            stretch.overrides += &override_rows(opening, &block);
+            block_json(&block, &mut self.json)?;
+            trusted_rows(opening, &block, &mut self.trusted);
+            weak_rows(opening, &block, &mut self.weak);
+            override_rows(opening, &block, &mut self.overrides);
             for cell in block.cells {
                 let marks = cell.marks.into_iter().filter(|mark| host_mark(mark));
-                stretch.marks.extend(marks.map(|mark| (cell.entry, mark)));
+                self.marks.extend(marks.map(|mark| (cell.entry, mark)));
             }
         }
-        Ok(stretch)
+        Ok(self)
     }
+
+    fn clear(&mut self) {
+        let Self { json, trusted, weak, overrides, marks } = self;
+        json.clear();
+        marks.clear();
+        [trusted, weak, overrides].into_iter().for_each(String::clear);
+    }
+}
+
+/// A block as its `Serialize` writes it, several times faster: nearly all of a judgement are answers of one letter.
+fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
+    let Block { examination, instance, trusted, cells } = block;
+    let mut number = itoa::Buffer::new();
+    json.extend(b"{\"examination\":");
+    json.extend(number.format(*examination).as_bytes());
+    json.extend(b",\"instance\":");
+    json.extend(number.format(*instance).as_bytes());
+    json.extend(b",\"trusted\":[");
+    for (at, trusted) in trusted.iter().enumerate() {
+        let Trusted { id, value, basis, weak, reason } = trusted;
+        json.extend(if at == 0 { &b"{\"id\":"[..] } else { b",{\"id\":" });
+        text_json(id, json)?;
+        json.extend(b",\"value\":");
+        value_json(value.as_ref(), json)?;
+        json.extend(b",\"basis\":");
+        text_json(basis, json)?;
+        if let Some(weak) = weak {
+            json.extend(b",\"weak\":");
+            text_json(weak.word(), json)?;
+        }
+        if !reason.is_empty() {
+            json.extend(b",\"reason\":");
+            text_json(reason, json)?;
+        }
+        json.push(b'}');
+    }
+    json.extend(b"],\"cells\":[");
+    for (at, cell) in cells.iter().enumerate() {
+        let Cell { entry, ending, values, verdicts, points, complete, cost, marks, techniques, remarks } =
+            cell;
+        json.extend(if at == 0 { &b"{\"entry\":"[..] } else { b",{\"entry\":" });
+        json.extend(number.format(*entry).as_bytes());
+        json.extend(b",\"ending\":");
+        serde_json::to_writer(&mut *json, ending)?;
+        json.extend(b",\"values\":[");
+        for (at, value) in values.iter().enumerate() {
+            json.extend(if at == 0 { &b""[..] } else { b"," });
+            value_json(value.as_ref(), json)?;
+        }
+        json.extend(b"],\"verdicts\":");
+        text_json(verdicts, json)?;
+        json.extend(b",\"points\":");
+        fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
+        json.extend(if *complete {
+            &b",\"complete\":true,\"cost\":"[..]
+        } else {
+            b",\"complete\":false,\"cost\":"
+        });
+        match cost {
+            Some(cost) => serde_json::to_writer(&mut *json, cost)?,
+            None => json.extend(b"null"),
+        }
+        if !marks.is_empty() {
+            json.extend(b",\"marks\":");
+            serde_json::to_writer(&mut *json, marks)?;
+        }
+        if !techniques.is_empty() {
+            json.extend(b",\"techniques\":");
+            serde_json::to_writer(&mut *json, techniques)?;
+        }
+        if !remarks.is_empty() {
+            json.extend(b",\"remarks\":");
+            serde_json::to_writer(&mut *json, remarks)?;
+        }
+        json.push(b'}');
+    }
+    json.extend(b"]}");
+    Ok(())
+}
+
+fn value_json(value: Option<&Value>, json: &mut Vec<u8>) -> std::io::Result<()> {
+    match value {
+        None => json.extend(b"null"),
+        Some(Value::True) => json.extend(b"\"T\""),
+        Some(Value::False) => json.extend(b"\"F\""),
+        Some(value) => serde_json::to_writer(json, value)?,
+    }
+    Ok(())
+}
+
+fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        json.push(b'"');
+        json.extend(text.as_bytes());
+        json.push(b'"');
+        return Ok(());
+    }
+    Ok(serde_json::to_writer(json, text)?)
 }
 
 /// The fields of `Judgement` before `blocks`, one a line.
@@ -323,8 +428,7 @@ fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
 }
 
 /// Trusted values on weak evidence, with the competing entries that gave them.
-fn weak_rows(opening: &Opening, block: &Block) -> String {
-    let mut rows = String::new();
+fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     let instance = field(&opening.instances[block.instance].instance);
     let examination = field(&opening.examinations[block.examination]);
     for (position, trusted) in block.trusted.iter().enumerate() {
@@ -337,18 +441,15 @@ fn weak_rows(opening: &Opening, block: &Block) -> String {
         let (kind, backers) = (weak.word(), backers.join(" "));
         let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
     }
-    rows
 }
 
-fn override_rows(opening: &Opening, block: &Block) -> String {
-    let mut rows = String::new();
+fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&opening.instances[block.instance].instance);
         let examination = field(&opening.examinations[block.examination]);
         let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
         let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{}", field(&trusted.reason));
     }
-    rows
 }
 
 fn best_virtual(opening: &Opening, verdict: &Verdict) -> String {
@@ -409,4 +510,56 @@ pub(super) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
 /// The marks that say what kind of host a run had.
 fn host_mark(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_written_as_it_is_read() {
+        let value = |text: &str| Some(text.parse::<Value>().unwrap());
+        let trusted = |value, weak, reason: &str| Trusted {
+            id: "a \"quoted\" id\n".to_owned(),
+            value,
+            basis: "majority".to_owned(),
+            weak,
+            reason: reason.to_owned(),
+        };
+        let cell = |cost, words: &[&str]| Cell {
+            entry: 3,
+            ending: Ending::CpuLimit,
+            values: vec![value("T"), value("F"), None, value("3.2057E+0008")],
+            verdicts: "+-.?".to_owned(),
+            points: fraction::parse("-16/3").unwrap(),
+            complete: cost != None,
+            cost,
+            marks: words.iter().map(|word| word.to_string()).collect(),
+            techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
+            remarks: words.iter().map(|word| word.to_string()).collect(),
+        };
+        let cost = |memory_kib| Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib });
+        let blocks = [
+            Block { examination: 0, instance: 7, trusted: vec![], cells: vec![] },
+            Block {
+                examination: 12,
+                instance: 0,
+                trusted: vec![
+                    trusted(value("T"), None, ""),
+                    trusted(None, Some(Weak::SingleFamily), "as the \\ jury said"),
+                    trusted(value("24000"), Some(Weak::SingleBacker), ""),
+                ],
+                cells: vec![
+                    cell(None, &[]),
+                    cell(cost(Some(9)), &["mixed-host", "\u{1f}"]),
+                    cell(cost(None), &[]),
+                ],
+            },
+        ];
+        for block in blocks {
+            let mut json = Vec::new();
+            block_json(&block, &mut json).unwrap();
+            assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&block).unwrap());
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 mod archive;
 mod error;
+mod ids;
 mod instance;
 mod net;
 mod nupn;

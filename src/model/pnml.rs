@@ -1,14 +1,11 @@
 //! Reading PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are passed over; ids count.
 
-use super::xml::{Item, Xml, attribute, attributes_named};
+use super::ids::{Ids, Texts};
+use super::xml::{Item, Tag, Xml, attribute, attributes_named};
 use super::{Arc, ModelError, Net, NetKind, Place, Problem, Transition};
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use quick_xml::events::BytesStart;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
-use std::hash::BuildHasher;
 use std::io::BufRead;
 
 impl Net {
@@ -22,9 +19,11 @@ impl Net {
         let mut reader = Reader { file, ..Reader::default() };
         let mut open: Vec<Element> = Vec::new();
         loop {
-            reader.line = xml.next_line();
             match xml.next()? {
-                Item::Start(start) => open.push(reader.open(open.last().copied(), &start)?),
+                Item::Start(tag) => {
+                    reader.line = tag.line;
+                    open.push(reader.open(open.last().copied(), &tag)?);
+                }
                 Item::End => match open.pop() {
                     Some(Element::InitialMarking) => reader.set_marking()?,
                     Some(Element::Inscription) => reader.set_weight()?,
@@ -36,7 +35,10 @@ impl Net {
                     }
                 }
                 Item::Nothing => {}
-                Item::Eof => return reader.finish(),
+                Item::Eof => {
+                    reader.line = xml.line();
+                    return reader.finish();
+                }
             }
         }
     }
@@ -76,41 +78,6 @@ struct RawArc {
     weight: u64,
 }
 
-/// Many short texts in one long one.
-#[derive(Default)]
-struct Texts {
-    all: String,
-    /// By number: where it ends.
-    ends: Vec<usize>,
-}
-
-impl Texts {
-    fn push(&mut self, text: &str) {
-        self.all.push_str(text);
-        self.ends.push(self.all.len());
-    }
-
-    fn get(&self, number: usize) -> &str {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.all[start..self.ends[number]]
-    }
-}
-
-/// An id of a node: where its text stands in `Reader::ids`, and its number in `Reader::nodes`. Small, because in large
-/// nets nearly every look at one waits for memory; 2^32 nodes would fill it long before.
-struct Numbered {
-    hash: u64,
-    start: usize,
-    length: u32,
-    number: u32,
-}
-
-impl Numbered {
-    fn is(&self, hash: u64, id: &str, ids: &Texts) -> bool {
-        self.hash == hash && &ids.all[self.start..self.start + self.length as usize] == id
-    }
-}
-
 /// The label of the current place or arc.
 struct Label {
     line: u64,
@@ -129,18 +96,14 @@ struct Reader<'f> {
     /// Ids of arcs, as many as `arcs`. Nothing refers to an arc, so that they are only compared at the end.
     arc_ids: Texts,
     /// Ids of nodes, in the order of `nodes`.
-    ids: Texts,
-    numbers: HashTable<Numbered>,
-    /// What was asked for last: arcs of one transition mostly follow each other.
-    last: [usize; 2],
-    hasher: DefaultHashBuilder,
+    ids: Ids,
     /// What the id stands for and the line that declared it.
     nodes: Vec<(Node, u64)>,
     label: Option<Label>,
 }
 
 impl Reader<'_> {
-    fn open(&mut self, parent: Option<Element>, start: &BytesStart<'_>) -> Result<Element, ModelError> {
+    fn open(&mut self, parent: Option<Element>, start: &Tag<'_>) -> Result<Element, ModelError> {
         let name = start.local_name();
         let name = name.as_ref();
         match (parent, name) {
@@ -188,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    fn open_node(&mut self, start: &BytesStart<'_>, name: &str) -> Result<Element, ModelError> {
+    fn open_node(&mut self, start: &Tag<'_>, name: &str) -> Result<Element, ModelError> {
         self.label = None;
         match name {
             "page" => {
@@ -229,25 +192,10 @@ impl Reader<'_> {
 
     /// The number of an id in `nodes`.
     fn number(&mut self, id: &str) -> usize {
-        if let Some(last) =
-            self.last.into_iter().find(|last| *last < self.nodes.len() && self.ids.get(*last) == id)
-        {
-            return last;
+        let number = self.ids.number(id);
+        if number == self.nodes.len() {
+            self.nodes.push((Node::Undeclared, 0));
         }
-        let hash = self.hasher.hash_one(id);
-        let same = |known: &Numbered| known.is(hash, id, &self.ids);
-        let number = match self.numbers.entry(hash, same, |known| known.hash) {
-            Entry::Occupied(known) => known.get().number as usize,
-            Entry::Vacant(new) => {
-                let number = self.nodes.len();
-                let (length, start) = (id.len() as u32, self.ids.all.len());
-                new.insert(Numbered { hash, start, length, number: number as u32 });
-                self.ids.push(id);
-                self.nodes.push((Node::Undeclared, 0));
-                number
-            }
-        };
-        self.last = [number, self.last[0]];
         number
     }
 
@@ -308,13 +256,25 @@ impl Reader<'_> {
         if let Some(repeated) = self.repeated_arc() {
             return Err(repeated);
         }
-        for (number, arc) in std::mem::take(&mut self.arcs).into_iter().enumerate() {
-            let (source, target) = (self.nodes[arc.source].0, self.nodes[arc.target].0);
-            let (side, place) = match (source, target) {
-                (Node::Place(place), Node::Transition(t)) => (&mut self.transitions[t].inputs, place),
-                (Node::Transition(t), Node::Place(place)) => (&mut self.transitions[t].outputs, place),
-                _ => return Err(self.bad_arc(number, &arc)),
-            };
+        let sides =
+            self.arcs.iter().map(|arc| match [arc.source, arc.target].map(|node| self.nodes[node].0) {
+                [Node::Place(place), Node::Transition(transition)] => Some((transition, 0, place)),
+                [Node::Transition(transition), Node::Place(place)] => Some((transition, 1, place)),
+                _ => None,
+            });
+        // Counted before they are added: memory for each side is asked for once.
+        let mut counts = vec![[0_usize; 2]; self.transitions.len()];
+        for (number, side) in sides.clone().enumerate() {
+            let Some((transition, side, _)) = side else { return Err(self.bad_arc(number)) };
+            counts[transition][side] += 1;
+        }
+        for (transition, [inputs, outputs]) in self.transitions.iter_mut().zip(counts) {
+            transition.inputs.reserve_exact(inputs);
+            transition.outputs.reserve_exact(outputs);
+        }
+        for ((transition, side, place), arc) in sides.flatten().zip(&self.arcs) {
+            let Transition { inputs, outputs, .. } = &mut self.transitions[transition];
+            let side = if side == 0 { inputs } else { outputs };
             side.push(Arc { place, weight: arc.weight });
         }
         for transition in &mut self.transitions {
@@ -333,9 +293,8 @@ impl Reader<'_> {
     /// The first arc whose id is that of another arc or of a node, as an error. Hashes are sorted and neighbours
     /// compared: looking up every id while reading would cost more than reading.
     fn repeated_arc(&self) -> Option<ModelError> {
-        let mut hashes: Vec<(u64, usize)> = (0..self.arcs.len())
-            .map(|number| (self.hasher.hash_one(self.arc_ids.get(number)), number))
-            .collect();
+        let hashed = |number| (self.ids.hash(self.arc_ids.get(number)), number);
+        let mut hashes: Vec<(u64, usize)> = (0..self.arcs.len()).map(hashed).collect();
         hashes.sort_unstable();
         let same = |a: usize, b: usize| self.arc_ids.get(a) == self.arc_ids.get(b);
         let alike = hashes.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
@@ -345,15 +304,15 @@ impl Reader<'_> {
             let (a, b) = pairs.find(|(a, b)| same(*a, *b))?;
             Some((self.arcs[b].line, self.arcs[a].line, b))
         });
-        let mut nodes: Vec<&Numbered> = self.numbers.iter().collect();
-        nodes.sort_unstable_by_key(|known| known.hash);
+        let mut nodes: Vec<(u64, usize)> = self.ids.hashes().collect();
+        nodes.sort_unstable();
         let mut rest = &hashes[..];
-        let with_nodes = nodes.into_iter().filter_map(|known| {
+        let with_nodes = nodes.into_iter().filter_map(|(known, number)| {
             // Both are sorted: what is below this node's hash is below the next one's.
-            rest = &rest[rest.iter().take_while(|(hash, _)| *hash < known.hash).count()..];
-            let mut alike = rest.iter().take_while(|(hash, _)| *hash == known.hash);
-            let (_, arc) = alike.find(|(hash, arc)| known.is(*hash, self.arc_ids.get(*arc), &self.ids))?;
-            let (node, line) = self.nodes[known.number as usize];
+            rest = &rest[rest.iter().take_while(|(hash, _)| *hash < known).count()..];
+            let mut alike = rest.iter().take_while(|(hash, _)| *hash == known);
+            let (_, arc) = alike.find(|(_, arc)| self.arc_ids.get(*arc) == self.ids.get(number))?;
+            let (node, line) = self.nodes[number];
             let lines = [line, self.arcs[*arc].line];
             (node != Node::Undeclared).then(|| (lines[0].max(lines[1]), lines[0].min(lines[1]), *arc))
         });
@@ -362,7 +321,8 @@ impl Reader<'_> {
     }
 
     #[cold]
-    fn bad_arc(&self, number: usize, arc: &RawArc) -> ModelError {
+    fn bad_arc(&self, number: usize) -> ModelError {
+        let arc = &self.arcs[number];
         let end = |number: usize| self.nodes[number].0;
         let dangling = [arc.source, arc.target]
             .into_iter()
@@ -383,7 +343,7 @@ impl Reader<'_> {
     /// The values of attributes that must be there, and not empty.
     fn required<'a, const N: usize>(
         &self,
-        start: &'a BytesStart<'_>,
+        start: &'a Tag<'_>,
         names: [&str; N],
     ) -> Result<[Cow<'a, str>; N], ModelError> {
         let values = attributes_named(start, names);

@@ -1,20 +1,27 @@
 //! XML as a stream with line numbers: memory is that of the longest item, whatever the document's size.
+//!
+//! Items of the usual form are told apart here, in the text as it was read; whatever is unusual, or wrong, quick-xml
+//! decides (`Xml::general`). The short way takes nothing that quick-xml would take otherwise.
 
 use super::{ModelError, Problem};
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memchr2};
 use quick_xml::XmlVersion;
+use quick_xml::errors::IllFormedError;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use std::borrow::Cow;
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
+use std::ops::{Deref, Range};
 
 /// One tag or stretch of text may not be longer: a bomb must not fill memory.
-const LONGEST_ITEM: u64 = 64 << 20;
+const LONGEST_ITEM: usize = 64 << 20;
 const DEEPEST: usize = 100_000;
+/// Bytes read at once.
+const CHUNK: usize = if cfg!(test) { 64 } else { 256 << 10 };
 
 pub(crate) enum Item<'a> {
     /// Its attributes are known to be well-formed.
-    Start(BytesStart<'a>),
+    Start(Tag<'a>),
     End,
     /// A piece of text, entities and CDATA resolved; several may follow each other.
     Text(Cow<'a, str>),
@@ -23,26 +30,80 @@ pub(crate) enum Item<'a> {
     Eof,
 }
 
+/// A start tag.
+pub(crate) struct Tag<'a> {
+    start: BytesStart<'a>,
+    plain: Option<Plain>,
+    /// The line in which it begins.
+    pub line: u64,
+}
+
+impl<'a> Deref for Tag<'a> {
+    type Target = BytesStart<'a>;
+
+    fn deref(&self) -> &BytesStart<'a> {
+        &self.start
+    }
+}
+
+impl Tag<'_> {
+    pub fn into_owned(self) -> BytesStart<'static> {
+        self.start.into_owned()
+    }
+}
+
 pub(crate) struct Xml<R> {
-    reader: quick_xml::Reader<Counting<R>>,
-    item: Vec<u8>,
+    source: R,
     file: String,
+    /// What was read; the item is at `item`, and `at` is where the next one begins.
+    text: String,
+    item: usize,
+    at: usize,
+    /// Bytes read after `text`: of a character that is not whole yet.
+    raw: Vec<u8>,
+    more: More,
+    /// The line in which the item begins.
     line: u64,
-    depth: usize,
+    /// Lines that end before `at`.
+    newlines: u64,
+    open: OpenNames,
+    /// The last tag was `<a/>`, whose end is to come.
+    closing: bool,
     root_seen: bool,
     document_type: bool,
 }
 
+/// A tag that is not taken the short way.
+enum Unusual {
+    Start {
+        empty: bool,
+    },
+    /// Its name.
+    End(String),
+}
+
+/// Whether there is more than what was read.
+enum More {
+    Perhaps,
+    No,
+    /// Why it is no text.
+    Broken(String),
+}
+
 impl<R: BufRead> Xml<R> {
     pub fn new(source: R, file: &str) -> Self {
-        let mut reader = quick_xml::Reader::from_reader(Counting { source, newlines: 0, item_bytes: 0 });
-        reader.config_mut().expand_empty_elements = true;
         Self {
-            reader,
-            item: Vec::new(),
+            source,
             file: file.to_owned(),
+            text: String::new(),
+            item: 0,
+            at: 0,
+            raw: Vec::new(),
+            more: More::Perhaps,
             line: 1,
-            depth: 0,
+            newlines: 0,
+            open: OpenNames::default(),
+            closing: false,
             root_seen: false,
             document_type: false,
         }
@@ -58,86 +119,278 @@ impl<R: BufRead> Xml<R> {
         self.line
     }
 
-    /// The line in which the next item will begin.
-    pub fn next_line(&self) -> u64 {
-        self.reader.get_ref().newlines + 1
-    }
-
     pub fn error(&self, problem: Problem) -> ModelError {
-        self.error_at(self.line, problem)
+        self.error_at(self.line(), problem)
     }
 
     pub fn error_at(&self, line: u64, problem: Problem) -> ModelError {
         ModelError { file: self.file.clone(), line, problem }
     }
 
+    fn malformed(&self, what: impl ToString) -> ModelError {
+        self.error(Problem::Malformed(what.to_string()))
+    }
+
+    fn ill_formed(&self, what: impl Into<quick_xml::Error>) -> ModelError {
+        self.malformed(what.into())
+    }
+
     pub fn next(&mut self) -> Result<Item<'_>, ModelError> {
-        self.item.clear();
-        let counting = self.reader.get_mut();
-        counting.item_bytes = 0;
-        self.line = counting.newlines + 1;
-        let fail = |problem| Err(ModelError { file: self.file.clone(), line: self.line, problem });
-        let malformed = |what: &str| fail(Problem::Malformed(what.to_owned()));
-        let event = match self.reader.read_event_into(&mut self.item) {
-            Ok(event) => event,
-            Err(quick_xml::Error::Io(e)) if e.kind() == io::ErrorKind::FileTooLarge => {
-                return fail(Problem::ItemTooLong(LONGEST_ITEM));
-            }
-            Err(quick_xml::Error::Io(e)) => return fail(Problem::Io(e.to_string())),
-            Err(e) => return malformed(&e.to_string()),
-        };
-        match event {
-            Event::Start(start) => {
-                if self.depth == 0 && self.root_seen {
-                    return malformed("a second root element");
+        (self.item, self.line) = (self.at, self.newlines + 1);
+        if std::mem::take(&mut self.closing) {
+            return Ok(Item::End);
+        }
+        loop {
+            let rest = &self.text[self.at..];
+            let at_end = matches!(self.more, More::No);
+            match (rest.as_bytes().first(), at_end) {
+                (Some(b'<' | b'&'), _) => {}
+                (None, true) => return self.end_of_document(),
+                (None, false) => {
+                    self.fill()?;
+                    continue;
                 }
-                if self.depth == DEEPEST {
-                    return fail(Problem::TooDeep(DEEPEST));
-                }
-                if !start.name().as_ref().starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':') {
-                    return malformed("an element name that does not begin with a letter");
-                }
-                if Plain::of(&start).is_none() {
-                    for attribute in start.attributes() {
-                        let value = attribute.map_err(quick_xml::Error::from);
-                        let checked =
-                            value.and_then(|a| a.normalized_value(XmlVersion::Implicit1_0).map(drop));
-                        if let Err(e) = checked {
-                            return malformed(&e.to_string());
-                        }
+                (Some(_), _) => match (text(rest.as_bytes()), at_end) {
+                    ((length, lines), at_end) if at_end || length < rest.len() => {
+                        return self.text_of(length, lines);
                     }
-                }
-                self.root_seen = true;
-                self.depth += 1;
-                Ok(Item::Start(start))
+                    _ => {
+                        self.fill()?;
+                        continue;
+                    }
+                },
             }
-            Event::End(_) => {
-                self.depth -= 1;
+            if let Some(length) = self.open.end_tag(rest) {
+                self.at += length;
+                self.open.close();
+                return Ok(Item::End);
+            }
+            if let Some(tag) = ShortTag::of(rest) {
+                return self.short_tag(tag);
+            }
+            let mut reader = general_reader(rest);
+            match reader.read_event() {
+                Ok(event) => {
+                    let tag = match event {
+                        Event::Start(_) => Some(Unusual::Start { empty: false }),
+                        Event::Empty(_) => Some(Unusual::Start { empty: true }),
+                        Event::End(tag) => Some(Unusual::End(tag.name().as_ref().to_owned())),
+                        _ => None,
+                    };
+                    self.at += reader.buffer_position() as usize;
+                    self.newlines += newlines(self.text[self.item..self.at].as_bytes());
+                    return match tag {
+                        Some(Unusual::Start { empty }) => self.general_tag(empty),
+                        Some(Unusual::End(name)) => self.general_end(name),
+                        None => self.general(),
+                    };
+                }
+                Err(
+                    quick_xml::Error::Syntax(_)
+                    | quick_xml::Error::IllFormed(IllFormedError::UnclosedReference),
+                ) if !at_end => self.fill()?,
+                Err(error) => return Err(self.malformed(error)),
+            }
+        }
+    }
+
+    /// Reads more of an item that is not whole.
+    #[cold]
+    fn fill(&mut self) -> Result<(), ModelError> {
+        if let More::Broken(why) = &self.more {
+            return Err(self.malformed(why));
+        }
+        let unused = self.text.len() - self.at;
+        if unused > LONGEST_ITEM {
+            return Err(self.error(Problem::ItemTooLong(LONGEST_ITEM as u64)));
+        }
+        self.text.drain(..self.at);
+        (self.at, self.item) = (0, 0);
+        // At least doubled, for it is gone through again.
+        let wanted = CHUNK.max(unused) as u64;
+        let read = self.source.by_ref().take(wanted).read_to_end(&mut self.raw);
+        if read.map_err(|error| self.error(Problem::Io(error.to_string())))? == 0 {
+            self.more = match self.raw.is_empty() {
+                true => More::No,
+                false => More::Broken("the file ends within a character".to_owned()),
+            };
+        }
+        let valid = match str::from_utf8(&self.raw) {
+            Ok(_) => self.raw.len(),
+            Err(error) => {
+                if error.error_len().is_some() {
+                    self.more = More::Broken(error.to_string());
+                }
+                error.valid_up_to()
+            }
+        };
+        self.text.push_str(str::from_utf8(&self.raw[..valid]).unwrap_or_default());
+        self.raw.drain(..valid);
+        Ok(())
+    }
+
+    fn text_of(&mut self, length: usize, lines: u64) -> Result<Item<'_>, ModelError> {
+        let text = self.at..self.at + length;
+        self.at = text.end;
+        self.newlines += lines;
+        if self.open.depth() > 0 {
+            return Ok(Item::Text(self.text[text].into()));
+        }
+        match self.text[text].trim_start_matches('\u{feff}').trim() {
+            "" => Ok(Item::Nothing),
+            _ => Err(self.malformed("text outside of the root element")),
+        }
+    }
+
+    fn end_of_document(&mut self) -> Result<Item<'_>, ModelError> {
+        match (self.open.depth(), self.root_seen) {
+            (0, true) => Ok(Item::Eof),
+            (0, false) => Err(self.malformed("there is no element")),
+            _ => Err(self.malformed("the file ends inside an element")),
+        }
+    }
+
+    fn short_tag(
+        &mut self,
+        ShortTag { name, content, length, lines, empty, plain }: ShortTag,
+    ) -> Result<Item<'_>, ModelError> {
+        let begins = self.at + 1;
+        self.at += length;
+        self.newlines += lines;
+        self.opened(begins..begins + name, empty)?;
+        let start = BytesStart::from_content(&self.text[begins..begins + content], name);
+        Ok(Item::Start(Tag { start, plain: Some(plain), line: self.line }))
+    }
+
+    /// An element begins: its name is checked, and kept until it ends.
+    fn opened(&mut self, name: Range<usize>, empty: bool) -> Result<(), ModelError> {
+        if self.open.depth() == 0 && self.root_seen {
+            return Err(self.malformed("a second root element"));
+        }
+        if self.open.depth() == DEEPEST {
+            return Err(self.error(Problem::TooDeep(DEEPEST)));
+        }
+        let name = &self.text[name];
+        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':') {
+            return Err(self.malformed("an element name that does not begin with a letter"));
+        }
+        if !empty {
+            self.open.open(name);
+        }
+        self.root_seen = true;
+        self.closing = empty;
+        Ok(())
+    }
+
+    fn general_end(&mut self, found: String) -> Result<Item<'_>, ModelError> {
+        match self.open.last() {
+            Some(name) if name == found => {
+                self.open.close();
                 Ok(Item::End)
             }
-            Event::Text(text) if self.depth == 0 => match text.trim_start_matches('\u{feff}').trim() {
-                "" => Ok(Item::Nothing),
-                _ => malformed("text outside of the root element"),
-            },
-            Event::Text(text) => Ok(Item::Text(text.into_inner())),
-            Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => {
-                malformed("text outside of the root element")
+            Some(name) => {
+                let expected = name.to_owned();
+                Err(self.ill_formed(IllFormedError::MismatchedEndTag { expected, found }))
+            }
+            None => Err(self.ill_formed(IllFormedError::UnmatchedEndTag(found))),
+        }
+    }
+
+    /// The item up to `at` that is no tag.
+    fn general(&mut self) -> Result<Item<'_>, ModelError> {
+        let event = general_reader(&self.text[self.item..self.at]).read_event();
+        let event = event.map_err(|error| self.malformed(error))?;
+        match event {
+            Event::CData(_) | Event::GeneralRef(_) if self.open.depth() == 0 => {
+                Err(self.malformed("text outside of the root element"))
             }
             Event::CData(text) => Ok(Item::Text(text.into_inner())),
             Event::GeneralRef(entity) => match entity.resolve_char_ref() {
                 Ok(Some(c)) => Ok(Item::Text(c.to_string().into())),
                 Ok(None) => match resolve_predefined_entity(&entity) {
                     Some(text) => Ok(Item::Text(text.into())),
-                    None => malformed(&format!("the unknown entity &{};", &*entity)),
+                    None => Err(self.malformed(format!("the unknown entity &{};", &*entity))),
                 },
-                Err(e) => malformed(&e.to_string()),
+                Err(error) => Err(self.malformed(error)),
             },
-            Event::DocType(_) if !self.document_type => fail(Problem::DocumentType),
-            Event::Eof if self.depth > 0 => malformed("the file ends inside an element"),
-            Event::Eof if !self.root_seen => malformed("there is no element"),
-            Event::Eof => Ok(Item::Eof),
+            Event::DocType(_) if !self.document_type => Err(self.error(Problem::DocumentType)),
             _ => Ok(Item::Nothing),
         }
+    }
+
+    fn general_tag(&mut self, empty: bool) -> Result<Item<'_>, ModelError> {
+        let content = self.item + 1..self.at - 1 - usize::from(empty);
+        let text = &self.text[content.clone()];
+        let name = text.find([' ', '\t', '\r', '\n']).unwrap_or(text.len());
+        self.opened(content.start..content.start + name, empty)?;
+        let start = BytesStart::from_content(&self.text[content], name);
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| self.ill_formed(error))?;
+            attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.ill_formed(error))?;
+        }
+        Ok(Item::Start(Tag { start, plain: None, line: self.line }))
+    }
+}
+
+/// Reads the one item at the start of `text`, whatever is open.
+fn general_reader(text: &str) -> quick_xml::Reader<&[u8]> {
+    let mut reader = quick_xml::Reader::from_str(text);
+    reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
+    reader
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    memchr_iter(b'\n', text).count() as u64
+}
+
+/// How long the text is that `rest` begins with, and how many lines end in it.
+fn text(rest: &[u8]) -> (usize, u64) {
+    // Between most tags there is nothing but a line's end and its indent.
+    const SHORT: usize = 32;
+    let mut lines = 0;
+    for (at, byte) in rest.iter().enumerate().take(SHORT) {
+        match byte {
+            b'<' | b'&' => return (at, lines),
+            b'\n' => lines += 1,
+            _ => {}
+        }
+    }
+    let length = memchr2(b'<', b'&', rest).unwrap_or(rest.len());
+    (length, newlines(&rest[..length]))
+}
+
+/// The names of the open elements, one after the other.
+#[derive(Default)]
+struct OpenNames {
+    names: String,
+    starts: Vec<usize>,
+}
+
+impl OpenNames {
+    fn depth(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn open(&mut self, name: &str) {
+        self.starts.push(self.names.len());
+        self.names.push_str(name);
+    }
+
+    fn last(&self) -> Option<&str> {
+        self.starts.last().map(|start| &self.names[*start..])
+    }
+
+    fn close(&mut self) {
+        if let Some(start) = self.starts.pop() {
+            self.names.truncate(start);
+        }
+    }
+
+    /// The length of `</name>` at the start of a text, where it ends the last element.
+    fn end_tag(&self, text: &str) -> Option<usize> {
+        let name = text.as_bytes().strip_prefix(b"</")?.strip_prefix(self.last()?.as_bytes())?;
+        (name.first() == Some(&b'>')).then(|| text.len() - name.len() + 1)
     }
 }
 
@@ -148,14 +401,11 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
 }
 
 /// The values of attributes by their local names, entities resolved; empty where one is missing.
-pub(super) fn attributes_named<'a, const N: usize>(
-    start: &'a BytesStart<'_>,
-    names: [&str; N],
-) -> [Cow<'a, str>; N] {
+pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&str; N]) -> [Cow<'a, str>; N] {
     let mut values = [const { Cow::Borrowed("") }; N];
-    if let Some(plain) = Plain::of(start) {
-        for (name, value) in plain.pairs() {
-            let name = name.split_once(':').map_or(*name, |(_, local)| local);
+    if let Some(plain) = &tag.plain {
+        for (name, value) in plain.pairs(tag) {
+            let name = name.split_once(':').map_or(name, |(_, local)| local);
             if let Some(at) = names.iter().position(|wanted| *wanted == name) {
                 values[at] = Cow::Borrowed(value);
             }
@@ -163,7 +413,7 @@ pub(super) fn attributes_named<'a, const N: usize>(
         return values;
     }
     // Checked when the item was read.
-    for attribute in start.attributes().with_checks(false).flatten() {
+    for attribute in tag.attributes().with_checks(false).flatten() {
         let name = attribute.key.local_name();
         if let Some(at) = names.iter().position(|wanted| *wanted == name.as_ref()) {
             values[at] = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
@@ -172,48 +422,123 @@ pub(super) fn attributes_named<'a, const N: usize>(
     values
 }
 
-/// Attributes as nearly all are: few, `name="value"`, nothing in a value to be resolved. Going through these once
-/// costs a third of the general way.
-struct Plain<'a> {
-    pairs: [(&'a str, &'a str); Plain::MOST],
+/// Where names and values of a tag's attributes stand in its content, if all are of the usual form: few,
+/// `name="value"`, nothing in a value to be resolved.
+#[derive(Clone, Copy, Default)]
+struct Plain {
+    pairs: [[u32; 4]; Plain::MOST],
     count: usize,
 }
 
-impl<'a> Plain<'a> {
+impl Plain {
     const MOST: usize = 6;
 
-    /// None where the general way must look, be it because something is wrong.
-    fn of(start: &'a BytesStart<'_>) -> Option<Self> {
-        let text = start.attributes_raw();
-        let bytes = text.as_bytes();
-        let mut plain = Self { pairs: [("", ""); Self::MOST], count: 0 };
-        let mut at = 0;
-        loop {
-            let blanks = bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\t' | b'\r')).count();
-            at += blanks;
-            if at == bytes.len() {
-                return Some(plain);
-            }
-            let is_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'_' | b'-' | b'.');
-            let name = bytes[at..].iter().take_while(is_name).count();
-            let [b'=', quote @ (b'"' | b'\''), rest @ ..] = &bytes[at + name..] else { return None };
-            let value =
-                rest.iter().take_while(|b| **b != *quote && **b >= b' ' && !b"&<".contains(b)).count();
-            if blanks == 0 || name == 0 || rest.get(value) != Some(quote) || plain.count == Self::MOST {
-                return None;
-            }
-            let pair = (&text[at..at + name], &text[at + name + 2..at + name + 2 + value]);
-            if plain.pairs().iter().any(|(known, _)| *known == pair.0) {
-                return None;
-            }
-            plain.pairs[plain.count] = pair;
-            plain.count += 1;
-            at += name + value + 3;
-        }
+    fn pairs<'a>(&self, content: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.pairs[..self.count].iter().map(|[name, equals, value, end]| {
+            (&content[*name as usize..*equals as usize], &content[*value as usize..*end as usize])
+        })
     }
+}
 
-    fn pairs(&self) -> &[(&'a str, &'a str)] {
-        &self.pairs[..self.count]
+/// A start tag of the usual form.
+struct ShortTag {
+    /// Bytes of the name, of what stands between the brackets, and of all.
+    name: usize,
+    content: usize,
+    length: usize,
+    /// Lines that end in it.
+    lines: u64,
+    empty: bool,
+    plain: Plain,
+}
+
+impl ShortTag {
+    /// None where the general way must look, be it because something is wrong or not all is there.
+    fn of(text: &str) -> Option<Self> {
+        const NAME: u8 = 1;
+        /// Ends a value, or means that it is not plain.
+        const STOP: u8 = 2;
+        const BLANK: u8 = 4;
+        static SORT: [u8; 256] = {
+            let mut sorts = [0; 256];
+            let mut at = 0;
+            while at < 256 {
+                let byte = at as u8;
+                if byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.') {
+                    sorts[at] |= NAME;
+                }
+                if byte < b' ' || matches!(byte, b'"' | b'\'' | b'&' | b'<') {
+                    sorts[at] |= STOP;
+                }
+                if matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
+                    sorts[at] |= BLANK;
+                }
+                at += 1;
+            }
+            sorts
+        };
+        // Between the brackets; positions are small, for a longer tag is no usual one.
+        let bytes = text.as_bytes().strip_prefix(b"<")?;
+        let bytes = &bytes[..bytes.len().min(1 << 16)];
+        let run = |from: usize, sort: u8, wanted: bool| -> usize {
+            let mut at = from;
+            while at < bytes.len() && (SORT[bytes[at] as usize] & sort != 0) == wanted {
+                at += 1;
+            }
+            at
+        };
+        if !bytes.first()?.is_ascii_alphabetic() {
+            return None;
+        }
+        let name = run(0, NAME, true);
+        let mut plain = Plain::default();
+        let (mut at, mut lines) = (name, 0);
+        loop {
+            let begins = run(at, BLANK, true);
+            lines += bytes[at..begins].iter().filter(|byte| **byte == b'\n').count() as u64;
+            match bytes.get(begins)? {
+                b'>' => {
+                    return Some(Self {
+                        name,
+                        content: begins,
+                        length: begins + 2,
+                        lines,
+                        empty: false,
+                        plain,
+                    });
+                }
+                b'/' if bytes.get(begins + 1) == Some(&b'>') => {
+                    return Some(Self {
+                        name,
+                        content: begins,
+                        length: begins + 3,
+                        lines,
+                        empty: true,
+                        plain,
+                    });
+                }
+                _ => {}
+            }
+            let equals = run(begins, NAME, true);
+            let [b'=', quote @ (b'"' | b'\''), ..] = bytes.get(equals..)? else { return None };
+            let mut end = run(equals + 2, STOP, false);
+            // The other quote is part of the value.
+            while bytes.get(end).is_some_and(|byte| byte != quote && matches!(byte, b'"' | b'\'')) {
+                end = run(end + 1, STOP, false);
+            }
+            if begins == at || equals == begins || bytes.get(end)? != quote || plain.count == Plain::MOST {
+                return None;
+            }
+            let known = &plain.pairs[..plain.count];
+            let same =
+                |[name, end, ..]: &[u32; 4]| bytes[*name as usize..*end as usize] == bytes[begins..equals];
+            if known.iter().any(same) {
+                return None;
+            }
+            plain.pairs[plain.count] = [begins, equals, equals + 2, end].map(|at| at as u32);
+            plain.count += 1;
+            at = end + 1;
+        }
     }
 }
 
@@ -225,72 +550,112 @@ pub(super) fn attributes(start: &BytesStart<'_>) -> impl Iterator<Item = (String
     })
 }
 
-/// Counts lines as they are consumed and bounds the length of one item.
-struct Counting<R> {
-    source: R,
-    newlines: u64,
-    item_bytes: u64,
-}
-
-impl<R: BufRead> Read for Counting<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(into)?;
-        self.consume(read);
-        Ok(read)
-    }
-}
-
-impl<R: BufRead> BufRead for Counting<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.item_bytes > LONGEST_ITEM {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.source.fill_buf()
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        if let Ok(filled) = self.source.fill_buf() {
-            self.newlines += memchr_iter(b'\n', &filled[..bytes.min(filled.len())]).count() as u64;
-        }
-        self.item_bytes += bytes as u64;
-        self.source.consume(bytes);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The general way, without the short one.
-    fn generally(start: &BytesStart<'_>) -> Option<Vec<(String, String)>> {
-        let attribute = |attribute: Result<quick_xml::events::attributes::Attribute<'_>, _>| {
-            let attribute = attribute.ok()?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
-            Some((attribute.key.as_ref().to_owned(), value))
-        };
-        start.attributes().map(attribute).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn attributes_gone_through_the_short_way_are_those_of_the_general_way(
-            text in "( |\n){0,2}((id|a:b|a:b:id|x-1|)=('[a>\\\"é\t&]{0,3}'|\"[a'<;]{0,3}\"|a)( |\n|\t|/){0,2}){0,8}"
-        ) {
-            let tag = format!("arc{text}");
-            let start = BytesStart::from_content(tag.as_str(), 3);
-            if let Some(plain) = Plain::of(&start) {
-                let pairs = plain.pairs().iter().map(|(name, value)| (name.to_string(), value.to_string()));
-                prop_assert_eq!(Some(pairs.collect()), generally(&start));
+    /// What quick-xml makes of a whole document, by tag and text; None where something is wrong.
+    fn generally(document: &str) -> Option<Vec<String>> {
+        let mut reader = quick_xml::Reader::from_str(document);
+        reader.config_mut().expand_empty_elements = true;
+        let (mut items, mut depth) = (Vec::new(), 0);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(_) | Event::End(_) if depth == 0 && !items.is_empty() => return None,
+                Event::Start(start) => {
+                    depth += 1;
+                    let pairs = start.attributes().map(|attribute| {
+                        let attribute = attribute.ok()?;
+                        let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
+                        Some((attribute.key.as_ref().to_owned(), value))
+                    });
+                    let pairs = pairs.collect::<Option<Vec<_>>>()?;
+                    let line = 1 + newlines(&document.as_bytes()[..begins(document, &reader)]);
+                    items.push(format!("{} {pairs:?} {}", start.name().as_ref(), line));
+                }
+                Event::End(_) => {
+                    depth -= 1;
+                    items.push("end".to_owned());
+                }
+                Event::Text(text) if depth == 0 => text.trim().is_empty().then_some(())?,
+                Event::Text(text) => items.push(format!("text {}", &*text)),
+                Event::Eof => return (depth == 0).then_some(items),
+                _ => {}
             }
         }
     }
 
+    /// Where the tag begins that was read last; an end that is made up has no place of its own.
+    fn begins(document: &str, reader: &quick_xml::Reader<&[u8]>) -> usize {
+        document[..reader.buffer_position() as usize].rfind("<e").unwrap_or_default()
+    }
+
+    fn ours(document: &str) -> Option<Vec<String>> {
+        let mut xml = Xml::new(document.as_bytes(), "x");
+        let mut items = Vec::new();
+        loop {
+            match xml.next().ok()? {
+                Item::Start(tag) => {
+                    let pairs: Vec<_> = attributes(&tag).collect();
+                    items.push(format!("{} {pairs:?} {}", tag.name().as_ref(), tag.line));
+                    let named = attributes_named(&tag, ["id"])[0].to_string();
+                    let last = pairs.iter().rfind(|(name, _)| name.rsplit(':').next() == Some("id"));
+                    assert_eq!(named, last.map_or("", |(_, value)| value), "{document}");
+                }
+                Item::End => items.push("end".to_owned()),
+                Item::Text(text) => items.push(format!("text {text}")),
+                Item::Nothing => {}
+                Item::Eof => return Some(items),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_document_is_read_as_quick_xml_reads_it(
+            tags in prop::collection::vec(
+                "</?e[ab]?( |\n){0,2}((id|a:b|a:b:id|x-1|)=('[a>\\\"é\t]{0,3}'|\"[a'<;]{0,3}\"|a)( |\n|\t|/){0,2}){0,7}/?>|<e>|</e>|<e id='1'>|x\n*",
+                0..20,
+            )
+        ) {
+            let document = format!("<e>{}</e>", tags.concat());
+            prop_assert_eq!(ours(&document), generally(&document));
+        }
+    }
+
     #[test]
-    fn usual_attributes_go_the_short_way() {
-        let start = BytesStart::from_content("arc id=\"a1\"\n source='p' x:target=\"t>\"", 3);
-        let plain = Plain::of(&start).unwrap();
-        assert_eq!(plain.pairs(), [("id", "a1"), ("source", "p"), ("x:target", "t>")]);
-        assert_eq!(attributes_named(&start, ["target", "id", "none"]), ["t>", "a1", ""]);
+    fn usual_tags_go_the_short_way() {
+        let text = "<arc id=\"a1\"\n source='p' x:target=\"t>'\" />rest";
+        let tag = ShortTag::of(text).unwrap();
+        assert_eq!((tag.name, tag.lines, tag.empty, &text[tag.length..]), (3, 1, true, "rest"));
+        let pairs: Vec<_> = tag.plain.pairs(&text[1..]).collect();
+        assert_eq!(pairs, [("id", "a1"), ("source", "p"), ("x:target", "t>'")]);
+        for unusual in [
+            "<arc id=\"a1\"",
+            "<arc id=\"a&amp;\">",
+            "<arc id=1>",
+            "<arc a='1'a='2'>",
+            "<é>",
+            "<!-- -->",
+            "&arc>",
+        ] {
+            assert!(ShortTag::of(unusual).is_none(), "{unusual}");
+        }
+    }
+
+    #[test]
+    fn every_item_is_whole_wherever_what_is_read_at_once_ends() {
+        // Units tests read 64 bytes at once.
+        for blanks in 0..70 {
+            let document = format!(
+                "<e>{}é<!-- a <comment> --><?p i?><a b='&lt;1'/>&amp;&#233;<![CDATA[<x>]]></e>\n",
+                " ".repeat(blanks)
+            );
+            let items = ours(&document).unwrap();
+            let text: String = items.iter().filter_map(|item| item.strip_prefix("text ")).collect();
+            assert_eq!(text.trim(), "é&é<x>", "{blanks}");
+            assert!(items.contains(&"a [(\"b\", \"<1\")] 1".to_owned()), "{items:?}");
+        }
     }
 }

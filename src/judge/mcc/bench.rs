@@ -2,7 +2,7 @@
 
 use super::awards::{self, CompleteRun, Figures};
 use super::best_virtual::BestVirtual;
-use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG};
+use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG, Weights};
 use super::trusted::{self, Basis};
 use super::votes::{Backing, Poll};
 use super::{Jury, Opening, Verdict, podium};
@@ -193,10 +193,11 @@ impl<'j> Bench<'j> {
     /// What is summed over the blocks.
     pub fn verdict(self) -> Verdict {
         let Opening { edition, entries, unresolved, .. } = &self.jury.opening;
+        let weights = Weights::new(&self.jury.weights);
         let mut scores = Vec::new();
         for (examination, tallies) in self.tallies.iter().enumerate() {
             for (entry, tally) in tallies.iter().enumerate().filter(|(_, tally)| tally.took_part) {
-                let (points, normalized) = tally.points(edition, examination, &self.jury.weights);
+                let (points, normalized) = tally.points(edition, examination, &weights);
                 let Counts { right, wrong, .. } = tally.counts();
                 scores.push(Score {
                     entry,
@@ -241,7 +242,7 @@ impl<'j> Bench<'j> {
             awards.extend(awards::awards(&rule.category, &edition.judging.awards, entries, &figures));
             podiums.push(podium);
         }
-        let best_virtual = self.best_virtual.scores(edition, &self.jury.weights);
+        let best_virtual = self.best_virtual.scores(edition, &weights);
         Verdict { scores, podiums, awards, best_virtual }
     }
 }

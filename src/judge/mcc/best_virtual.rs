@@ -1,10 +1,9 @@
 //! The best virtual tool: every right value that some competing entry gave, and no wrong one. It is computed from
 //! the answers, so an edition needs no rows of it.
 
-use super::points::{Counts, Tally};
+use super::points::{Counts, Tally, Weights};
 use crate::edition::Edition;
 use crate::judge::judgement::VirtualScore;
-use num_rational::BigRational;
 
 /// Its values so far.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ impl BestVirtual {
         }
     }
 
-    pub fn scores(&self, edition: &Edition, weights: &[BigRational]) -> Vec<VirtualScore> {
+    pub fn scores(&self, edition: &Edition, weights: &Weights) -> Vec<VirtualScore> {
         let held = self.tallies.iter().enumerate().filter(|(_, (_, values))| *values > 0);
         held.map(|(examination, (tally, values))| {
             let (points, normalized) = tally.points(edition, examination, weights);

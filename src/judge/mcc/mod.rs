@@ -204,18 +204,18 @@ impl Jury {
         Ok(bench.verdict())
     }
 
-    /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, and `take` gets what
-    /// was made of them, in order.
+    /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, each judged when it is
+    /// asked for, and `take` gets what was made of them, in order.
     pub fn judge_on<T: Send, E: Send>(
         &self,
         threads: NonZeroUsize,
-        make: impl Fn(Vec<Block>) -> T + Sync,
+        make: impl Fn(&mut dyn Iterator<Item = Block>) -> T + Sync,
         take: impl FnMut(T) -> Result<(), E> + Send,
     ) -> Result<Verdict, E> {
         // Long enough to be worth the handing over, short enough for memory to hold several.
         const STRETCH: usize = 32;
         let judge = |bench: &mut Bench<'_>, stretch: &[Range<usize>]| {
-            make(stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])).collect())
+            make(&mut stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])))
         };
         let feed = |feed: Feed<'_, _>| self.blocks.chunks(STRETCH).try_for_each(feed);
         let (_, benches) = in_order(threads, || Bench::new(self), feed, judge, take)?;

@@ -3,8 +3,9 @@
 use crate::edition::Edition;
 use hashbrown::HashMap;
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 use std::ops::AddAssign;
 
 /// How one given value was judged, as the letters of `Cell::verdicts`.
@@ -33,31 +34,52 @@ impl AddAssign for Counts {
     }
 }
 
-/// Points before weights: right ones give `points_per_examination / values`, wrong ones cost `penalty` times that;
-/// bonuses on top.
-fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
+/// Points of counts, or of sums of weights of as many: right ones give `points_per_examination / values`, wrong ones
+/// cost `penalty` times that; bonuses on top. `sum` says how many, or how much, of a sort there is.
+fn points(
+    edition: &Edition,
+    examination: usize,
+    sum: impl Fn(fn(&Counts) -> u64) -> BigRational,
+) -> BigRational {
     let share = &edition.judging.points_per_examination
         / BigRational::from_integer(edition.examinations[examination].values.into());
-    let right = BigRational::from_integer(counts.right.into());
-    let wrong = BigRational::from_integer(counts.wrong.into());
     let bonuses = &edition.judging.bonuses;
-    let bonus = |points: &BigRational, times: u64| points * BigRational::from_integer(times.into());
-    share * (right - &edition.judging.penalty * wrong)
-        + bonus(&bonuses.time, counts.fastest)
-        + bonus(&bonuses.memory, counts.leanest)
+    share * (sum(|counts| counts.right) - &edition.judging.penalty * sum(|counts| counts.wrong))
+        + &bonuses.time * sum(|counts| counts.fastest)
+        + &bonuses.memory * sum(|counts| counts.leanest)
+}
+
+/// Points before weights.
+fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
+    points(edition, examination, |of| BigRational::from_integer(of(&counts).into()))
+}
+
+/// Weights by class, over one denominator: a sum of weights is a sum of integers, and one fraction.
+pub(super) struct Weights {
+    numerators: Vec<BigInt>,
+    denominator: BigInt,
+}
+
+impl Weights {
+    pub fn new(weights: &[BigRational]) -> Self {
+        let denominator = weights.iter().fold(BigInt::one(), |all, weight| all.lcm(weight.denom()));
+        let numerator = |weight: &BigRational| weight.numer() * (&denominator / weight.denom());
+        Self { numerators: weights.iter().map(numerator).collect(), denominator }
+    }
 }
 
 /// The points of blocks, each computed once: a contest has few weights and few counts.
 pub(super) struct BlockPoints<'e> {
     edition: &'e Edition,
     weights: &'e [BigRational],
+    unweighted: HashMap<(usize, Counts), BigRational>,
     known: HashMap<(usize, u32, Counts), BigRational>,
 }
 
 impl<'e> BlockPoints<'e> {
     /// `weights` by weight class.
     pub fn new(edition: &'e Edition, weights: &'e [BigRational]) -> Self {
-        Self { edition, weights, known: HashMap::new() }
+        Self { edition, weights, unweighted: HashMap::new(), known: HashMap::new() }
     }
 
     /// Weighted points of one entry in one block.
@@ -65,10 +87,11 @@ impl<'e> BlockPoints<'e> {
         if counts == Counts::default() {
             return BigRational::zero();
         }
-        let Self { edition, weights, known } = self;
-        let points = known
-            .entry((examination, class, counts))
-            .or_insert_with(|| raw(edition, examination, counts) * &weights[class as usize]);
+        let Self { edition, weights, unweighted, known } = self;
+        let points = known.entry((examination, class, counts)).or_insert_with(|| {
+            let points = unweighted.entry((examination, counts));
+            &*points.or_insert_with(|| raw(edition, examination, counts)) * &weights[class as usize]
+        });
         points.clone()
     }
 }
@@ -116,15 +139,13 @@ impl Tally {
         &self,
         edition: &Edition,
         examination: usize,
-        weights: &[BigRational],
+        weights: &Weights,
     ) -> (BigRational, BigRational) {
-        let zero = BigRational::new_raw(BigInt::zero(), 1.into());
-        let weighted = self
-            .by_class
-            .iter()
-            .zip(weights)
-            .filter(|(counts, _)| **counts != Counts::default())
-            .fold(zero, |sum, (counts, weight)| sum + raw(edition, examination, *counts) * weight);
+        let weighted = points(edition, examination, |of| {
+            let counted = self.by_class.iter().zip(&weights.numerators).map(|(counts, w)| (of(counts), w));
+            let sum: BigInt = counted.filter(|(count, _)| *count > 0).map(|(count, w)| w * count).sum();
+            BigRational::new(sum, weights.denominator.clone())
+        });
         (raw(edition, examination, self.counts()), weighted)
     }
 }
