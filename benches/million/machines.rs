@@ -6,7 +6,7 @@ use mcc_harness::edition::Edition;
 use mcc_harness::executor::{Attempted, Ended, EntryDisks, Executor, State, Watched};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{Attempt, Disk, HostFacts, Outcome, Record, Room, RunFacts, Sample};
-use mcc_harness::vm::{DiskFile, Guest};
+use mcc_harness::vm::{Backend, DiskFile, Guest};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -179,6 +179,7 @@ pub fn executor<'a>(
         inputs_digest: Disk { role: "inputs".to_owned(), sha256: "1".repeat(64), bytes: 1 },
         states: None,
         host: host(node),
+        backend: Backend::Qemu,
         accelerator: Accelerator::Kvm,
         policy: Policy::Contest,
         boot_deadline: Duration::from_secs(60),
