@@ -1,7 +1,7 @@
 "use strict";
 // Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits.
 
-const SIDE = 520, LEFT = 70, TOP = 16;
+const SIDE = 520, LEFT = 70, TOP = 30;
 const tools = new Map();
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -79,7 +79,7 @@ function picture(a, b, what, first, second) {
   box.append(svg("path", { class: "limit", d: `M${LEFT} ${TOP + SIDE}L${LEFT + SIDE} ${TOP}` }));
   for (const [kind, path] of Object.entries(kinds)) if (path) box.append(svg("path", { class: `dots ${kind}`, d: path }));
   box.append(svg("text", { x: LEFT + SIDE / 2, y: TOP + SIDE + 42, "text-anchor": "middle" }, names.entries[a].name),
-    svg("text", { x: 12, y: TOP - 4 }, `↑ ${names.entries[b].name}`));
+    svg("text", { x: 12, y: 14 }, `↑ ${names.entries[b].name}`));
   const csv = rows.map(row => row.map(field => /[",\n]/.test(field) ? `"${String(field).replace(/"/g, '""')}"` : field).join(",")).join("\n");
   const count = kind => (kinds[kind].match(/M/g) ?? []).length;
   return [element("p", {}, `${thousands(pairs.length)} runs. Of ${thousands(count("both"))} in which both gave a right value, ${names.entries[a].name} needed less in ${thousands(above)}, ${names.entries[b].name} in ${thousands(below)}. Only ${names.entries[a].name} gave one in ${thousands(count("first"))}, only ${names.entries[b].name} in ${thousands(count("second"))}.`),
