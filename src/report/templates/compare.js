@@ -1,7 +1,7 @@
 "use strict";
 // Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits.
 
-const SIDE = 520, LEFT = 70, TOP = 16;
+const SIDE = 520, LEFT = 70, TOP = 30;
 const tools = new Map();
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -46,7 +46,7 @@ function drawCompare() {
 }
 
 function picture(a, b, what, first, second) {
-  const [at, text, limits] = what === "cpu" ? [CPU, duration, names.time_limits] : [MEMORY, size, names.memory_limits];
+  const [at, limits] = what === "cpu" ? [CPU, names.time_limits] : [MEMORY, names.memory_limits];
   const pairs = [...first].map(([key, run]) => [key, run, second.get(key)]).filter(([, x, y]) => y && x.length > at && y.length > at);
   if (!pairs.length) return [element("p", {}, "No run of both was measured.")];
   const most = Math.max(10, ...limits, ...pairs.map(([, x, y]) => Math.max(x[at], y[at])));
@@ -67,15 +67,19 @@ function picture(a, b, what, first, second) {
   const box = svg("svg", { viewBox: `0 0 ${LEFT + SIDE + 30} ${TOP + SIDE + 50}`, class: "compare", role: "img",
     "aria-label": `${names.entries[a].name} and ${names.entries[b].name}: ${pairs.length} runs` });
   box.append(svg("rect", { x: LEFT, y: TOP, width: SIDE, height: SIDE }));
-  for (let tick = 10 ** Math.ceil(Math.log10(least)); tick <= most; tick *= 10) {
+  const [base, label] = what === "cpu" ? [10, ms => ms < 1000 ? `${ms} ms` : `${thousands(ms / 1000)} s`] : [16, size];
+  let tick = 1;
+  while (tick < least) tick *= base;
+  for (; tick <= most; tick *= base) {
     box.append(svg("path", { class: "tick", d: `M${x(tick)} ${TOP}v${SIDE}M${LEFT} ${y(tick)}h${SIDE}` }),
-      svg("text", { x: x(tick), y: TOP + SIDE + 18, "text-anchor": "middle" }, text(tick)),
-      svg("text", { x: LEFT - 6, y: Number(y(tick)) + 4, "text-anchor": "end" }, text(tick)));
+      svg("text", { x: x(tick), y: TOP + SIDE + 18, "text-anchor": "middle" }, label(tick)),
+      svg("text", { x: LEFT - 6, y: Number(y(tick)) + 4, "text-anchor": "end" }, label(tick)));
   }
   for (const limit of limits) box.append(svg("path", { class: "limit", d: `M${x(limit)} ${TOP}v${SIDE}M${LEFT} ${y(limit)}h${SIDE}` }));
   box.append(svg("path", { class: "limit", d: `M${LEFT} ${TOP + SIDE}L${LEFT + SIDE} ${TOP}` }));
   for (const [kind, path] of Object.entries(kinds)) if (path) box.append(svg("path", { class: `dots ${kind}`, d: path }));
-  box.append(svg("text", { x: LEFT + SIDE / 2, y: TOP + SIDE + 42, "text-anchor": "middle" }, names.entries[a].name));
+  box.append(svg("text", { x: LEFT + SIDE / 2, y: TOP + SIDE + 42, "text-anchor": "middle" }, names.entries[a].name),
+    svg("text", { x: 12, y: 14 }, `↑ ${names.entries[b].name}`));
   const csv = rows.map(row => row.map(field => /[",\n]/.test(field) ? `"${String(field).replace(/"/g, '""')}"` : field).join(",")).join("\n");
   const count = kind => (kinds[kind].match(/M/g) ?? []).length;
   return [element("p", {}, `${thousands(pairs.length)} runs. Of ${thousands(count("both"))} in which both gave a right value, ${names.entries[a].name} needed less in ${thousands(above)}, ${names.entries[b].name} in ${thousands(below)}. Only ${names.entries[a].name} gave one in ${thousands(count("first"))}, only ${names.entries[b].name} in ${thousands(count("second"))}.`),
