@@ -371,6 +371,7 @@ mod tests {
                 "SEARCH attempts USING INDEX troubles",
             ),
         ] {
+            let query = query.replace("?1", "1").replace("?2", "2");
             let plan: Vec<String> =
                 record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();
             assert!(plan[0].starts_with(how), "{query}: {plan:?}");
