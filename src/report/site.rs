@@ -1,6 +1,6 @@
 //! The folder of a site: written beside its place, then renamed.
 
-use super::ReportError;
+use super::{ReportError, tables};
 use crate::digest;
 use crate::judge::judgement::JudgementError;
 use askama::Template;
@@ -140,8 +140,8 @@ impl NewSite {
         }
     }
 
-    /// Copies the judgement's own files, long ones packed with gzip; returns their names, those that are there.
-    /// With an embargo only those that name no instance.
+    /// Copies the judgement's own files, long ones packed with gzip, other tables also as JSON; returns the names of
+    /// what is there. With an embargo only what names no instance.
     pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
         let mut names = Vec::new();
         let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
@@ -155,13 +155,21 @@ impl NewSite {
                 Ok(file) if file.metadata().map_err(failed)?.len() > PACKED => {
                     names.push(format!("{name}.gz"));
                     self.pack(file, &path, &format!("data/{name}.gz"))?;
-                    continue;
                 }
-                Ok(mut file) => self.copy(&mut file, &format!("data/{name}"))?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Ok(mut file) => {
+                    let mut content = Vec::new();
+                    file.read_to_end(&mut content).map_err(failed)?;
+                    self.file(&format!("data/{name}"), &content)?;
+                    names.push(name.to_owned());
+                    if let Some(stem) = name.strip_suffix(".csv") {
+                        let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
+                        self.file(&format!("data/{stem}.json"), &json)?;
+                        names.push(format!("{stem}.json"));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(failed(source).into()),
             }
-            names.push(name.to_owned());
         }
         Ok(names)
     }
