@@ -119,7 +119,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 16] = [
         "compare",
         "compare.html",
         "#a=walk&b=depth-first",
-        &["9 runs. Of 3 in which both gave a right value", "class=\"dots both\""],
+        &["9 runs. Of 2 in which both gave a right value", "class=\"dots both\""],
     ),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
     (
