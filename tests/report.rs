@@ -338,7 +338,8 @@ fn nothing_hostile_gets_out_of_its_place() {
         }
         let page = String::from_utf8(content).unwrap_or_else(|_| panic!("{}", path.display()));
         // A page's own scripts and pictures have a source; data have no markup at all, whatever file they stand in.
-        let text = page.to_lowercase().replace("<script defer src=\"", "").replace("<img src=\"pictures/", "");
+        let text =
+            page.to_lowercase().replace("<script defer src=\"", "").replace("<img src=\"pictures/", "");
         assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("<b>mark"), "{page}");
         assert!(is_page || !page.contains(['<', '>', '&']), "{}", path.display());
         let seen = |c: char| !c.is_control() || c == '\n' || c == '\t';

@@ -56,7 +56,7 @@ fn as_root(script: &str, limits: &Limits) -> Ended {
 }
 
 const LIMITS: Limits =
-    Limits { cpu_s: 60, cpu_reading: CpuReading::PerVcpu, wall_s: 100, confinement_s: 100, output_bytes: 1 };
+    Limits { cpu_s: 60, cpu_reading: CpuReading::PerVcpu, wall_s: 900, confinement_s: 900, output_bytes: 1 };
 
 #[test]
 fn a_guest_that_lies_about_time_and_fills_its_memory_and_disk_changes_its_own_outcome_alone() {
