@@ -4,10 +4,9 @@
 #[path = "../tests/script/mod.rs"]
 mod script;
 
-use mcc_harness::edition::Edition;
 use mcc_harness::host::{Accelerator, Policy, Qemu};
 use mcc_harness::vm::guest::{GuestEvent, Request};
-use mcc_harness::vm::{Backend, DiskFile, Event, Guest, Image, Machine, MachineSpec, Start};
+use mcc_harness::vm::{Event, Image, Machine, MachineSpec};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -36,20 +35,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let image = Image::open(&root.join("build/images/reference")).expect("scripts/setup makes it");
     let accelerator = Accelerator::choose(&Qemu::find().unwrap(), Policy::AllowDegraded).unwrap();
-    let (kernel, initrd) = image.boot().unwrap();
-    let spec = MachineSpec {
-        backend: Backend::Qemu,
-        accelerator,
-        cpu_model: Edition::load("mcc-2018").unwrap().machine.cpu_model,
-        memory_mib: 4096,
-        vcpus: 1,
-        guest: Guest::Agent { kernel, initrd },
-        disk: DiskFile::new(image.disk(), "qcow2"),
-        read_only_disks: vec![],
-        start: Start::Boot,
-        pin_to: vec![],
-        rest_on: vec![],
-    };
+    let spec = MachineSpec { accelerator, ..script::machine(&image, 4096, 1) };
     println!("one vCPU, 4096 MiB, {}", accelerator.word());
     println!("| tool | guest cgroup | balloon | QEMU | CPU, guest | CPU, host | wall |");
     println!("|---|---|---|---|---|---|---|");

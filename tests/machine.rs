@@ -3,9 +3,8 @@
 mod images;
 mod script;
 
-use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
-use mcc_harness::vm::{Backend, DiskFile, Event, Guest, Machine, MachineSpec, Start, Stream};
+use mcc_harness::vm::{Backend, Event, Machine, MachineSpec, Start, Stream};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -22,20 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
     let image = images::image("images/reference");
-    let (kernel, initrd) = image.boot().unwrap();
-    MachineSpec {
-        backend: crate::backend(),
-        accelerator: Accelerator::Tcg,
-        cpu_model: "SandyBridge".into(),
-        memory_mib,
-        vcpus,
-        guest: Guest::Agent { kernel, initrd },
-        disk: DiskFile::new(image.disk(), "qcow2"),
-        read_only_disks: vec![],
-        start: Start::Boot,
-        pin_to: vec![],
-        rest_on: vec![],
-    }
+    MachineSpec { backend: crate::backend(), ..script::machine(&image, memory_mib, vcpus) }
 }
 
 fn job(script: &str) -> Job {

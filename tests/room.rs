@@ -7,9 +7,9 @@ mod script;
 use campaign::{Folder, stderr, until};
 use mcc_harness::edition::{CpuReading, Edition, Limits};
 use mcc_harness::executor::{Attempted, Budget, Ended, Patience, attempt};
-use mcc_harness::host::{Accelerator, Policy, find_program};
+use mcc_harness::host::{Policy, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
-use mcc_harness::vm::{Backend, DiskFile, Guest, Machine, MachineSpec, Start};
+use mcc_harness::vm::{Machine, MachineSpec};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -20,21 +20,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn spec(memory_mib: u64) -> MachineSpec {
-    let image = images::image("images/reference");
-    let (kernel, initrd) = image.boot().unwrap();
-    MachineSpec {
-        backend: Backend::Qemu,
-        accelerator: Accelerator::Tcg,
-        cpu_model: "SandyBridge".into(),
-        memory_mib,
-        vcpus: 1,
-        guest: Guest::Agent { kernel, initrd },
-        disk: DiskFile::new(image.disk(), "qcow2"),
-        read_only_disks: vec![],
-        start: Start::Boot,
-        pin_to: vec![],
-        rest_on: vec![],
-    }
+    script::machine(&images::image("images/reference"), memory_mib, 1)
 }
 
 /// Runs a script as the guest's root, which a tool on our disks never is: on an original one it may be.

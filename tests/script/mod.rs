@@ -1,6 +1,26 @@
-//! What a machine is given to do in tests and measurements.
+//! Machines in tests and measurements, and what they are given to do.
 
+use mcc_harness::host::Accelerator;
 use mcc_harness::vm::guest::Job;
+use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start};
+
+/// A machine that boots from an image of ours: translated, so the same on every host, on no core of its own.
+pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
+    let (kernel, initrd) = image.boot().unwrap();
+    MachineSpec {
+        backend: Backend::Qemu,
+        accelerator: Accelerator::Tcg,
+        cpu_model: "SandyBridge".into(),
+        memory_mib,
+        vcpus,
+        guest: Guest::Agent { kernel, initrd },
+        disk: DiskFile::new(image.disk(), "qcow2"),
+        read_only_disks: vec![],
+        start: Start::Boot,
+        pin_to: vec![],
+        rest_on: vec![],
+    }
+}
 
 /// A bash script, run by `user` in the folder `cwd`.
 pub fn job(user: &str, cwd: &str, script: &str) -> Job {
