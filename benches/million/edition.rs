@@ -10,7 +10,6 @@ use mcc_harness::executor::{Attempted, ExecutorError, Progress, State};
 use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
@@ -150,7 +149,7 @@ impl Site<'_> {
                 Some(other) => panic!("a controller of {model} ended with {other}"),
                 None => {
                     self.seen.lock().unwrap().killed += 1;
-                    if drawn(self.seed, &[model, "node", &life.to_string()]) % NODE_LOST == 0 {
+                    if drawn(self.seed, &[model, "node", &life.to_string()]).is_multiple_of(NODE_LOST) {
                         // What `submit --resume` does with `lost_node = "anew"`.
                         self.cluster.supersede(model).unwrap();
                         lost += 1;
@@ -169,7 +168,7 @@ impl Site<'_> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         // One life in three ends at a moment of its own, be it in the middle of a commit.
         let draw = drawn(self.seed, &[model, "moment", &life.to_string()]);
-        let killed_after = (draw % 3 == 0).then(|| Duration::from_millis(draw / 3 % 4000));
+        let killed_after = draw.is_multiple_of(3).then(|| Duration::from_millis(draw / 3 % 4000));
         if let Some(after) = killed_after {
             end_after(&mut child, after);
         }
@@ -248,9 +247,9 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
         if let Progress::Committed { .. } = progress {
             let mut commits = commits.lock().unwrap();
             *commits += 1;
-            if *commits % 100 == 0 {
+            if (*commits).is_multiple_of(100) {
                 let (descriptors, kib) = whole::held("self").unwrap();
-                writeln!(std::io::stdout(), "{commits} {descriptors} {kib}").unwrap();
+                println!("{commits} {descriptors} {kib}");
             }
         }
     };

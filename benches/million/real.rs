@@ -43,7 +43,7 @@ pub fn endured(folder: &tempfile::TempDir) {
         let mut controller = start(place);
         // One life in two ends by a kill, some minutes after it began; meanwhile machines die.
         let draw = drawn(seed, &["life", &lives.to_string()]);
-        let after = (draw % 2 == 0).then(|| Duration::from_secs(60 + draw / 2 % 120));
+        let after = draw.is_multiple_of(2).then(|| Duration::from_secs(60 + draw / 2 % 120));
         let (ended, held) = watched(&mut controller, after, seed + lives, &results, &mut machines_killed);
         if held.1.0 >= longest.1.0 {
             longest = held;
@@ -119,7 +119,7 @@ fn watched(
         }
         let draw = drawn(seed, &["machine", &look.to_string()]);
         // Every minute and a half in the mean.
-        if draw % 450 == 0 {
+        if draw.is_multiple_of(450) {
             let machines = machines(results);
             if let Some(&machine) = machines.get((draw / 450) as usize % machines.len().max(1)) {
                 *killed += u64::from(kill(Pid::from_raw(machine), Signal::SIGKILL).is_ok());

@@ -41,6 +41,9 @@ pub struct EntryDisks {
     pub digests: Vec<Disk>,
 }
 
+/// What makes an attempt; it is told each state that is entered.
+pub type Machines<'a> = dyn Fn(Attempted, &mut dyn FnMut(State)) -> Ended + Sync + 'a;
+
 /// What every run of a campaign on this host shares.
 pub struct Executor<'a> {
     pub record: &'a Record,
@@ -68,7 +71,7 @@ pub struct Executor<'a> {
     /// What runs took, for the order of work.
     pub history: History,
     /// Makes one attempt: `attempt`, or what stands in for machines.
-    pub machines: &'a (dyn Fn(Attempted, &mut dyn FnMut(State)) -> Ended + Sync),
+    pub machines: &'a Machines<'a>,
     /// Set from outside: no new run is begun, running ones end as they would.
     pub drain: &'a AtomicBool,
 }

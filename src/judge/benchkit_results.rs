@@ -130,7 +130,7 @@ fn read_summary(
     Ok(())
 }
 
-fn plain<'n>(names: [&'n str; 8], columns: [Option<usize>; 8], column: usize) -> &'n str {
+fn plain(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
     columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
 }
 

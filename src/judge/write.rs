@@ -532,7 +532,7 @@ mod tests {
             values: vec![value("T"), value("F"), None, value("3.2057E+0008")],
             verdicts: "+-.?".to_owned(),
             points: fraction::parse("-16/3").unwrap(),
-            complete: cost != None,
+            complete: Option::is_some(&cost),
             cost,
             marks: words.iter().map(|word| word.to_string()).collect(),
             techniques: words.iter().map(|word| vec![word.to_string()]).collect(),

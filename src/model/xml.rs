@@ -178,7 +178,7 @@ impl<R: BufRead> Xml<R> {
                         _ => None,
                     };
                     self.at += reader.buffer_position() as usize;
-                    self.newlines += newlines(self.text[self.item..self.at].as_bytes());
+                    self.newlines += newlines(&self.text.as_bytes()[self.item..self.at]);
                     return match tag {
                         Some(Unusual::Start { empty }) => self.general_tag(empty),
                         Some(Unusual::End(name)) => self.general_end(name),

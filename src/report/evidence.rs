@@ -10,6 +10,8 @@ use askama::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+type Row = Vec<String>;
+
 #[derive(Template)]
 #[template(path = "evidence.html")]
 struct EvidencePage {
@@ -19,7 +21,7 @@ struct EvidencePage {
     flags: usize,
     best_virtual: Vec<[String; 4]>,
     /// Title, and a table as the judgement has it.
-    tables: Vec<(&'static str, Vec<String>, Vec<Vec<String>>)>,
+    tables: Vec<(&'static str, Row, Vec<Row>)>,
 }
 
 #[derive(Template)]
@@ -109,7 +111,7 @@ fn flags(contest: &Contest) -> List {
     let shown = |flag: &&Flag| {
         let hidden = |i: usize| contest.instance_number(i).is_none();
         let of_family = |&i: &usize| judgement.instances[i].family == flag.family;
-        let families_hidden = !flag.family.is_empty() && !contest.instances.iter().any(|i| of_family(i));
+        let families_hidden = !flag.family.is_empty() && !contest.instances.iter().any(of_family);
         contest.entry_number(flag.entry).is_some()
             && !flag.instance.is_some_and(hidden)
             && !(contest.embargo && families_hidden)

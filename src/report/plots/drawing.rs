@@ -44,13 +44,13 @@ impl Drawing {
     /// Any text, names of others too. `class`: `e` ends at x, `m` is centred there; `s` is soft.
     pub fn text(&mut self, (x, y): (i32, i32), class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>\n", escaped(&visible(text)));
+        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", escaped(&visible(text)));
     }
 
     /// A line, as its data `M0 0h10`.
     pub fn path(&mut self, class: &str, data: &str) {
         if !data.is_empty() {
-            let _ = write!(self.body, "<path class=\"{class}\" d=\"{data}\"/>\n");
+            let _ = writeln!(self.body, "<path class=\"{class}\" d=\"{data}\"/>");
         }
     }
 
