@@ -18,6 +18,7 @@ use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -116,6 +117,10 @@ fn lasting(folder: &Folder) -> Vec<String> {
         let output = folder.output(&run.run.id(), attempt.number, "stdout");
         let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
         assert!(!answers.is_empty(), "{output}");
+        // The inputs disk lies in the results, which are another folder each time.
+        let seen = seen_by(attempt).into_iter();
+        let seen: BTreeSet<PathBuf> =
+            seen.map(|disk| disk.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(disk)).collect();
         format!(
             "{} {:?} {:?} {:?} {:?} {:?} {} {:?} {:?} {answers:?}",
             run.run.id(),
@@ -126,7 +131,7 @@ fn lasting(folder: &Folder) -> Vec<String> {
             room.cpu_flags,
             room.guest_kernel,
             facts.memory_source,
-            seen_by(attempt).into_iter().collect::<BTreeSet<_>>(),
+            seen,
         )
     };
     folder.runs().values().map(of).collect()
