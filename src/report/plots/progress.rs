@@ -70,7 +70,8 @@ pub fn progress(planned: u64, done: &[Done]) -> Option<Picture> {
         drawing.path("c1 d1", &line(&mut ends.iter().filter(|end| end.1).map(|end| end.0)));
         legend.push(("c1 d1".to_owned(), "infrastructure".to_owned()));
     }
-    drawing.legend((RIGHT + 8, TOP + 40), &legend);
+    // Below the number of planned runs, which is in the upper half.
+    drawing.legend((RIGHT + 8, BOTTOM - 48), &legend);
     let description = format!(
         "Recorded runs over the time since the first began, {begin}: {} of {} in {}, {} of them infrastructure.",
         thousands(ends.len() as u64),
