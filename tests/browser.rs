@@ -287,8 +287,9 @@ fn axe_finds_no_barrier_on_any_page_in_light_and_dark_wide_and_narrow() {
     }
 }
 
-/// For people to look at.
+/// For people to look at, in target/*/tmp/screenshots.
 #[test]
+#[ignore = "long: scripts/test --all"]
 fn every_kind_of_page_has_its_picture_taken() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
