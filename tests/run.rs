@@ -343,7 +343,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
     }
     let bases: BTreeSet<_> =
         judged.0.blocks.iter().flat_map(|block| &block.trusted).map(|t| &t.basis).collect();
-    assert_eq!(bases.into_iter().collect::<Vec<_>>(), ["unanimous", "unknown:none"]);
+    assert_eq!(bases.into_iter().collect::<Vec<_>>(), ["single", "unanimous", "unknown:none"]);
 }
 
 #[test]
