@@ -109,7 +109,7 @@ fn an_original_disk_on_ide_sees_its_own_inputs_disk_as_it_was_handed_out() {
     let folder = Folder::new(&campaign(
         r#""ReachabilityDeadlock""#,
         ide,
-        "[hosts]\nretries = 0\nboot_deadline_s = 200",
+        "[hosts]\nretries = 0\nboot_deadline_s = 400",
     ));
     folder.run(&[]).success();
     let run = &folder.runs()["original/DiningTable-PT-03/ReachabilityDeadlock"].last;

@@ -1,8 +1,9 @@
 //! A campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
 
-use mcc_harness::campaign::{Campaign, InstanceFacts, Plan};
+use mcc_harness::campaign::{Campaign, History, InstanceFacts, Plan};
+use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
 use mcc_harness::edition::Edition;
-use mcc_harness::store::CampaignFacts;
+use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -39,6 +40,24 @@ impl Made {
 
     pub fn plan(&self) -> Plan {
         Plan::new(&self.campaign, &self.edition, &self.facts.instances).unwrap()
+    }
+
+    /// The campaign of `place` handed to a cluster: its shared record with every run planned, and the cluster beside it.
+    pub fn submit(&self, place: &Path, id: &str) -> (Record, Cluster) {
+        let results = place.join("results");
+        let (record, plan) = (Record::create_or_open_shared(&results, &self.facts).unwrap(), self.plan());
+        record.plan_runs(plan.runs()).unwrap();
+        let facts = ClusterFacts {
+            format: FORMAT,
+            id: id.to_owned(),
+            campaign: place.join("campaign.toml"),
+            allow_degraded: false,
+            longest_run_s: plan.longest_run_s,
+            settings: self.campaign.slurm.clone(),
+            history: vec![],
+            needs: Need::of(&plan, 16_384, &self.campaign.slurm, &History::default()),
+        };
+        (record, Cluster::create(&results, facts).unwrap())
     }
 }
 

@@ -5,7 +5,7 @@ use super::campaign::Made;
 use super::machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
 use super::{number, whole};
 use mcc_harness::campaign::History;
-use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need, collect};
+use mcc_harness::cluster::{Cluster, collect};
 use mcc_harness::executor::{Attempted, ExecutorError, Progress, State};
 use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,21 +34,7 @@ pub fn endured(folder: &tempfile::TempDir) {
     let (runs, seed) = (number("RUNS", 100_000), number("SEED", 2018));
     let place = folder.path();
     let made = Made::new(place, runs, Some(MODELS));
-    let results = place.join("results");
-    let record = Record::create_or_open_shared(&results, &made.facts).unwrap();
-    record.plan_runs(made.plan().runs()).unwrap();
-    let needs = Need::of(&made.plan(), 16_384, &made.campaign.slurm, &History::default());
-    let facts = ClusterFacts {
-        format: FORMAT,
-        id: "soak".to_owned(),
-        campaign: place.join("campaign.toml"),
-        allow_degraded: false,
-        longest_run_s: made.plan().longest_run_s,
-        settings: made.campaign.slurm.clone(),
-        history: vec![],
-        needs,
-    };
-    let cluster = Cluster::create(&results, facts).unwrap();
+    let (record, cluster) = made.submit(place, "soak");
     fs::create_dir(place.join("tmp")).unwrap();
     let waiting = cluster.facts().needs.iter().map(|need| need.model.clone()).collect();
     let site = Site { place, cluster: &cluster, seed, waiting: Mutex::new(waiting), seen: Mutex::default() };

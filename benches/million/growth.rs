@@ -5,7 +5,6 @@ use super::machines::{Machines, attempt, executor, leases, printed, recorded};
 use super::measure::{Took, line, run};
 use super::number;
 use mcc_harness::campaign::{History, Run};
-use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
 use mcc_harness::store::{Glance, Record};
 use rusqlite::Connection;
 use std::fs;
@@ -118,21 +117,7 @@ fn shards(place: &Path, size: u64) {
 fn submit(place: &Path, size: u64) {
     // As many as an edition has models, where there are as many instances.
     let made = Made::new(place, size, Some(number("SHARDS", 1000)));
-    let results = place.join("results");
-    let whole = Record::create_or_open_shared(&results, &made.facts).unwrap();
-    whole.plan_runs(made.plan().runs()).unwrap();
-    let needs = Need::of(&made.plan(), 16_384, &made.campaign.slurm, &History::default());
-    let facts = ClusterFacts {
-        format: FORMAT,
-        id: "million".to_owned(),
-        campaign: place.join("campaign.toml"),
-        allow_degraded: false,
-        longest_run_s: made.plan().longest_run_s,
-        settings: made.campaign.slurm.clone(),
-        history: vec![],
-        needs,
-    };
-    let cluster = Cluster::create(&results, facts).unwrap();
+    let (whole, cluster) = made.submit(place, "million");
     for need in &cluster.facts().needs {
         let shard = cluster.shard(&need.model);
         let runs = whole.runs_of(&need.model).unwrap();

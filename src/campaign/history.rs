@@ -75,11 +75,6 @@ impl History {
         }
         level.ms.checked_div(level.runs)
     }
-
-    /// Runs that were added.
-    pub fn runs(&self) -> u64 {
-        self.all.runs
-    }
 }
 
 impl Level {
@@ -102,11 +97,6 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// One more; `expected_ms` less what it ran already, where it is under way.
-    pub fn add(&mut self, expected_ms: Option<u64>) {
-        self.add_alike(1, expected_ms);
-    }
-
     /// So many more, of each of which the same is expected.
     pub fn add_alike(&mut self, runs: u64, expected_ms: Option<u64>) {
         self.runs += runs;
@@ -117,15 +107,6 @@ impl Remaining {
                 self.longest_ms = self.longest_ms.max(ms);
             }
             Some(_) => {}
-        }
-    }
-
-    /// Takes back what `add` added: the run is recorded. `longest_ms` stays an upper bound.
-    pub fn remove(&mut self, expected_ms: Option<u64>) {
-        self.runs = self.runs.saturating_sub(1);
-        match expected_ms {
-            Some(ms) => self.machine_ms = self.machine_ms.saturating_sub(ms),
-            None => self.unknown = self.unknown.saturating_sub(1),
         }
     }
 
@@ -205,15 +186,12 @@ mod tests {
         let mut rest = Remaining::default();
         assert_eq!(rest.eta_ms(0), Some(0), "nothing is left");
         for ms in [1000, 2000, 9000] {
-            rest.add(Some(ms));
+            rest.add_alike(1, Some(ms));
         }
         let etas = [0, 1, 2, 3, 1000].map(|at_once| rest.eta_ms(at_once));
         assert_eq!(etas, [None, Some(12_000), Some(9000), Some(9000), Some(9000)]);
-        rest.add(None);
+        rest.add_alike(1, None);
         assert_eq!(rest.eta_ms(2), None, "of one run nothing is known");
-        rest.remove(None);
-        rest.remove(Some(9000));
-        assert_eq!(rest.eta_ms(1), Some(3000));
     }
 
     #[test]

@@ -62,7 +62,8 @@ impl Host {
     pub fn conduct(self, what: Conduct, wanted: &(dyn Fn(&Run) -> bool + Sync)) -> Result<Exit, Failure> {
         let Conduct { record, campaign, edition, disks, leases, jobs, widest, marks, mut history, drain } =
             what;
-        Glance::at(record.dir())?.teach(&mut history);
+        let before = Glance::at(record.dir())?;
+        before.teach(&mut history);
         let capacity = leases.capacity(widest, edition.machine.memory_mib).max(1) as usize;
         let jobs = jobs.unwrap_or(capacity);
         let mut left = progress::Left::default();
@@ -72,7 +73,7 @@ impl Host {
                 left.add(&run);
             }
         }
-        let bar = progress::Campaign::new(&record.summary()?, left, history.clone(), jobs);
+        let bar = progress::Campaign::new(&before.summary(), left, history.clone(), jobs);
         let executor = Executor {
             record,
             edition,

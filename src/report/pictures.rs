@@ -48,7 +48,7 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         site.page("compare.html", &Compare { frame: contest.frame("Compare two".into(), "") })?;
     }
     site.page("pictures.html", &page)?;
-    site.file("data/podiums.tex", tables::podiums_latex(judgement).as_bytes())
+    site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
 }
 
 /// The page that compares the runs of any two entries.
@@ -65,7 +65,7 @@ pub fn write_sister(judgement: &sister::Judgement, frame: Frame, site: &NewSite)
     let pictures = plots::pictures(&runs).into_iter().chain(plots::scores(judgement));
     let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare: false };
     site.page("pictures.html", &page)?;
-    site.file("data/podiums.tex", tables::sister_podiums_latex(judgement).as_bytes())
+    site.file(tables::LATEX, tables::sister_podiums_latex(judgement).as_bytes())
 }
 
 /// Writes pictures, and sorts them by the group they show; first those of all of it.

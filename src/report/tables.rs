@@ -8,8 +8,8 @@ use num_rational::BigRational;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The file of `podiums_latex`.
-pub const LATEX: &str = "podiums.tex";
+/// The file of `podiums_latex` in a site.
+pub const LATEX: &str = "data/podiums.tex";
 
 /// Columns that count things; all others are texts, points among them, which are exact (`p/q`).
 const COUNTS: [&str; 14] = [

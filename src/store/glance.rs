@@ -46,7 +46,7 @@ struct Counts {
     machines: u64,
     /// Recorded runs of which it is known what they took, and their milliseconds.
     timed: (u64, u64),
-    outcomes: BTreeMap<Cow<'static, str>, u64>,
+    outcomes: BTreeMap<String, u64>,
 }
 
 /// An attempt under way.
@@ -121,10 +121,7 @@ impl Glance {
         counts.machines += u64::from(words.competes);
         let Some((outcome, ms)) = end else { return };
         counts.recorded += 1;
-        match counts.outcomes.get_mut(outcome) {
-            Some(count) => *count += 1,
-            None => drop(counts.outcomes.insert(Cow::Owned(outcome.to_owned()), 1)),
-        }
+        *entry_of(&mut counts.outcomes, outcome) += 1;
         if let Some(ms) = ms {
             counts.timed.0 += 1;
             counts.timed.1 += ms;
@@ -211,16 +208,13 @@ impl Tally {
         self.planned += counts.planned;
         self.recorded += counts.recorded;
         for (outcome, count) in &counts.outcomes {
-            match self.outcomes.get_mut(&**outcome) {
-                Some(sum) => *sum += count,
-                None => drop(self.outcomes.insert(outcome.to_string(), *count)),
-            }
+            *entry_of(&mut self.outcomes, outcome) += count;
         }
     }
 }
 
 /// `entry(..).or_default()` that copies the key only where it is new.
-fn entry_of<'m, T: Default>(map: &'m mut BTreeMap<String, T>, key: &str) -> &'m mut T {
+pub(super) fn entry_of<'m, T: Default>(map: &'m mut BTreeMap<String, T>, key: &str) -> &'m mut T {
     if !map.contains_key(key) {
         map.insert(key.to_owned(), T::default());
     }
@@ -318,13 +312,12 @@ impl Record {
             };
             let begun = item.metadata().and_then(|facts| facts.created().or_else(|_| facts.modified()));
             let seconds = begun.ok().and_then(|begun| SystemTime::now().duration_since(begun).ok());
-            let runs: Vec<String> =
-                self.rows("SELECT facts FROM runs WHERE position = ?1", [position], |row| row.get(0))?;
-            for run in runs {
-                let run: Run = self.parse("a run", &run)?;
-                let seconds = seconds.map(|elapsed| elapsed.as_secs());
-                found.push((position, UnderWay { run: run.id(), attempt, seconds, facts: Some(run) }));
-            }
+            let run = match self.run_at(position) {
+                Err(StoreError::UnknownRun { .. }) => continue,
+                run => run?,
+            };
+            let seconds = seconds.map(|elapsed| elapsed.as_secs());
+            found.push((position, UnderWay { run: run.id(), attempt, seconds, facts: Some(run) }));
         }
         found.sort_by_key(|(position, _)| *position);
         Ok(found.into_iter().map(|(_, under_way)| under_way).collect())

@@ -1,5 +1,6 @@
 //! What is read from a record: open runs, records, attempts, samples, counts.
 
+use super::glance::entry_of;
 use super::{Attempt, Record, Sample, StoreError, samples};
 use crate::campaign::Run;
 use rusqlite::params;
@@ -112,10 +113,7 @@ impl Record {
             attempts += made;
             let Some((outcome, _)) = end else { return Ok(()) };
             summary.recorded += 1;
-            match summary.outcomes.get_mut(outcome) {
-                Some(count) => *count += 1,
-                None => drop(summary.outcomes.insert(outcome.to_owned(), 1)),
-            }
+            *entry_of(&mut summary.outcomes, outcome) += 1;
             Ok(())
         })?;
         summary.retried = attempts - summary.recorded;
