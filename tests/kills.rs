@@ -122,6 +122,7 @@ kind = "sequential"
 [hosts]
 jobs = 2
 retries = 0
+boot_deadline_s = 600
 "#;
         (Folder::new(campaign), 2 * 9)
     };

@@ -2,7 +2,8 @@
 //! tool against bare QEMU, what the controller costs while a tool runs, and how fast output streams against the
 //! bare channel.
 //!
-//! What is compared takes turns, so that whatever else the machine does hits both.
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming). What is compared
+//! takes turns, so that whatever else the machine does hits both.
 
 mod bare;
 mod long_run;
@@ -23,13 +24,22 @@ use std::time::{Duration, Instant};
 const INSTANCE: &str = "DiningTable-PT-03";
 
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
-    per_run(&bench, rounds);
-    starts::starts(&bench, rounds);
-    long_run::controller(&bench);
-    streaming::output(&bench);
+    type Section<'s> = (&'s str, &'s dyn Fn());
+    let sections: [Section; 4] = [
+        ("run", &|| per_run(&bench, rounds)),
+        ("starts", &|| starts::starts(&bench, rounds)),
+        ("controller", &|| long_run::controller(&bench)),
+        ("streaming", &|| streaming::output(&bench)),
+    ];
+    for (name, measure) in sections {
+        if words.is_empty() || words.iter().any(|word| word == name) {
+            measure();
+        }
+    }
 }
 
 /// What every measurement needs.
