@@ -5,6 +5,7 @@
 
 mod contest;
 
+use mcc_harness::campaign::Run;
 use mcc_harness::judge::judgement::Judgement;
 use mcc_harness::report::{self, Material};
 use std::fs;
@@ -98,6 +99,16 @@ fn site_of(dir: &Path) -> PathBuf {
     let record = contest::record(&judgement, &dir.join("results"), |run| {
         run.starts_with("walk/Philosophers-PT-000005/CTL").then(|| hostile.to_vec())
     });
+    // The campaign has not ended: its pages say so, and one tells how far it is.
+    let open = Run {
+        entry: "walk".into(),
+        instance: "TokenRing-PT-005".into(),
+        examination: "LTLFireability".into(),
+        model: "TokenRing".into(),
+        vcpus: 1,
+        competes: true,
+    };
+    record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
     let material = Material { record: Some(&record), ..Material::default() };
     let threads = NonZeroUsize::new(2).expect("two");
@@ -106,7 +117,7 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
-const PAGES: [(&str, &str, &str, &[&str]); 16] = [
+const PAGES: [(&str, &str, &str, &[&str]); 17] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
@@ -116,10 +127,16 @@ const PAGES: [(&str, &str, &str, &[&str]); 16] = [
     ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>"]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
     (
+        "progress",
+        "progress.html",
+        "",
+        &["<strong>Preliminary.</strong>", "45 of 46 planned runs are recorded", "Runs still to be made"],
+    ),
+    (
         "compare",
         "compare.html",
         "#a=walk&b=depth-first",
-        &["9 runs. Of 2 in which both gave a right value", "class=\"dots both\""],
+        &["9 runs. Of 2 in which both gave a right value", "both right: 2</text>", ">Save as SVG</a>"],
     ),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
     (
@@ -189,6 +206,56 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
     fs::write(&index, html.replace("</main>", "<script>document.title = 1</script></main>")).expect("a page");
     let seen = see(&chromium, &index, "");
     assert!(!seen.console.is_empty() && seen.dom.contains("Model Checking Contest 2018</title>"));
+}
+
+/// Shows memory instead of time, and tells in the page's title what its links save, once the keyboard has reached them.
+const SAVED: &str = "const saved = [], make = URL.createObjectURL;
+URL.createObjectURL = blob => { saved.push(blob); return make(blob); };
+addEventListener('load', () => {
+  location.hash += '&what=memory';
+  const look = async () => {
+    const links = [...document.querySelectorAll('#compare a[download]')];
+    if (saved.length < 2 || links.length < 2) return setTimeout(look, 20);
+    const told = await Promise.all(links.map(async (link, at) => {
+      link.focus();
+      return [link.download, document.activeElement === link, saved[at].type, await saved[at].text()];
+    }));
+    document.title = JSON.stringify(told);
+  };
+  look();
+});";
+
+#[test]
+fn the_picture_of_any_two_tools_is_saved_with_its_figures() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    add_scripts(&site, &[("saved.js", SAVED)]);
+    let seen = see(&chromium, &site.join("compare.html"), "#a=walk&b=depth-first");
+    assert_eq!((seen.console, seen.asked), (vec![], vec![]));
+    let title = seen.dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+    let told = title.unwrap_or_default().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let [svg, csv]: [(String, bool, String, String); 2] =
+        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"));
+    let name = |ending| format!("memory-walk-depth-first.{ending}");
+    assert_eq!((svg.0, svg.1, svg.2.as_str()), (name("svg"), true, "image/svg+xml"));
+    assert_eq!((csv.0, csv.1, csv.2.as_str()), (name("csv"), true, "text/csv"));
+    // Every run of both, and what each had right, wrong and in use.
+    let rows: Vec<&str> = csv.3.lines().collect();
+    assert_eq!(rows.len(), 1 + 9);
+    assert_eq!(rows[0], "examination,instance,x_right,x_wrong,x_memory_kib,y_right,y_wrong,y_memory_kib");
+    assert!(rows.contains(&"StateSpace,Philosophers-PT-000005,4,0,250000,4,0,250000"), "{rows:?}");
+    // A file of its own: it brings its looks, in light and dark, and says in words what it shows.
+    let picture = roxmltree::Document::parse(&svg.3).unwrap_or_else(|error| panic!("{error}: {}", svg.3));
+    let text = |tag: &str| {
+        let node = picture.descendants().find(|node| node.has_tag_name(tag));
+        node.and_then(|node| node.text()).unwrap_or_default()
+    };
+    assert_eq!(text("title"), "walk and depth-first: Memory");
+    assert!(text("desc").starts_with("9 runs. Of 2 in which both"), "{}", text("desc"));
+    assert!(text("style").contains("prefers-color-scheme:dark") && !svg.3.contains("href"), "{}", svg.3);
+    let texts: Vec<&str> = picture.descendants().filter_map(|node| node.text()).collect();
+    assert!(texts.contains(&"limit") && texts.contains(&"64 MiB") && texts.contains(&"16 GiB"), "{texts:?}");
 }
 
 /// Puts scripts at the end of every page of the site. They are files of the site: its pages run no others.

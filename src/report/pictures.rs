@@ -45,7 +45,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         compare,
     };
     if compare {
-        site.page("compare.html", &Compare { frame: contest.frame("Compare two".into(), "") })?;
+        let frame = contest.frame("Compare two".into(), "");
+        site.page("compare.html", &Compare { frame, looks: plots::STYLE })?;
     }
     site.page("pictures.html", &page)?;
     site.file("data/podiums.tex", tables::podiums_latex(judgement).as_bytes())
@@ -56,6 +57,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
 #[template(path = "compare.html")]
 struct Compare {
     frame: Frame,
+    /// Of its picture, which is drawn in the browser.
+    looks: &'static str,
 }
 
 /// The same of SV-COMP or CRV.

@@ -4,7 +4,7 @@
 use super::contest::Frame;
 use super::list::{Field, List};
 use super::show::{self, visible};
-use super::site::{NewSite, segment};
+use super::site::{NewSite, file_name, segment};
 use super::{ReportError, pictures, script};
 use crate::judge::judgement::JudgementError;
 use crate::judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
@@ -248,7 +248,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List) -> Categor
         columns,
         scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
         plot: plot(judgement, category),
-        data: path(judgement, category, "js").rsplit('/').next().unwrap_or_default().to_owned(),
+        data: file_name(&path(judgement, category, "js")),
         runs: runs.rows.len(),
     }
 }

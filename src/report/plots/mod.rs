@@ -10,17 +10,18 @@ mod overlap;
 mod progress;
 mod run;
 mod runs;
-mod scatter;
 mod solved;
 mod strips;
 
 pub use confidence::confidence;
+pub(super) use drawing::STYLE;
 pub use progress::{Done, progress, progress_of};
 pub use run::samples;
 pub(super) use runs::time_limits;
-pub use runs::{Measure, Runs};
-pub use scatter::scatter;
+pub use runs::Runs;
 pub use solved::scores;
+
+use runs::Measure;
 
 /// One picture; two of one contest never share a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
