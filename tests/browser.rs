@@ -124,7 +124,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 17] = [
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
     ("evidence", "evidence.html", "", &[">disagreement</", "unknown:tie"]),
-    ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>"]),
+    ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
     (
         "progress",
@@ -209,16 +209,16 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
 }
 
 /// Shows memory instead of time, and tells in the page's title what its links save, once the keyboard has reached them.
-const SAVED: &str = "const saved = [], make = URL.createObjectURL;
-URL.createObjectURL = blob => { saved.push(blob); return make(blob); };
+const SAVED: &str = "const kept = [], make = URL.createObjectURL;
+URL.createObjectURL = blob => { kept.push(blob); return make(blob); };
 addEventListener('load', () => {
   location.hash += '&what=memory';
   const look = async () => {
     const links = [...document.querySelectorAll('#compare a[download]')];
-    if (saved.length < 2 || links.length < 2) return setTimeout(look, 20);
+    if (kept.length < 2 || links.length < 2) return setTimeout(look, 20);
     const told = await Promise.all(links.map(async (link, at) => {
       link.focus();
-      return [link.download, document.activeElement === link, saved[at].type, await saved[at].text()];
+      return [link.download, document.activeElement === link, kept[at].type, await kept[at].text()];
     }));
     document.title = JSON.stringify(told);
   };

@@ -489,11 +489,8 @@ fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
         names["examinations"][block["examination"].as_u64().expect("a number") as usize]["name"]
             == "CTLCardinality"
     });
-    let cell = block.expect("the block")["cells"]
-        .as_array()
-        .expect("cells")
-        .iter()
-        .find(|cell| cell[0] == lola);
+    let cell =
+        block.expect("the block")["cells"].as_array().expect("cells").iter().find(|cell| cell[0] == lola);
     assert_eq!(cell.expect("LoLA's")[5]["given"].as_array().expect("values").len(), 2);
 }
 

@@ -17,8 +17,9 @@ pub use confidence::confidence;
 pub(super) use drawing::STYLE;
 pub use progress::{Done, progress, progress_of};
 pub use run::samples;
-pub(super) use runs::time_limits;
 pub use runs::Runs;
+pub(super) use runs::time_limits;
+pub(super) use solved::score_name;
 pub use solved::scores;
 
 use runs::Measure;
