@@ -21,9 +21,9 @@ struct Page {
 
 /// What a page says of a picture.
 pub struct Shown {
-    name: String,
-    title: String,
-    description: String,
+    pub name: String,
+    pub title: String,
+    pub description: String,
 }
 
 impl Shown {
