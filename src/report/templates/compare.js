@@ -105,7 +105,7 @@ function draw(a, b, figure, pairs, words) {
   const [x, y] = [of => LEFT + scale(of), of => BOTTOM - scale(of)];
   const both = of => `M${x(of)} ${TOP}V${BOTTOM}M${LEFT} ${y(of)}h${SIDE}`;
   const text = (x, y, kind, words) => svg("text", { x, y, class: kind }, words);
-  const [width, height] = [LEFT + SIDE + 96, BOTTOM + 84];
+  const [width, height] = [LEFT + SIDE + 110, BOTTOM + 84];
   const title = `${a} and ${b}: ${figure.name}`;
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
   const box = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
@@ -113,12 +113,15 @@ function draw(a, b, figure, pairs, words) {
     svg("style", {}, document.getElementById("compare").dataset.looks),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
     svg("path", { class: "g", d: ticks.map(both).join("") }),
-    ...ticks.flatMap(tick => [text(x(tick), BOTTOM + 18, "s m", figure.text(tick)), text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))]),
+    ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),
+    // Texts side by side are left out where they would touch.
+    ...ticks.filter((_, at) => (ticks.length - 1 - at) % (ticks.length > 7 ? 2 : 1) === 0)
+      .map(tick => text(x(tick), BOTTOM + 18, "s m", figure.text(tick))),
     svg("path", { class: "a", d: `M${LEFT} ${BOTTOM}L${LEFT + SIDE} ${TOP}` }),
-    ...figure.limits().flatMap(limit => [svg("path", { class: "l", d: both(limit) }), text(LEFT + SIDE + 6, y(limit) + 4, "s", "limit")]),
+    ...figure.limits().flatMap(limit => [svg("path", { class: "l", d: both(limit) }), text(LEFT + SIDE + 6, y(limit) + 4, "s", `limit ${figure.text(limit)}`)]),
     text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(a, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(b, 24)}`));
   const legend = { both: "both right", x: `only ${fitting(a, 20)} right`, y: `only ${fitting(b, 20)} right`, neither: "neither right" };
-  Object.entries(KINDS_OF_PAIRS).reverse().forEach(([kind, colour], number) => {
+  Object.entries(KINDS_OF_PAIRS).forEach(([kind, colour], number) => {
     const of = pairs.filter(pair => pair.kind === kind);
     const pixels = new Set(of.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}h0`));
     const [left, top] = [LEFT + 230 * (number % 2), BOTTOM + 58 + 18 * Math.floor(number / 2)];

@@ -6,6 +6,8 @@
 const SPARE = 8;
 /** Rows that are kept for when they come into view again. */
 const KEPT = 500;
+/** Texts by which the width of a column is measured: the one with the most letters need not be the widest. */
+const LONGEST = 8;
 
 /**
  * A table in `place`. Columns: `name`, `note`, `text(row)` for finding, `key(row)` for sorting, `draw(cell, row)`, and
@@ -102,28 +104,26 @@ class Table {
     this.select();
   }
 
-  /** Finds, for each column, a row in which it is longest. */
+  /** Finds, for each column, rows in which it shows its longest texts. */
   findLongest() {
     this.longest = this.columns.map(column => {
-      let [longest, length] = [this.rows[0], -1];
-      for (const row of this.rows) {
-        const here = column.shown(row).length;
-        if (here > length) [longest, length] = [row, here];
-      }
-      return longest;
+      const texts = [...new Map(this.rows.map(row => [column.shown(row), row]))];
+      return texts.sort(([a], [b]) => b.length - a.length).slice(0, LONGEST).map(([, row]) => row);
     });
   }
 
-  /** Takes the height of a row and the widths of columns from a row of the longest cells. */
+  /** Takes the height of a row and the widths of columns from rows of the longest cells. */
   measure() {
     this.height = 28;
+    // The most that is seen of rows at once: all of the box but the head, which stays in view.
+    this.view = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
     if (!this.rows.length) return;
-    const row = this.drawRow(column => this.longest[column]);
+    const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
     this.table.classList.remove("measured");
-    this.body.append(row);
-    const widths = [...row.children].map(cell => Math.ceil(cell.getBoundingClientRect().width));
-    this.height = row.getBoundingClientRect().height || this.height;
-    row.remove();
+    this.body.append(...rows);
+    const widths = [...rows[0].children].map(cell => Math.ceil(cell.getBoundingClientRect().width));
+    this.height = rows[0].getBoundingClientRect().height || this.height;
+    rows.forEach(row => row.remove());
     widths.forEach((width, at) => this.widths.children[at].style.width = `${width}px`);
     this.table.style.width = `${widths.reduce((sum, width) => sum + width, 0)}px`;
     this.table.classList.add("measured");
@@ -146,9 +146,8 @@ class Table {
 
   /** Brings the rows in view into the page, and takes the others out; those that stay are not touched. */
   draw(top = this.box.scrollTop, spare = SPARE) {
-    // The box is never higher than the window.
     const first = Math.max(0, Math.floor(top / this.height) - spare);
-    const last = Math.min(this.order.length, Math.ceil((top + innerHeight) / this.height) + spare);
+    const last = Math.min(this.order.length, Math.ceil((top + this.view) / this.height) + spare);
     const wanted = new Set(this.order.slice(first, last));
     for (const [number, row] of this.drawn) {
       if (!wanted.has(number)) {
