@@ -209,16 +209,17 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
 }
 
 /// Shows memory instead of time, and tells in the page's title what its links save, once the keyboard has reached them.
-const SAVED: &str = "const kept = [], make = URL.createObjectURL;
-URL.createObjectURL = blob => { kept.push(blob); return make(blob); };
+const SAVED: &str = "const kept = new Map(), make = URL.createObjectURL;
+URL.createObjectURL = blob => { const address = make(blob); kept.set(address, blob); return address; };
 addEventListener('load', () => {
   location.hash += '&what=memory';
   const look = async () => {
     const links = [...document.querySelectorAll('#compare a[download]')];
-    if (kept.length < 2 || links.length < 2) return setTimeout(look, 20);
-    const told = await Promise.all(links.map(async (link, at) => {
+    if (!links.length || !links.every(link => link.download.startsWith('memory'))) return setTimeout(look, 20);
+    const told = await Promise.all(links.map(async link => {
       link.focus();
-      return [link.download, document.activeElement === link, kept[at].type, await kept[at].text()];
+      const blob = kept.get(link.href);
+      return [link.download, document.activeElement === link, blob.type, await blob.text()];
     }));
     document.title = JSON.stringify(told);
   };
