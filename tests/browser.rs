@@ -255,7 +255,7 @@ fn the_picture_of_any_two_tools_is_saved_with_its_figures() {
     let rows: Vec<&str> = csv.3.lines().collect();
     assert_eq!(rows.len(), 1 + 9);
     assert_eq!(rows[0], "examination,instance,x_right,x_wrong,x_memory_kib,y_right,y_wrong,y_memory_kib");
-    assert!(rows.contains(&"StateSpace,Philosophers-PT-000005,4,0,250000,4,0,250000"), "{rows:?}");
+    assert!(rows.contains(&"CTLCardinality,Philosophers-PT-000005,3,0,250000,15,0,250000"), "{rows:?}");
     // A file of its own: it brings its looks, in light and dark, and says in words what it shows.
     let picture = roxmltree::Document::parse(&svg.3).unwrap_or_else(|error| panic!("{error}: {}", svg.3));
     let text = |tag: &str| {
