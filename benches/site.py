@@ -146,7 +146,8 @@ PRESS = """new Promise(done => {
 
 def keystrokes(page):
     """Milliseconds of work, and until it is seen, for each key of some filters."""
-    with tempfile.TemporaryDirectory() as folder:
+    # Its children may still write when it has ended.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Chromium(folder)
         try:
             target = browser.ask("Target.createTarget", url="about:blank")["targetId"]

@@ -5,6 +5,7 @@
 
 mod contest;
 
+use mcc_harness::campaign::Run;
 use mcc_harness::judge::judgement::Judgement;
 use mcc_harness::report::{self, Material};
 use std::fs;
@@ -98,28 +99,46 @@ fn site_of(dir: &Path) -> PathBuf {
     let record = contest::record(&judgement, &dir.join("results"), |run| {
         run.starts_with("walk/Philosophers-PT-000005/CTL").then(|| hostile.to_vec())
     });
+    // The campaign has not ended: its pages say so, and one tells how far it is.
+    let open = Run {
+        entry: "walk".into(),
+        instance: "TokenRing-PT-005".into(),
+        examination: "LTLFireability".into(),
+        model: "TokenRing".into(),
+        vcpus: 1,
+        competes: true,
+    };
+    record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
     let material = Material { record: Some(&record), ..Material::default() };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
+    // Another contest's, beside its pages: it has fewer kinds of them.
+    report::write_sister_site(&contest::sister(), dir, &site.join("sv-comp")).expect("a site");
     site
 }
 
 /// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
-const PAGES: [(&str, &str, &str, &[&str]); 16] = [
+const PAGES: [(&str, &str, &str, &[&str]); 19] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
     ("evidence", "evidence.html", "", &[">disagreement</", "unknown:tie"]),
-    ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>"]),
+    ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
+    (
+        "progress",
+        "progress.html",
+        "",
+        &["<strong>Preliminary.</strong>", "45 of 46 planned runs are recorded", "Runs still to be made"],
+    ),
     (
         "compare",
         "compare.html",
         "#a=walk&b=depth-first",
-        &["9 runs. Of 2 in which both gave a right value", "class=\"dots both\""],
+        &["9 runs. Of 2 in which both gave a right value", "both right: 2</text>", ">Save as SVG</a>"],
     ),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
     (
@@ -159,6 +178,13 @@ const PAGES: [(&str, &str, &str, &[&str]); 16] = [
         &["&lt;/pre&gt;&lt;script src=http://example.org/x.js&gt;", "<i>⟨NUL⟩</i>"],
     ),
     ("nothing", "instance.html", "#instance=no%20such", &["No such instance on this site."]),
+    ("sv-comp", "sv-comp/index.html", "", &["Heap &amp; &lt;Memory&gt;</a>", ">careful</th>"]),
+    (
+        "category",
+        "sv-comp/categories/Heap~20~26~20~3CMemory~3E.html",
+        "",
+        &["../pictures/score-Heap", ">4 of 4</output>", "aria-rowindex=\"5\""],
+    ),
 ];
 
 #[test]
@@ -172,7 +198,8 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
         // The dump is what the browser made of the page: nothing a tool wrote became an element.
         let dom = seen.dom;
         assert!(
-            dom.contains("</footer>") && dom.contains("Model Checking Contest 2018</title>"),
+            dom.contains("</footer>")
+                && (dom.contains("Model Checking Contest 2018</title>") || page.starts_with("sv-comp/")),
             "{name}: {dom}"
         );
         assert!(!dom.contains("<script>") && !dom.contains("src=\"http"), "{name}");
@@ -189,6 +216,57 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
     fs::write(&index, html.replace("</main>", "<script>document.title = 1</script></main>")).expect("a page");
     let seen = see(&chromium, &index, "");
     assert!(!seen.console.is_empty() && seen.dom.contains("Model Checking Contest 2018</title>"));
+}
+
+/// Shows memory instead of time, and tells in the page's title what its links save, once the keyboard has reached them.
+const SAVED: &str = "const kept = new Map(), make = URL.createObjectURL;
+URL.createObjectURL = blob => { const address = make(blob); kept.set(address, blob); return address; };
+addEventListener('load', () => {
+  location.hash += '&what=memory';
+  const look = async () => {
+    const links = [...document.querySelectorAll('#compare a[download]')];
+    if (!links.length || !links.every(link => link.download.startsWith('memory'))) return setTimeout(look, 20);
+    const told = await Promise.all(links.map(async link => {
+      link.focus();
+      const blob = kept.get(link.href);
+      return [link.download, document.activeElement === link, blob.type, await blob.text()];
+    }));
+    document.title = JSON.stringify(told);
+  };
+  look();
+});";
+
+#[test]
+fn the_picture_of_any_two_tools_is_saved_with_its_figures() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    add_scripts(&site, &[("saved.js", SAVED)]);
+    let seen = see(&chromium, &site.join("compare.html"), "#a=walk&b=depth-first");
+    assert_eq!((seen.console, seen.asked), (vec![], vec![]));
+    let title = seen.dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+    let told = title.unwrap_or_default().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let [svg, csv]: [(String, bool, String, String); 2] =
+        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"));
+    let name = |ending| format!("memory-walk-depth-first.{ending}");
+    assert_eq!((svg.0, svg.1, svg.2.as_str()), (name("svg"), true, "image/svg+xml"));
+    assert_eq!((csv.0, csv.1, csv.2.as_str()), (name("csv"), true, "text/csv"));
+    // Every run of both, and what each had right, wrong and in use.
+    let rows: Vec<&str> = csv.3.lines().collect();
+    assert_eq!(rows.len(), 1 + 9);
+    assert_eq!(rows[0], "examination,instance,x_right,x_wrong,x_memory_kib,y_right,y_wrong,y_memory_kib");
+    assert!(rows.contains(&"CTLCardinality,Philosophers-PT-000005,3,0,250000,15,0,250000"), "{rows:?}");
+    // A file of its own: it brings its looks, in light and dark, and says in words what it shows.
+    let picture = roxmltree::Document::parse(&svg.3).unwrap_or_else(|error| panic!("{error}: {}", svg.3));
+    let text = |tag: &str| {
+        let node = picture.descendants().find(|node| node.has_tag_name(tag));
+        node.and_then(|node| node.text()).unwrap_or_default()
+    };
+    assert_eq!(text("title"), "walk and depth-first: Memory");
+    assert!(text("desc").starts_with("9 runs. Of 2 in which both"), "{}", text("desc"));
+    assert!(text("style").contains("prefers-color-scheme:dark") && !svg.3.contains("href"), "{}", svg.3);
+    let texts: Vec<&str> = picture.descendants().filter_map(|node| node.text()).collect();
+    assert!(texts.contains(&"limit 16 GiB") && texts.contains(&"64 MiB"), "{texts:?}");
 }
 
 /// Puts scripts at the end of every page of the site. They are files of the site: its pages run no others.

@@ -4,7 +4,7 @@ mod campaign;
 
 use assert_cmd::Command;
 use campaign::Folder;
-use mcc_harness::report::plots::{self, Measure, Runs};
+use mcc_harness::report::plots::{self, Runs};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -74,12 +74,9 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
     judgement.confidence.iter_mut().for_each(|of| of.answered = 1);
     let runs = Runs::of_contest(&judgement);
     let mut pictures = plots::pictures(&runs);
-    for measure in [Measure::Time, Measure::Memory] {
-        pictures.push(plots::scatter(&runs, 0, 1, measure).expect("measured"));
-    }
     pictures.extend(plots::confidence(&judgement));
     pictures.push(plots::progress_of(&folder.record()).expect("a record").expect("runs"));
-    assert_eq!(pictures.len(), 4 + 2 + 1 + 1);
+    assert_eq!(pictures.len(), 4 + 1 + 1);
     for picture in &pictures {
         unnamed.extend(missing(&picture.csv, &picture.name));
     }

@@ -2,10 +2,9 @@
 
 mod contest;
 
-use mcc_harness::edition::{Rules, Status};
+use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement};
-use mcc_harness::judge::sister;
-use mcc_harness::report::plots::{self, Done, Measure, Picture, Runs};
+use mcc_harness::report::plots::{self, Done, Picture, Runs};
 use mcc_harness::report::tables;
 use mcc_harness::store::Sample;
 use std::path::Path;
@@ -102,29 +101,11 @@ fn what_was_solved_over_time_adds_up_to_the_right_values_of_each_tool() {
 }
 
 #[test]
-fn two_tools_are_compared_run_by_run_and_what_one_alone_solved_is_apart() {
-    let judgement = duel();
-    let runs = Runs::of_contest(&judgement);
-    let time = plots::scatter(&runs, 0, 1, Measure::Time).expect("a picture");
-    check(&time);
-    let rows = rows(&time);
-    assert_eq!(rows[0], ["StateSpace", "Net-PT-001", "4", "0", "100", "3", "1", "7000"]);
-    assert_eq!(rows[4], ["StateSpace", "Net-PT-005", "4", "0", "500", "0", "0", "35000"]);
-    assert!(
-        time.svg.contains("one solved: 2") && time.svg.contains("one gave a wrong value: 3"),
-        "{}",
-        time.svg
-    );
-    let told = "fast needed less 3 times, slow &amp; &lt;sure&gt; 0 times. fast alone solved 2";
-    assert!(time.svg.contains(told), "{}", time.description);
-    let memory = plots::scatter(&runs, 0, 1, Measure::Memory).expect("a picture");
-    assert_ne!((time.name, time.csv), (memory.name.clone(), memory.csv.clone()));
-    // Without a figure there is nothing to compare.
+fn what_was_not_measured_has_no_picture() {
     let mut unmeasured = duel();
     let cells = unmeasured.blocks.iter_mut().flat_map(|block| &mut block.cells);
     cells.for_each(|cell| cell.cost = None);
     let runs = Runs::of_contest(&unmeasured);
-    assert_eq!(plots::scatter(&runs, 0, 1, Measure::Time), None);
     let names: Vec<String> = plots::pictures(&runs).into_iter().map(|picture| picture.name).collect();
     assert_eq!(names, ["overlap-StateSpace"]);
 }
@@ -197,44 +178,9 @@ fn progress_shows_what_was_recorded_when_and_what_was_lost() {
     assert_eq!(plots::progress(500, &[]), None);
 }
 
-/// Two tools in one category of SV-COMP; the first is wrong once.
-fn sister() -> sister::Judgement {
-    let Ok(Rules::Sister(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
-    let cell = |entry, verdict, points: i64, cpu_s: &str| {
-        let measured =
-            serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);
-        serde_json::json!({
-            "entry": entry, "said": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
-        })
-    };
-    let block = |instance: &str, cells: [serde_json::Value; 2]| serde_json::json!({ "category": 0, "instance": instance, "expected": "true", "cells": cells });
-    let quantile = |entry, start: i64, steps: &[(i64, &str)]| {
-        let step = |(x, cpu_s): &(i64, &str)| serde_json::json!({ "x": x.to_string(), "cpu_s": cpu_s });
-        let steps: Vec<_> = steps.iter().map(step).collect();
-        serde_json::json!({ "entry": entry, "category": 0, "start": start.to_string(), "steps": steps })
-    };
-    let entry =
-        |name: &str| serde_json::json!({ "entry": name, "tool": name, "status": "competing", "note": "" });
-    let judgement = serde_json::json!({
-        "contest": "sv-comp", "version": "0.1.0", "inputs": [], "notes": [], "parts": [],
-        "edition": serde_json::to_value(&*edition).expect("plain data"),
-        "entries": [entry("bold"), entry("careful")],
-        "categories": [{ "category": "Heap & <Memory>", "tasks": 2, "held": true }],
-        "blocks": [
-            block("a", [cell(0, "right", 2, "1/2"), cell(1, "right", 2, "30")]),
-            block("b", [cell(0, "wrong", -4, "3"), cell(1, "unknown", 0, "900")]),
-        ],
-        "scores": [], "podiums": [{
-            "category": 0, "places": [{ "rank": 1, "entry": 1, "points": "2", "medal": "gold" }]
-        }],
-        "quantiles": [quantile(0, -4, &[(-2, "1/2")]), quantile(1, 0, &[(2, "30")])],
-    });
-    serde_json::from_value(judgement).expect("a judgement")
-}
-
 #[test]
 fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
-    let judgement = sister();
+    let judgement = contest::sister();
     let scores = plots::scores(&judgement);
     assert_eq!(scores.len(), 1);
     check(&scores[0]);
@@ -247,8 +193,8 @@ fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
     assert_eq!(pictures.len(), 4);
     assert_eq!(rows(&pictures[0]), [["bold", "1", "500"], ["careful", "1", "30000"]]);
     assert_eq!(rows(&pictures[1]), [["1", "2", "bold careful"], ["1", "0", ""]]);
-    let scatter = plots::scatter(&runs, 0, 1, Measure::Memory).expect("measured");
-    assert_eq!(rows(&scatter), [["Heap & <Memory>", "a", "1", "0", "11718", "1", "0", "11718"]]);
+    let memory = ["1", "11718", "11718", "11718", "11718", "11718"];
+    assert_eq!(rows(&pictures[3]).iter().map(|row| &row[2..]).collect::<Vec<_>>(), [memory, memory]);
     let latex = tables::sister_podiums_latex(&judgement);
     assert!(
         latex.contains("1 & careful & 2 & gold") && latex.contains("Heap \\& \\textless{}Memory"),
@@ -285,10 +231,8 @@ fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
     judgement.entries[0].entry = format!("<script>\u{1b}{}", "x".repeat(500));
     let runs = Runs::of_contest(&judgement);
     let mut pictures = plots::pictures(&runs);
-    pictures.extend(plots::scatter(&runs, 6, 10, Measure::Time));
-    pictures.extend(plots::scatter(&runs, 1, 5, Measure::Memory));
     pictures.extend(plots::confidence(&judgement));
-    assert_eq!(pictures.len(), 10 * 4 + 3);
+    assert_eq!(pictures.len(), 10 * 4 + 1);
     for picture in &pictures {
         check(picture);
         assert!(picture.svg.len() < 100_000, "{}: {}", picture.name, picture.svg.len());

@@ -318,6 +318,11 @@ pub const ENDINGS: [Ending; 11] = [
     Ending::Unsaid,
 ];
 
+/// The number by which data of pages know an ending.
+pub fn ending_number(ending: Ending) -> usize {
+    ENDINGS.iter().position(|&of| of == ending).expect("ENDINGS has all")
+}
+
 /// What a cell of a table says of an ending.
 pub fn code(ending: Ending) -> &'static str {
     match ending {

@@ -20,8 +20,7 @@ struct EvidencePage {
     kinds: Vec<(String, String)>,
     flags: usize,
     best_virtual: Vec<[String; 4]>,
-    /// Title, and a table as the judgement has it.
-    tables: Vec<(&'static str, Row, Vec<Row>)>,
+    tables: Vec<TablePart>,
 }
 
 #[derive(Template)]
@@ -54,7 +53,16 @@ pub struct TechniqueRow {
     pub by_examination: Vec<String>,
 }
 
-/// Rows of a table of the judgement that a page shows; the file has all.
+/// A table as the judgement has it, from its head on; at most so many rows.
+struct TablePart {
+    title: &'static str,
+    /// It has all rows.
+    file: &'static str,
+    head: Row,
+    rows: Vec<Row>,
+    is_cut: bool,
+}
+
 const MOST_ROWS: usize = 300;
 
 pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
@@ -77,33 +85,31 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
             show::decimal(&of.normalized, 0),
         ]
     });
-    let mut tables = Vec::new();
-    for (title, file) in
-        [("How many values a medal hangs on", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")]
-    {
-        if let Some((head, rows)) = dir.and_then(|dir| rows_of(&dir.join(file))) {
-            tables.push((title, head, rows));
-        }
-    }
+    let tables =
+        [("How many values a medal hangs on", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")];
+    let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
     let page = EvidencePage {
         frame: contest.frame("Evidence".into(), ""),
         kinds,
         flags: flags.rows.len(),
         best_virtual: best_virtual.collect(),
-        tables,
+        tables: tables.collect(),
     };
     site.file("evidence.js", &script::call("mcc_lists", &[values, flags]))?;
     site.page("evidence.html", &page)
 }
 
-/// A small table that the judgement keeps as a file only; None where it was not asked for.
-fn rows_of(path: &Path) -> Option<(Vec<String>, Vec<Vec<String>>)> {
-    let mut table = csv::Reader::from_path(path).ok()?;
-    let shown = |row: &csv::StringRecord| row.iter().map(|field| visible(&field.replace('_', " "))).collect();
-    let head = shown(table.headers().ok()?);
-    let rows: Vec<_> = table.records().take(MOST_ROWS).map_while(Result::ok).collect();
-    let plain = |row: &csv::StringRecord| row.iter().map(visible).collect();
-    (!rows.is_empty()).then(|| (head, rows.iter().map(plain).collect()))
+/// A small table that the judgement keeps as a file only; None where it was not asked for, or is empty.
+fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
+    let mut table = csv::Reader::from_path(dir.join(file)).ok()?;
+    let head = table.headers().ok()?.iter().map(|column| visible(&column.replace('_', " "))).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for row in table.records().take(MOST_ROWS + 1).map_while(Result::ok) {
+        rows.push(row.iter().map(visible).collect());
+    }
+    let is_cut = rows.len() > MOST_ROWS;
+    rows.truncate(MOST_ROWS);
+    (!rows.is_empty()).then_some(TablePart { title, file, head, rows, is_cut })
 }
 
 fn flags(contest: &Contest) -> List {

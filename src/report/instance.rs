@@ -1,6 +1,6 @@
 //! The one file of data of an instance: all that was judged of it and, with a record, all that was measured.
 
-use super::contest::{Contest, ENDINGS, Frame, RunKey};
+use super::contest::{self, Contest, Frame, RunKey};
 use super::run::Recorded;
 use super::show::{self, visible};
 use super::site::NewSite;
@@ -44,30 +44,24 @@ struct BlockData {
     cells: Vec<CellData>,
 }
 
+/// What one entry did: its number, that of the ending, verdicts (one letter where all are alike), points, cost (CPU
+/// and wall-clock time in ms, memory in KiB; empty: not measured), the rest. A contest has a hundred thousand of these:
+/// names of the first five would be a third of the instances' data.
 #[derive(Serialize)]
-struct CellData {
-    entry: usize,
-    ending: usize,
-    verdicts: String,
+struct CellData(usize, usize, String, String, Vec<u64>, Rest);
+
+/// What few cells have.
+#[derive(Serialize)]
+struct Rest {
     /// Position and what was given, where that is not the trusted value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given: Vec<(usize, String)>,
-    points: String,
-    #[serde(skip_serializing_if = "is_false")]
-    complete: bool,
-    /// CPU and wall-clock time in ms, memory in KiB.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    cost: Vec<u64>,
     #[serde(skip_serializing_if = "is_zero")]
     marks: usize,
     #[serde(skip_serializing_if = "Repeated::is_empty")]
     techniques: Repeated,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
-}
-
-fn is_false(of: &bool) -> bool {
-    !of
 }
 
 fn is_zero(of: &usize) -> bool {
@@ -155,16 +149,15 @@ fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> 
     };
     let stated = |words: &Vec<String>| visible(&words.join(" "));
     let cost = cell.cost.map(|cost| [cost.cpu_ms, cost.wall_ms].into_iter().chain(cost.memory_kib).collect());
-    Some(CellData {
-        entry,
-        ending: ENDINGS.iter().position(|&ending| ending == cell.ending).expect("ENDINGS has all"),
-        verdicts: visible(&cell.verdicts),
+    let letters = cell.verdicts.as_bytes();
+    let alike = letters.windows(2).all(|pair| pair[0] == pair[1]);
+    let verdicts = if alike { cell.verdicts.chars().take(1).collect() } else { visible(&cell.verdicts) };
+    let rest = Rest {
         given: cell.values.iter().enumerate().filter_map(other).collect(),
-        points: cell.points.to_string(),
-        complete: cell.complete,
-        cost: cost.unwrap_or_default(),
         marks: contest.marks[&cell.marks],
         techniques: Repeated::new(cell.techniques.iter().map(stated).collect()),
         remarks: cell.remarks.iter().map(|remark| visible(remark)).collect(),
-    })
+    };
+    let ending = contest::ending_number(cell.ending);
+    Some(CellData(entry, ending, verdicts, cell.points.to_string(), cost.unwrap_or_default(), rest))
 }

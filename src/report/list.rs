@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Rows of a list, and what their columns hold: `instance`, `examination` and `entry` are numbers of names (null:
-/// all of them), `entries` a list of such, `position` and `number` numbers, `text` text.
+/// all of them), `entries` a list of such, `position` and `number` numbers, `points` exact ones, `text` text.
 #[derive(Serialize)]
 pub struct List {
     pub columns: Vec<(&'static str, &'static str)>,
@@ -39,7 +39,7 @@ impl From<Option<usize>> for Field {
 }
 
 /// The instances, what is known of each and how many entries solved it.
-pub fn instances(contest: &Contest) -> List {
+fn instances(contest: &Contest) -> List {
     let row = |(number, &instance): (usize, &usize)| {
         let of = &contest.judgement.instances[instance];
         let blocks = || contest.examinations.iter().filter_map(|&e| contest.block(e, instance));

@@ -1,8 +1,8 @@
 //! Data of the tables whose cells are runs: tools x instances of an examination, examinations x instances of a tool.
 
-use super::contest::{Contest, ENDINGS, Tally};
+use super::contest::{self, Contest, ENDINGS, Tally};
 use super::show;
-use crate::judge::judgement::{Block, Cell, Ending};
+use crate::judge::judgement::{Block, Cell};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
 /// CPU and wall-clock time in ms and memory in KiB.
 fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
     let Tally { right, wrong, unjudged, all } = Tally::of(block, cell);
-    let ending = ENDINGS.iter().position(|&ending| ending == cell.ending).expect("ENDINGS has all");
+    let ending = contest::ending_number(cell.ending);
     let mut numbers = Vec::with_capacity(9);
     numbers.extend([right, wrong, unjudged, all - right - wrong - unjudged, ending].map(|n| n as u64));
     numbers.push(contest.marks[&cell.marks] as u64);
@@ -85,6 +85,8 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
     table.write_record(head).expect("memory takes all");
+    // As the judgement has them.
+    let endings = ENDINGS.map(|ending| serde_json::to_value(ending).expect("an ending is a word"));
     for &instance in &contest.instances {
         let Some(block) = contest.block(examination, instance) else { continue };
         let of = &contest.judgement.instances[instance];
@@ -97,7 +99,8 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
             for count in [right, wrong, unjudged, all] {
                 table.write_field(number.format(count)).expect("memory takes all");
             }
-            table.write_field(word(cell.ending)).expect("memory takes all");
+            let ending = &endings[contest::ending_number(cell.ending)];
+            table.write_field(ending.as_str().unwrap_or_default()).expect("memory takes all");
             table.write_field(cell.points.to_string()).expect("memory takes all");
             let cost = cell.cost;
             let memory = cost.and_then(|cost| cost.memory_kib);
@@ -110,21 +113,4 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
         }
     }
     table.into_inner().expect("memory takes all")
-}
-
-/// The word of an ending, as the judgement has it.
-fn word(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Answered => "answered",
-        Ending::DidNotCompete => "did-not-compete",
-        Ending::CannotCompute => "cannot-compute",
-        Ending::NoAnswer => "no-answer",
-        Ending::CpuLimit => "cpu-limit",
-        Ending::WallLimit => "wall-limit",
-        Ending::MemoryLimit => "memory-limit",
-        Ending::OutputLimit => "output-limit",
-        Ending::ToolCrash => "tool-crash",
-        Ending::Infrastructure => "infrastructure",
-        Ending::Unsaid => "unsaid",
-    }
 }

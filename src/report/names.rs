@@ -14,9 +14,8 @@ pub struct Names {
     entries: Vec<EntryName>,
     /// Name, family, status, and the name of its data where that differs from its name.
     instances: Vec<Vec<String>>,
-    /// Name, values, and the name of its page where that differs from its name.
     examinations: Vec<ExaminationName>,
-    /// Code, words, word.
+    /// Code and words.
     endings: Vec<(&'static str, &'static str)>,
     /// Sets of marks.
     marks: Vec<String>,
@@ -28,11 +27,10 @@ pub struct Names {
     /// Whether each variant has a vote of its own.
     variants_vote: bool,
     provisional: bool,
-    /// Milliseconds of CPU time and KiB at which runs are cut.
+    /// Milliseconds of CPU time at which runs are cut.
     time_limits: Vec<u64>,
+    /// The same in KiB.
     memory_limits: [u64; 1],
-    /// Whether there are outputs of runs beside the site's data.
-    record: bool,
 }
 
 #[derive(Serialize)]
@@ -48,8 +46,6 @@ struct EntryName {
 #[derive(Serialize)]
 struct ExaminationName {
     name: String,
-    page: String,
-    judged: bool,
 }
 
 pub fn names(contest: &Contest) -> Names {
@@ -86,18 +82,14 @@ pub fn names(contest: &Contest) -> Names {
             bases.insert(trusted.basis.clone(), rule);
         }
     }
-    let examination = |(number, name): (usize, &String)| ExaminationName {
-        name: visible(name),
-        page: contest.table_path(number, "html"),
-        judged: contest.examinations.contains(&number),
-    };
+    let examination = |name: &String| ExaminationName { name: visible(name) };
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
     Names {
         contest: visible(&judgement.edition.title),
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),
-        examinations: judgement.examinations.iter().enumerate().map(examination).collect(),
+        examinations: judgement.examinations.iter().map(examination).collect(),
         endings: ENDINGS.map(|ending| (contest::code(ending), contest::words(ending))).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
         bases: bases.into_iter().map(|(basis, rule)| (visible(&basis), visible(&rule))).collect(),
@@ -107,6 +99,5 @@ pub fn names(contest: &Contest) -> Names {
         provisional: !judgement.unresolved.is_empty(),
         time_limits: plots::time_limits(&judgement.edition),
         memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],
-        record: contest.has_record,
     }
 }

@@ -19,10 +19,18 @@ struct Page {
     compare: bool,
 }
 
-struct Shown {
-    name: String,
-    title: String,
-    description: String,
+/// What a page says of a picture.
+pub struct Shown {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+}
+
+impl Shown {
+    pub fn of(picture: &Picture) -> Self {
+        let Picture { name, title, description, .. } = picture;
+        Self { name: name.clone(), title: title.clone(), description: description.clone() }
+    }
 }
 
 /// Writes the pictures of a contest, and their page. `progress` is that of its record.
@@ -45,7 +53,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         compare,
     };
     if compare {
-        site.page("compare.html", &Compare { frame: contest.frame("Compare two".into(), "") })?;
+        let frame = contest.frame("Compare two".into(), "");
+        site.page("compare.html", &Compare { frame, looks: plots::STYLE })?;
     }
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
@@ -56,13 +65,20 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
 #[template(path = "compare.html")]
 struct Compare {
     frame: Frame,
+    /// Of its picture, which is drawn in the browser.
+    looks: &'static str,
 }
 
-/// The same of SV-COMP or CRV.
-pub fn write_sister(judgement: &sister::Judgement, frame: Frame, site: &NewSite) -> Result<(), ReportError> {
+/// The same of SV-COMP or CRV. `scores` are its pictures by score.
+pub fn write_sister(
+    judgement: &sister::Judgement,
+    scores: Vec<Picture>,
+    frame: Frame,
+    site: &NewSite,
+) -> Result<(), ReportError> {
     let runs = Runs::of_sister(judgement);
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
-    let pictures = plots::pictures(&runs).into_iter().chain(plots::scores(judgement));
+    let pictures = plots::pictures(&runs).into_iter().chain(scores);
     let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare: false };
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::sister_podiums_latex(judgement).as_bytes())
@@ -82,8 +98,7 @@ fn grouped(
         write_one("pictures", &picture, site)?;
         let of = |name: &String| picture.name.ends_with(&format!("-{}", segment(name)));
         let group = names.iter().position(of).map_or(0, |at| at + 1);
-        let Picture { name, title, description, .. } = picture;
-        groups[group].1.push(Shown { name, title, description });
+        groups[group].1.push(Shown::of(&picture));
     }
     groups.retain(|(_, shown)| !shown.is_empty());
     Ok(groups)

@@ -3,14 +3,16 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
+use super::pictures::{self, Shown};
+use super::plots::{self, Picture};
 use super::show::{self, visible};
-use super::site::{NewSite, segment};
-use super::{ReportError, pictures, script};
+use super::site::{NewSite, file_name, segment};
+use super::{ReportError, script};
 use crate::judge::judgement::JudgementError;
 use crate::judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
 use askama::Template;
 use num_rational::BigRational;
-use num_traits::{Signed, ToPrimitive, Zero};
+use num_traits::Signed;
 use std::path::Path;
 
 #[derive(Template)]
@@ -38,7 +40,8 @@ struct CategoryPage {
     podium: Option<Card>,
     columns: Vec<String>,
     scores: Vec<(String, Vec<String>, String)>,
-    plot: Option<Plot>,
+    /// Its quantile functions.
+    picture: Option<Shown>,
     /// Its file of runs, and how many there are.
     data: String,
     runs: usize,
@@ -60,28 +63,20 @@ struct Line {
     negative: bool,
 }
 
-/// A quantile plot: lines in a box of 600 x 260, time on a logarithmic scale from 0.1 s.
-struct Plot {
-    left: String,
-    right: String,
-    top: String,
-    /// Entry, class of its colour, path.
-    lines: Vec<(String, usize, String)>,
-}
-
 /// Writes the site; returns the number of category pages.
 pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result<usize, ReportError> {
     let site = NewSite::beside(out)?;
+    let scores = plots::scores(judgement);
     let mut pages = 0;
     for category in 0..judgement.categories.len() {
         let runs = runs(judgement, category);
-        site.page(&path(judgement, category, "html"), &category_page(judgement, category, &runs))?;
+        site.page(&path(judgement, category, "html"), &category_page(judgement, category, &runs, &scores))?;
         site.file(&path(judgement, category, "js"), &script::call("mcc_lists", &[runs]))?;
         pages += 1;
     }
     // Its lists name everything themselves.
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
-    pictures::write_sister(judgement, frame(judgement, "Pictures".into(), ""), &site)?;
+    pictures::write_sister(judgement, scores, frame(judgement, "Pictures".into(), ""), &site)?;
     let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
@@ -220,9 +215,10 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> Card {
     }
 }
 
-fn category_page(judgement: &Judgement, category: usize, runs: &List) -> CategoryPage {
+fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
     let of = &judgement.categories[category];
     let name = visible(&of.category);
+    let picture = plots::score_name(&of.category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
     columns.extend(judgement.parts.iter().map(|part| visible(part)));
     columns.extend(["Points", "CPU time of the right ones"].map(str::to_owned));
@@ -247,36 +243,8 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List) -> Categor
             .map(|podium| card(judgement, podium, "../")),
         columns,
         scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
-        plot: plot(judgement, category),
-        data: path(judgement, category, "js").rsplit('/').next().unwrap_or_default().to_owned(),
+        picture: scores.iter().find(|of| of.name == picture).map(Shown::of),
+        data: file_name(&path(judgement, category, "js")),
         runs: runs.rows.len(),
     }
-}
-
-/// Drawing is the one place where floats will do: no point is computed from them.
-fn plot(judgement: &Judgement, category: usize) -> Option<Plot> {
-    let quantiles: Vec<_> =
-        judgement.quantiles.iter().filter(|of| of.category == category && !of.steps.is_empty()).collect();
-    let xs = || quantiles.iter().flat_map(|of| of.steps.iter().map(|step| &step.x).chain([&of.start]));
-    let (least, most) = (xs().min()?.clone(), xs().max()?.clone());
-    let times = quantiles.iter().flat_map(|of| of.steps.iter().map(|step| &step.cpu_s));
-    let longest = times.max()?.to_f64().unwrap_or(1.0).max(1.0);
-    let (low, width) =
-        (least.to_f64()?, (&most - &least).to_f64().filter(|width| *width > 0.0).unwrap_or(1.0));
-    let at = |x: &BigRational, y: &BigRational| {
-        let x = (x.to_f64().unwrap_or(low) - low) / width * 600.0;
-        let y = (y.to_f64().unwrap_or(0.0).max(0.1).log10() + 1.0) / (longest.log10() + 1.0) * 260.0;
-        format!("{x:.1},{:.1}", 260.0 - y)
-    };
-    let line = |(number, of): (usize, &&crate::judge::sister::Quantile)| {
-        let points: Vec<String> = of.steps.iter().map(|step| at(&step.x, &step.cpu_s)).collect();
-        (entry(judgement, of.entry), number % 8, points.join(" "))
-    };
-    let zero = BigRational::zero();
-    Some(Plot {
-        left: show::decimal(&least, decimals(&least).max(decimals(&zero))),
-        right: show::decimal(&most, decimals(&most)),
-        top: format!("{longest:.0}"),
-        lines: quantiles.iter().enumerate().map(line).collect(),
-    })
 }

@@ -7,7 +7,7 @@ use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
@@ -56,7 +56,7 @@ const DATA: [&str; 15] = [
     "quantiles.csv",
 ];
 /// Files of more bytes are packed.
-const PACKED: u64 = 1 << 20;
+const PACKED: usize = 1 << 20;
 /// Those that name no instance: all that is published while an embargo holds (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
@@ -113,15 +113,18 @@ impl NewSite {
         io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
-    /// As `copy`, with gzip.
-    fn pack(&self, mut from: fs::File, source: &Path, path: &str) -> Result<(), ReportError> {
-        let mut content = Vec::new();
-        let failed = |source: &Path, error| JudgementError::Read { path: source.into(), source: error };
-        from.read_to_end(&mut content).map_err(|error| failed(source, error))?;
-        let (file, path) = self.create(path)?;
+    /// Writes a file of data, a long one packed with gzip; returns its name.
+    fn publish(&self, name: &str, content: &[u8]) -> Result<String, ReportError> {
+        if content.len() <= PACKED {
+            self.file(&format!("data/{name}"), content)?;
+            return Ok(name.to_owned());
+        }
+        let name = format!("{name}.gz");
+        let (file, path) = self.create(&format!("data/{name}"))?;
         let mut packed = GzEncoder::new(file, Compression::fast());
-        let written = packed.write_all(&content).and_then(|()| packed.finish());
-        written.map(drop).map_err(|source| ReportError::Write { path, source })
+        let written = packed.write_all(content).and_then(|()| packed.finish());
+        written.map_err(|source| ReportError::Write { path, source })?;
+        Ok(name)
     }
 
     /// A new file, and its folders where they are not there yet.
@@ -140,8 +143,7 @@ impl NewSite {
         }
     }
 
-    /// Copies the judgement's own files, long ones packed with gzip, other tables also as JSON; returns the names of
-    /// what is there. With an embargo only what names no instance.
+    /// Copies the judgement's own files, tables also as JSON; returns the names of what is there. With an embargo only what names no instance.
     pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
         let mut names = Vec::new();
         let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
@@ -151,24 +153,16 @@ impl NewSite {
         };
         for (name, path) in judgement.into_iter().flat_map(from) {
             let failed = |source| JudgementError::Read { path: path.clone(), source };
-            match fs::File::open(&path) {
-                Ok(file) if file.metadata().map_err(failed)?.len() > PACKED => {
-                    names.push(format!("{name}.gz"));
-                    self.pack(file, &path, &format!("data/{name}.gz"))?;
-                }
-                Ok(mut file) => {
-                    let mut content = Vec::new();
-                    file.read_to_end(&mut content).map_err(failed)?;
-                    self.file(&format!("data/{name}"), &content)?;
-                    names.push(name.to_owned());
-                    if let Some(stem) = name.strip_suffix(".csv") {
-                        let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
-                        self.file(&format!("data/{stem}.json"), &json)?;
-                        names.push(format!("{stem}.json"));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            let content = match fs::read(&path) {
+                Ok(content) => content,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => return Err(failed(source).into()),
+            };
+            names.push(self.publish(name, &content)?);
+            // What a longer table holds stands in judgement.json too.
+            if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= PACKED) {
+                let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
+                names.push(self.publish(&format!("{stem}.json"), &json)?);
             }
         }
         Ok(names)
@@ -223,6 +217,11 @@ fn refuse_foreign(place: &Path) -> Result<(), ReportError> {
         Some(entry) => Err(ReportError::Foreign { path: place.into(), entry }),
         None => Ok(()),
     }
+}
+
+/// The last segment of a path in the site, as pages of the same folder know it.
+pub fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// A name as one segment of a path and a URL: never empty, `.` or `..`, never too long, different for

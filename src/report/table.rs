@@ -3,7 +3,7 @@
 use super::contest::{self, Contest, ENDINGS, Frame};
 use super::matrix::{self, Matrix};
 use super::show::{self, visible};
-use super::site::NewSite;
+use super::site::{NewSite, file_name};
 use super::{ReportError, script};
 use crate::edition::Status;
 use crate::judge::judgement::{Cell, Ending, Score};
@@ -22,8 +22,8 @@ struct Page {
     endings: Vec<(&'static str, &'static str)>,
     /// Its data, as the page knows them: script, CSV.
     data: [String; 2],
-    /// The other examinations.
-    examinations: Vec<(String, String)>,
+    /// The pages of all examinations.
+    beside: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
     marks: Vec<(String, String)>,
 }
@@ -45,14 +45,14 @@ pub struct ScoreRow {
 
 /// Writes the page of an examination and its data.
 pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<(), ReportError> {
-    let name = visible(&contest.judgement.examinations[examination]);
+    let judgement = contest.judgement;
+    let name = visible(&judgement.examinations[examination]);
     let endings = Endings::of(contest, |e, _| e == examination);
     let matrix = Matrix::of_examination(contest, examination);
     let [page, data, csv] = ["html", "js", "csv"].map(|ending| contest.table_path(examination, ending));
-    let beside = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     site.file(&csv, &matrix::csv(contest, examination))?;
-    let of = contest.judgement.scores.iter().filter(|score| score.examination == examination);
+    let of = judgement.scores.iter().filter(|score| score.examination == examination);
     let content = Page {
         frame: contest.frame(name.clone(), "../"),
         name,
@@ -63,8 +63,10 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
             (visible(&entry.entry), contest.tool_path(score.entry, "html"), entry.status, score.entry)
         }),
         endings: endings.columns,
-        data: [beside(&data), beside(&csv)],
-        examinations: other_examinations(contest, examination),
+        data: [file_name(&data), file_name(&csv)],
+        beside: beside(&contest.examinations, examination, |other| {
+            (contest.table_path(other, "html"), &judgement.examinations[other])
+        }),
         legend: legend(),
         marks: marks(contest, Some(examination)),
     };
@@ -77,17 +79,17 @@ pub fn legend() -> Vec<(&'static str, &'static str)> {
     coded.map(|ending| (contest::code(ending), contest::words(ending))).collect()
 }
 
-/// Links to the examinations from one of them, which has none.
-fn other_examinations(contest: &Contest, examination: usize) -> Vec<(String, String)> {
-    let chip = |&other: &usize| {
-        let link = if other == examination {
-            String::new()
-        } else {
-            format!("../{}", contest.table_path(other, "html"))
-        };
-        (link, visible(&contest.judgement.examinations[other]))
+/// Links and names of pages of one kind, from the one of `this`, which has no link; `of` gives a page's path and name.
+pub fn beside<'a>(
+    pages: &[usize],
+    this: usize,
+    of: impl Fn(usize) -> (String, &'a str),
+) -> Vec<(String, String)> {
+    let link = |&page: &usize| {
+        let (path, name) = of(page);
+        (if page == this { String::new() } else { format!("../{path}") }, visible(name))
     };
-    contest.examinations.iter().map(chip).collect()
+    pages.iter().map(link).collect()
 }
 
 /// How many values the examination has on an instance.
@@ -188,8 +190,7 @@ impl Endings {
             let shown = |cell: &&Cell| contest.entry_number(cell.entry).is_some();
             for cell in block.cells.iter().filter(shown) {
                 if wanted(block.examination, cell.entry) {
-                    let ending = ENDINGS.iter().position(|&ending| ending == cell.ending);
-                    counts[number(block.examination, cell.entry)][ending.expect("ENDINGS has all")] += 1;
+                    counts[number(block.examination, cell.entry)][contest::ending_number(cell.ending)] += 1;
                 }
             }
         }

@@ -4,9 +4,10 @@ use super::contest::{self, Contest, Frame};
 use super::evidence::{self, TechniqueRow};
 use super::matrix::Matrix;
 use super::show::{self, visible};
-use super::site::NewSite;
+use super::site::{NewSite, file_name};
 use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, script};
+use crate::edition::Status;
 use askama::Template;
 
 #[derive(Template)]
@@ -26,8 +27,8 @@ struct Page {
     techniques: Vec<TechniqueRow>,
     examinations: Vec<String>,
     data: String,
-    /// The other entries.
-    entries: Vec<(String, String)>,
+    /// The pages of all entries.
+    beside: Vec<(String, String)>,
 }
 
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
@@ -41,11 +42,6 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
     let confidence = &judgement.confidence[entry];
-    let chip = |&other: &usize| {
-        let link =
-            if other == entry { String::new() } else { format!("../{}", contest.tool_path(other, "html")) };
-        (link, visible(&contest.entry(other).entry))
-    };
     let page = Page {
         frame: contest.frame(name.clone(), "../"),
         name,
@@ -58,14 +54,16 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         scores: table::scores(contest, scores.collect(), &endings, |score| {
             let examination = score.examination;
             let name = visible(&judgement.examinations[examination]);
-            (name, contest.table_path(examination, "html"), crate::edition::Status::Competing, examination)
+            (name, contest.table_path(examination, "html"), Status::Competing, examination)
         }),
         endings: endings.columns,
         legend: table::legend(),
         techniques: evidence::techniques(contest, Some(entry)),
         examinations: contest.examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
-        data: data.rsplit('/').next().unwrap_or_default().to_owned(),
-        entries: contest.entries.iter().map(chip).collect(),
+        data: file_name(&data),
+        beside: table::beside(&contest.entries, entry, |other| {
+            (contest.tool_path(other, "html"), &contest.entry(other).entry)
+        }),
     };
     site.page(&contest.tool_path(entry, "html"), &page)
 }

@@ -3,8 +3,9 @@
 
 use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
-use mcc_harness::edition::{Edition, Status};
+use mcc_harness::edition::{Edition, Rules, Status};
 use mcc_harness::judge::judgement::*;
+use mcc_harness::judge::sister;
 use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, Room, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
@@ -432,4 +433,39 @@ fn commit(record: &Record, run: &str, ending: Ending, stdout: Option<Vec<u8>>) {
         let number = dir.number();
         record.commit(attempt(run, number, outcome), dir).expect("a committed attempt");
     }
+}
+
+/// Two tools in one category of SV-COMP; the first is wrong once.
+pub fn sister() -> sister::Judgement {
+    let Ok(Rules::Sister(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
+    let cell = |entry, verdict, points: i64, cpu_s: &str| {
+        let measured =
+            serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);
+        serde_json::json!({
+            "entry": entry, "said": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
+        })
+    };
+    let block = |instance: &str, cells: [serde_json::Value; 2]| serde_json::json!({ "category": 0, "instance": instance, "expected": "true", "cells": cells });
+    let quantile = |entry, start: i64, steps: &[(i64, &str)]| {
+        let step = |(x, cpu_s): &(i64, &str)| serde_json::json!({ "x": x.to_string(), "cpu_s": cpu_s });
+        let steps: Vec<_> = steps.iter().map(step).collect();
+        serde_json::json!({ "entry": entry, "category": 0, "start": start.to_string(), "steps": steps })
+    };
+    let entry =
+        |name: &str| serde_json::json!({ "entry": name, "tool": name, "status": "competing", "note": "" });
+    let judgement = serde_json::json!({
+        "contest": "sv-comp", "version": "0.1.0", "inputs": [], "notes": [], "parts": [],
+        "edition": serde_json::to_value(&*edition).expect("plain data"),
+        "entries": [entry("bold"), entry("careful")],
+        "categories": [{ "category": "Heap & <Memory>", "tasks": 2, "held": true }],
+        "blocks": [
+            block("a", [cell(0, "right", 2, "1/2"), cell(1, "right", 2, "30")]),
+            block("b", [cell(0, "wrong", -4, "3"), cell(1, "unknown", 0, "900")]),
+        ],
+        "scores": [], "podiums": [{
+            "category": 0, "places": [{ "rank": 1, "entry": 1, "points": "2", "medal": "gold" }]
+        }],
+        "quantiles": [quantile(0, -4, &[(-2, "1/2")]), quantile(1, 0, &[(2, "30")])],
+    });
+    serde_json::from_value(judgement).expect("a judgement")
 }

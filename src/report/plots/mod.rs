@@ -10,17 +10,19 @@ mod overlap;
 mod progress;
 mod run;
 mod runs;
-mod scatter;
 mod solved;
 mod strips;
 
 pub use confidence::confidence;
+pub(super) use drawing::STYLE;
 pub use progress::{Done, progress, progress_of};
 pub use run::samples;
+pub use runs::Runs;
 pub(super) use runs::time_limits;
-pub use runs::{Measure, Runs};
-pub use scatter::scatter;
+pub(super) use solved::score_name;
 pub use solved::scores;
+
+use runs::Measure;
 
 /// One picture; two of one contest never share a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

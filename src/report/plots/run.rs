@@ -67,13 +67,8 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     );
     let optional = |figure: Option<u64>| figure.map_or(String::new(), |figure| figure.to_string());
     let rows = samples.iter().map(|of| {
-        [of.at_ms, of.cpu_ms, of.memory_kib]
-            .map(|figure| figure.to_string())
-            .into_iter()
-            .chain([optional(of.balloon_memory_kib)])
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("four columns")
+        let [at, cpu, memory] = [of.at_ms, of.cpu_ms, of.memory_kib].map(|figure| figure.to_string());
+        [at, cpu, memory, optional(of.balloon_memory_kib)]
     });
     let table = csv(["at_ms", "cpu_ms", "memory_kib", "balloon_memory_kib"], rows);
     Some(drawing.finish(name.to_owned(), title.to_owned(), description, table))

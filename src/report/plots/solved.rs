@@ -59,6 +59,11 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     Some(drawing.finish(runs.name("solved", group), title, description, table))
 }
 
+/// What the picture of a category's scores is called.
+pub fn score_name(category: &str) -> String {
+    format!("score-{}", segment(category))
+}
+
 /// `score-CATEGORY` for each category of SV-COMP with runs: the score-based quantile functions of its judgement.
 pub fn scores(judgement: &Judgement) -> Vec<Picture> {
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
@@ -93,8 +98,7 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
             std::iter::once(begin).chain(of.steps.iter().map(step))
         });
         let table = csv(["tool", "score", "cpu_s"], rows);
-        let name = format!("score-{}", segment(&of.category));
-        Some(draw(&mut curves, "score", &[]).finish(name, title, description, table))
+        Some(draw(&mut curves, "score", &[]).finish(score_name(&of.category), title, description, table))
     };
     judgement.categories.iter().enumerate().filter_map(category).collect()
 }

@@ -63,9 +63,9 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         let mark = format!("M{median} {}v12", y - 6);
         drawing.path("k", &mark);
         drawing.path("k", &mark);
-        let mut row = vec![kind.to_string(), name.clone(), figures.len().to_string()];
-        row.extend(five.map(|figure| figure.to_string()));
-        rows.push(<[String; 8]>::try_from(row).expect("eight columns"));
+        let runs = figures.len().to_string();
+        let [low, lower, median, upper, high] = five.map(|figure| figure.to_string());
+        rows.push([kind.to_string(), name.clone(), runs, low, lower, median, upper, high]);
     }
     let (name, word, unit) = match measure {
         Measure::Time => ("time", "CPU time", "cpu_ms"),
@@ -77,12 +77,9 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
          one over the middle half of the runs, the mark is the median.",
         if group.is_none() { format!("{} and each ", runs.group_word) } else { String::new() },
     );
-    let header = ["of", "name", "runs", "least", "lower_quartile", "median", "upper_quartile", "most"];
-    let header = header.map(|column| match column {
-        "least" => format!("least_{unit}"),
-        column => column.to_owned(),
-    });
-    let table = csv(header.each_ref().map(String::as_str), rows);
+    let least = format!("least_{unit}");
+    let header = ["of", "name", "runs", &least, "lower_quartile", "median", "upper_quartile", "most"];
+    let table = csv(header, rows);
     Some(drawing.finish(runs.name(name, group), title, description, table))
 }
 

@@ -14,17 +14,22 @@ function verdictText(run) {
   return (given.join(" ") || "–") + (run[MARKS] ? "°" : "");
 }
 
-/** The words a run is found by. */
-function runWords(run) {
-  if (!run) return ["no-run"];
-  const words = [names.endings[run[ENDING]][0].toLowerCase() || "answered"];
-  if (run[RIGHT]) words.push("right");
-  if (run[WRONG]) words.push("wrong");
-  if (run[UNJUDGED]) words.push("unjudged");
-  if (run[RIGHT] === all(run)) words.push("complete");
-  if (!(run[RIGHT] || run[WRONG] || run[UNJUDGED])) words.push("nothing");
-  if (run[MARKS]) words.push("marked", ...names.marks[run[MARKS]].toLowerCase().split(" "));
-  return words;
+/** The words a run is found by, beside the code of its ending and its marks. */
+const RUN_WORDS = {
+  right: run => run[RIGHT] > 0,
+  wrong: run => run[WRONG] > 0,
+  unjudged: run => run[UNJUDGED] > 0,
+  complete: run => run[RIGHT] === all(run),
+  nothing: run => !(run[RIGHT] || run[WRONG] || run[UNJUDGED]),
+  marked: run => run[MARKS] > 0,
+};
+
+/** Tells whether `word` finds a run, or that there is none. */
+function runTest(word) {
+  const endings = names.endings.map(([code]) => (code.toLowerCase() || "answered") === word);
+  const marks = names.marks.map(set => set !== "" && set.toLowerCase().split(" ").includes(word));
+  const own = Object.hasOwn(RUN_WORDS, word) ? RUN_WORDS[word] : () => false;
+  return run => run ? endings[run[ENDING]] || marks[run[MARKS]] || own(run) : word === "no-run";
 }
 
 /** Colours of a cell: its class, and how far the right, wrong and unjudged values reach. */

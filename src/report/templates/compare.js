@@ -1,8 +1,19 @@
 "use strict";
-// Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits.
+// Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the looks of the pictures
+// that are files, and can be saved as one, with its figures as CSV beside it.
 
-const SIDE = 520, LEFT = 70, TOP = 30;
+const LEFT = 84, TOP = 56, SIDE = 440, BOTTOM = TOP + SIDE;
+/** What runs are compared by, as the file's name begins; ticks are the powers of `base`. */
+const FIGURES = {
+  time: { name: "CPU time", at: CPU, column: "cpu_ms", limits: () => names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s` },
+  memory: { name: "Memory", at: MEMORY, column: "memory_kib", limits: () => names.memory_limits, base: 4, text: size },
+};
+/** Who gave a right value, and the colour of such runs. */
+const KINDS_OF_PAIRS = { both: "c0", x: "c3", y: "c2", neither: "c7" };
+
 const tools = new Map();
+let saved = [];
+
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -29,63 +40,95 @@ function drawCompare() {
   const number = (key, none) => Math.max(0, names.entries.findIndex(of => of.name === (query.get(key) ?? none)));
   const ranked = names.entries.filter(of => of.votes).concat(names.entries);
   const [a, b] = [number("a", ranked[0]?.name), number("b", ranked[1]?.name)];
+  const what = query.get("what") === "memory" ? "memory" : "time";
   const choice = (label, id, list, chosen) => [element("label", { for: id }, label),
     element("select", { id }, list.map(([value, name]) => element("option", { value, selected: String(value) === String(chosen) }, name)))];
   const entries = names.entries.map((of, at) => [at, of.name]);
-  const what = query.get("what") === "memory" ? "memory" : "cpu";
   const controls = element("div", { class: "controls" }, choice("Across", "a", entries, a), choice("Up", "b", entries, b),
-    choice("Figure", "what", [["cpu", "CPU time"], ["memory", "Memory"]], what));
+    choice("Figure", "what", Object.entries(FIGURES).map(([value, of]) => [value, of.name]), what));
   controls.addEventListener("change", () => {
     const value = id => document.getElementById(id).value;
     location.hash = new URLSearchParams({ a: names.entries[value("a")].name, b: names.entries[value("b")].name, what: value("what") });
   });
   const place = element("div", {}, element("p", {}, "Loading …"));
   document.getElementById("compare").replaceChildren(controls, place);
-  Promise.all([runsOf(a), runsOf(b)]).then(([first, second]) => place.replaceChildren(...picture(a, b, what, first, second)),
+  Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown(names.entries[a].name, names.entries[b].name, what, x, y)),
     () => place.replaceChildren(element("p", {}, "The data of one of them are missing.")));
 }
 
-function picture(a, b, what, first, second) {
-  const [at, limits] = what === "cpu" ? [CPU, names.time_limits] : [MEMORY, names.memory_limits];
-  const pairs = [...first].map(([key, run]) => [key, run, second.get(key)]).filter(([, x, y]) => y && x.length > at && y.length > at);
+/** What both made of the same run: where, who gave a right value, both runs. */
+function pairsOf(x, y, at) {
+  const pairs = [];
+  for (const [key, one] of x) {
+    const other = y.get(key);
+    if (!(other?.length > at && one.length > at)) continue;
+    const kind = one[RIGHT] ? other[RIGHT] ? "both" : "x" : other[RIGHT] ? "y" : "neither";
+    pairs.push({ where: key.split("/"), kind, one, other });
+  }
+  return pairs;
+}
+
+function shown(a, b, what, x, y) {
+  const figure = FIGURES[what];
+  const pairs = pairsOf(x, y, figure.at);
   if (!pairs.length) return [element("p", {}, "No run of both was measured.")];
-  const most = Math.max(10, ...limits, ...pairs.map(([, x, y]) => Math.max(x[at], y[at])));
-  const least = Math.max(1, Math.min(...pairs.map(([, x, y]) => Math.min(x[at] || 1, y[at] || 1))));
-  const scale = figure => Math.log(Math.max(figure, least) / least) / Math.log(most / least) * SIDE;
-  const [x, y] = [figure => (LEFT + scale(figure)).toFixed(1), figure => (TOP + SIDE - scale(figure)).toFixed(1)];
-  const solved = run => run[RIGHT] > 0;
-  const kinds = { both: "", first: "", second: "", neither: "" };
-  let below = 0, above = 0;
-  const rows = [["instance", "examination", `${names.entries[a].name}`, `${names.entries[b].name}`, "solved by"]];
-  for (const [key, one, other] of pairs) {
-    const kind = solved(one) ? solved(other) ? "both" : "first" : solved(other) ? "second" : "neither";
-    kinds[kind] += `M${x(one[at])} ${y(other[at])}h0`;
-    if (kind === "both") one[at] > other[at] ? below++ : one[at] < other[at] ? above++ : 0;
-    const [instance, examination] = key.split("/");
-    rows.push([names.instances[instance][0], names.examinations[examination].name, one[at], other[at], kind]);
-  }
-  const box = svg("svg", { viewBox: `0 0 ${LEFT + SIDE + 30} ${TOP + SIDE + 50}`, class: "compare", role: "img",
-    "aria-label": `${names.entries[a].name} and ${names.entries[b].name}: ${pairs.length} runs` });
-  box.append(svg("rect", { x: LEFT, y: TOP, width: SIDE, height: SIDE }));
-  const [base, label] = what === "cpu" ? [10, ms => ms < 1000 ? `${ms} ms` : `${thousands(ms / 1000)} s`] : [16, size];
-  let tick = 1;
-  while (tick < least) tick *= base;
-  for (; tick <= most; tick *= base) {
-    box.append(svg("path", { class: "tick", d: `M${x(tick)} ${TOP}v${SIDE}M${LEFT} ${y(tick)}h${SIDE}` }),
-      svg("text", { x: x(tick), y: TOP + SIDE + 18, "text-anchor": "middle" }, label(tick)),
-      svg("text", { x: LEFT - 6, y: Number(y(tick)) + 4, "text-anchor": "end" }, label(tick)));
-  }
-  for (const limit of limits) box.append(svg("path", { class: "limit", d: `M${x(limit)} ${TOP}v${SIDE}M${LEFT} ${y(limit)}h${SIDE}` }));
-  box.append(svg("path", { class: "limit", d: `M${LEFT} ${TOP + SIDE}L${LEFT + SIDE} ${TOP}` }));
-  for (const [kind, path] of Object.entries(kinds)) if (path) box.append(svg("path", { class: `dots ${kind}`, d: path }));
-  box.append(svg("text", { x: LEFT + SIDE / 2, y: TOP + SIDE + 42, "text-anchor": "middle" }, names.entries[a].name),
-    svg("text", { x: 12, y: 14 }, `↑ ${names.entries[b].name}`));
-  const csv = rows.map(row => row.map(field => /[",\n]/.test(field) ? `"${String(field).replace(/"/g, '""')}"` : field).join(",")).join("\n");
-  const count = kind => (kinds[kind].match(/M/g) ?? []).length;
-  return [element("p", {}, `${thousands(pairs.length)} runs. Of ${thousands(count("both"))} in which both gave a right value, ${names.entries[a].name} needed less in ${thousands(above)}, ${names.entries[b].name} in ${thousands(below)}. Only ${names.entries[a].name} gave one in ${thousands(count("first"))}, only ${names.entries[b].name} in ${thousands(count("second"))}.`),
-    element("figure", {}, box, element("figcaption", {}, element("span", { class: "dot both" }), " both right ", element("span", { class: "dot first" }), ` only ${names.entries[a].name} `,
-      element("span", { class: "dot second" }), ` only ${names.entries[b].name} `, element("span", { class: "dot neither" }), " neither; dashed: limits and the diagonal. ",
-      element("a", { href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })), download: `${what}-${names.entries[a].name}-${names.entries[b].name}.csv` }, "CSV")))];
+  const count = (kind, less) => thousands(pairs.filter(of => of.kind === kind && (!less || less(of.one[figure.at], of.other[figure.at]))).length);
+  const words = `${thousands(pairs.length)} runs. Of ${count("both")} in which both gave a right value, ${a} needed less in ${count("both", (x, y) => x < y)}, ${b} in ${count("both", (x, y) => x > y)}. Only ${a} gave one in ${count("x")}, only ${b} in ${count("y")}.`;
+  const picture = draw(a, b, figure, pairs, words);
+  const file = `${what}-${a}-${b}`;
+  saved.forEach(address => URL.revokeObjectURL(address));
+  saved = [];
+  const save = (ending, type, text) => {
+    saved.push(URL.createObjectURL(new Blob([text], { type })));
+    return element("a", { href: saved.at(-1), download: `${file}.${ending}` }, `Save as ${ending.toUpperCase()}`);
+  };
+  return [element("p", {}, words), element("figure", {}, picture, element("figcaption", {},
+    save("svg", "image/svg+xml", new XMLSerializer().serializeToString(picture) + "\n"), " ", save("csv", "text/csv", csvOf(figure, pairs))))];
+}
+
+function csvOf(figure, pairs) {
+  const of = run => [run[RIGHT], run[WRONG], run[figure.at]];
+  const columns = side => ["right", "wrong", figure.column].map(name => `${side}_${name}`);
+  const rows = pairs.map(({ where: [instance, examination], one, other }) =>
+    [names.examinations[examination].name, names.instances[instance][0], ...of(one), ...of(other)]);
+  const field = of => /[",\r\n]/.test(of) ? `"${String(of).replace(/"/g, '""')}"` : of;
+  return [["examination", "instance", ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
+}
+
+function draw(a, b, figure, pairs, words) {
+  const figures = pairs.flatMap(({ one, other }) => [one[figure.at], other[figure.at]]).concat(figure.limits());
+  const [least, most] = figures.reduce(([least, most], of) => [Math.min(least, of), Math.max(most, of)], [Infinity, 1]);
+  const ticks = [1];
+  while (ticks[0] * figure.base <= least) ticks[0] *= figure.base;
+  do ticks.push(ticks.at(-1) * figure.base); while (ticks.at(-1) < most);
+  const scale = of => Math.round(Math.log(Math.max(of, ticks[0]) / ticks[0]) / Math.log(ticks.at(-1) / ticks[0]) * SIDE);
+  const [x, y] = [of => LEFT + scale(of), of => BOTTOM - scale(of)];
+  const both = of => `M${x(of)} ${TOP}V${BOTTOM}M${LEFT} ${y(of)}h${SIDE}`;
+  const text = (x, y, kind, words) => svg("text", { x, y, class: kind }, words);
+  const [width, height] = [LEFT + SIDE + 110, BOTTOM + 84];
+  const title = `${a} and ${b}: ${figure.name}`;
+  const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
+  const box = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
+    svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
+    svg("style", {}, document.getElementById("compare").dataset.looks),
+    svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
+    svg("path", { class: "g", d: ticks.map(both).join("") }),
+    ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),
+    // Texts side by side are left out where they would touch.
+    ...ticks.filter((_, at) => (ticks.length - 1 - at) % (ticks.length > 7 ? 2 : 1) === 0)
+      .map(tick => text(x(tick), BOTTOM + 18, "s m", figure.text(tick))),
+    svg("path", { class: "a", d: `M${LEFT} ${BOTTOM}L${LEFT + SIDE} ${TOP}` }),
+    ...figure.limits().flatMap(limit => [svg("path", { class: "l", d: both(limit) }), text(LEFT + SIDE + 6, y(limit) + 4, "s", `limit ${figure.text(limit)}`)]),
+    text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(a, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(b, 24)}`));
+  const legend = { both: "both right", x: `only ${fitting(a, 20)} right`, y: `only ${fitting(b, 20)} right`, neither: "neither right" };
+  Object.entries(KINDS_OF_PAIRS).forEach(([kind, colour], number) => {
+    const of = pairs.filter(pair => pair.kind === kind);
+    const pixels = new Set(of.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}h0`));
+    const [left, top] = [LEFT + 230 * (number % 2), BOTTOM + 58 + 18 * Math.floor(number / 2)];
+    box.append(svg("path", { class: `${colour} p`, d: [...pixels, `M${left} ${top - 4}h0`].join("") }),
+      text(left + 10, top, "", `${legend[kind]}: ${thousands(of.length)}`));
+  });
+  return box;
 }
 
 addEventListener("hashchange", () => withNames(drawCompare));

@@ -38,9 +38,15 @@ function open() {
   if (shown?.instance === number) return draw(part);
   const [name, , , segment] = names.instances[number];
   load(`instances/${segment ?? name}.js`, data => {
+    for (const block of data.blocks) block.cells = block.cells.map(cell => cellOf(cell, block.values.length));
     shown = data;
     if (where().instance === number) draw(where());
   }, () => say(name, "The data of this instance are missing."));
+}
+
+/** What a cell's numbers and texts are; its verdicts by position. */
+function cellOf([entry, ending, verdicts, points, cost, rest], count) {
+  return { entry, ending, verdicts: verdicts.length < count ? verdicts.repeat(count) : verdicts, points, cost, ...rest };
 }
 
 function say(title, text) {
@@ -110,7 +116,7 @@ const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
 const counts = cell => {
   const count = letter => [...cell.verdicts].filter(of => of === letter).length;
-  return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...(cell.cost ?? [])];
+  return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...cell.cost];
 };
 
 /** What its basis means, and what must be said beside it. */
@@ -247,7 +253,7 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), cell.complete ? "a complete run (E-4.3)" : "not a complete run (E-4.3)");
+  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), right === count ? "a complete run (E-4.3)" : "not a complete run (E-4.3)");
   return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
 }
 

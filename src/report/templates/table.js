@@ -1,25 +1,31 @@
 "use strict";
-// Tables of any length: only the rows in view are in the page.
+// Tables of any length: only the rows in view are in the page. Columns are as wide as their longest cell, in view or not:
+// nothing moves sideways while rows change, and the browser lays out no more than the rows that are new.
 
-/** Rows above and below the view that are kept, so that scrolling shows no gaps. */
+/** Rows above and below the view that are drawn while it scrolls, so that it shows no gaps. */
 const SPARE = 8;
 /** Rows that are kept for when they come into view again. */
 const KEPT = 500;
+/** Texts by which the width of a column is measured: the one with the most letters need not be the widest. */
+const LONGEST = 8;
 
 /**
- * A table in `place`. Columns: `name`, `note`, `text(row)` for finding, `key(row)` for sorting, `draw(cell, row)`.
- * `find(row, word)` tells whether a word of the filter is met by something that is no text of a column.
+ * A table in `place`. Columns: `name`, `note`, `text(row)` for finding, `key(row)` for sorting, `draw(cell, row)`, and
+ * `shown(row)`, the text it draws. `find(word)` gives what tells of a row whether something that is no text of a column
+ * meets a word of the filter; null for words of texts.
  */
 class Table {
   constructor(place, { caption, columns, rows, kind, find, hint, measures }) {
     Object.assign(this, { place, columns, rows, find });
     this.count = element("output", { class: "count", "aria-live": "polite" });
     this.body = element("tbody");
-    this.before = element("tbody", { "aria-hidden": "true" });
-    this.after = element("tbody", { "aria-hidden": "true" });
+    const space = () => element("tbody", { "aria-hidden": "true", hidden: true },
+      element("tr", {}, element("td", { class: "space", colspan: columns.length })));
+    [this.before, this.after] = [space(), space()];
     this.head = element("tr");
+    this.widths = element("colgroup", {}, columns.map(() => element("col")));
     this.table = element("table", { class: kind },
-      element("caption", {}, caption), element("thead", {}, this.head), this.before, this.body, this.after);
+      element("caption", {}, caption), this.widths, element("thead", {}, this.head), this.before, this.body, this.after);
     this.box = element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": caption }, this.table);
     const id = `filter-${document.querySelectorAll(".filter").length + 1}`;
     this.filter = element("input", { type: "search", id, class: "filter", autocomplete: "off", spellcheck: "false",
@@ -34,12 +40,14 @@ class Table {
     this.kept = new Map();
     this.rank();
     this.drawHead();
+    this.findLongest();
+    this.measure();
     this.table.setAttribute("aria-colcount", columns.length);
     this.filter.addEventListener("input", () => this.select());
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
     addEventListener("resize", () => {
-      this.height = 0;
-      this.redraw();
+      this.measure();
+      this.draw();
     });
     this.body.addEventListener("keydown", event => this.step(event));
     const asked = new URLSearchParams(location.hash.slice(1)).get("filter");
@@ -65,6 +73,8 @@ class Table {
     else this.sorted = { column: null, down: false };
     this.drawHead();
     this.head.children[at].querySelector("button").focus();
+    // The head that sorts has a sign more.
+    this.measure();
     this.rank();
     this.select();
   }
@@ -85,86 +95,100 @@ class Table {
 
   /** Draws all anew: cells show something else. */
   renew() {
+    this.drawn.forEach(row => row.remove());
+    this.drawn.clear();
     this.kept.clear();
+    this.findLongest();
+    this.measure();
     this.rank();
     this.select();
   }
 
+  /** Finds, for each column, rows in which it shows its longest texts. */
+  findLongest() {
+    this.longest = this.columns.map(column => {
+      const texts = [...new Map(this.rows.map(row => [column.shown(row), row]))];
+      return texts.sort(([a], [b]) => b.length - a.length).slice(0, LONGEST).map(([, row]) => row);
+    });
+  }
+
+  /** Takes the height of a row and the widths of columns from rows of the longest cells. */
+  measure() {
+    this.height = 28;
+    // The most that is seen of rows at once: all of the box but the head, which stays in view.
+    this.view = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
+    if (!this.rows.length) return;
+    const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
+    this.table.classList.remove("measured");
+    this.body.append(...rows);
+    const widths = [...rows[0].children].map(cell => Math.ceil(cell.getBoundingClientRect().width));
+    this.height = rows[0].getBoundingClientRect().height || this.height;
+    rows.forEach(row => row.remove());
+    widths.forEach((width, at) => this.widths.children[at].style.width = `${width}px`);
+    this.table.style.width = `${widths.reduce((sum, width) => sum + width, 0)}px`;
+    this.table.classList.add("measured");
+  }
+
   /** Filters anew. */
   select() {
+    this.box.scrollTop = 0;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
-    const meets = (at, word) => this.texts[at].includes(word) || (this.find && this.find(this.rows[at], word));
-    const wanted = words.map(word => word.startsWith("-") ? [word.slice(1), false] : [word, true]);
-    this.order = this.ranked.filter(at => wanted.every(([word, is]) => meets(at, word) === is));
+    const tests = words.map(of => {
+      const [word, is] = of.startsWith("-") ? [of.slice(1), false] : [of, true];
+      const found = this.find?.(word);
+      return at => (this.texts[at].includes(word) || Boolean(found?.(this.rows[at]))) === is;
+    });
+    this.order = this.ranked.filter(at => tests.every(meets => meets(at)));
     this.table.setAttribute("aria-rowcount", this.order.length + 1);
     this.count.textContent = `${thousands(this.order.length)} of ${thousands(this.rows.length)}`;
-    this.box.scrollTop = 0;
-    this.redraw();
+    this.draw(0, 0);
   }
 
-  redraw() {
-    this.body.replaceChildren();
-    this.drawn.clear();
-    this.draw();
-  }
-
-  /** Brings the rows in view into the page, and takes the others out. */
-  draw() {
-    if (!this.height && this.order.length) {
-      const row = this.makeRow(0);
-      this.body.append(row);
-      this.height = row.getBoundingClientRect().height || 28;
-      row.remove();
-    }
-    const height = this.height || 28;
-    const first = Math.max(0, Math.floor(this.box.scrollTop / height) - SPARE);
-    const last = Math.min(this.order.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / height) + SPARE);
-    for (const [at, row] of this.drawn) {
-      if (at < first || at >= last) {
+  /** Brings the rows in view into the page, and takes the others out; those that stay are not touched. */
+  draw(top = this.box.scrollTop, spare = SPARE) {
+    const first = Math.max(0, Math.floor(top / this.height) - spare);
+    const last = Math.min(this.order.length, Math.ceil((top + this.view) / this.height) + spare);
+    const wanted = new Set(this.order.slice(first, last));
+    for (const [number, row] of this.drawn) {
+      if (!wanted.has(number)) {
         row.remove();
-        this.drawn.delete(at);
+        this.drawn.delete(number);
       }
     }
     let next = null;
     for (let at = last - 1; at >= first; at--) {
-      let row = this.drawn.get(at);
-      if (!row) {
-        row = this.makeRow(at);
-        this.drawn.set(at, row);
-        this.body.insertBefore(row, next);
-      }
+      const number = this.order[at];
+      const row = this.drawn.get(number) ?? this.rowOf(number);
+      if (!this.drawn.has(number) || row.nextSibling !== next) this.body.insertBefore(row, next);
+      this.drawn.set(number, row);
+      if (row.getAttribute("aria-rowindex") !== String(at + 2)) row.setAttribute("aria-rowindex", at + 2);
       next = row;
     }
-    this.space(this.before, first * height);
-    this.space(this.after, (this.order.length - last) * height);
+    this.space(this.before, first * this.height);
+    this.space(this.after, (this.order.length - last) * this.height);
   }
 
   space(body, height) {
-    body.replaceChildren();
-    if (height > 0) {
-      const cell = element("td", { colspan: this.columns.length });
-      cell.style.cssText = `height:${height}px;padding:0;border:0`;
-      body.append(element("tr", {}, cell));
-    }
+    body.hidden = height <= 0;
+    body.querySelector("td").style.height = `${height}px`;
   }
 
-  makeRow(at) {
-    const number = this.order[at];
+  rowOf(number) {
     let row = this.kept.get(number);
     if (!row) {
       if (this.kept.size > KEPT) this.kept.clear();
-      row = this.drawRow(this.rows[number]);
+      row = this.drawRow(() => this.rows[number]);
       this.kept.set(number, row);
     }
-    row.setAttribute("aria-rowindex", at + 2);
     return row;
   }
 
+  /** `data` gives the row that a column shows. */
   drawRow(data) {
     const row = element("tr");
     this.columns.forEach((column, number) => {
       const cell = element(number === 0 ? "th" : "td", number === 0 ? { scope: "row" } : {});
-      column.draw(cell, data);
+      column.draw(cell, data(number));
       // Arrow keys lead through the links of a table; Tab stops at the first of a row.
       if (number > 0) cell.querySelectorAll("a").forEach(link => link.tabIndex = -1);
       row.append(cell);
@@ -216,8 +240,10 @@ function drawMatrix(data) {
       ? { instance: row[0], examination: data.of, entry: number }
       : { instance: row[0], examination: number, entry: data.of };
     let measure = MEASURES.verdict;
+    const shown = run => run ? measure[1](run) ?? "–" : "·";
     const column = (head, at) => ({
       name: head.name,
+      shown: row => shown(row[1][at]),
       note: head.status || null,
       largest: true,
       key: row => row[1][at] ? measure[2](row[1][at]) : null,
@@ -225,32 +251,36 @@ function drawMatrix(data) {
         const run = row[1][at];
         if (!run) {
           cell.className = "e";
-          cell.textContent = "·";
+          cell.textContent = shown(run);
           return;
         }
         colour(cell, run);
         const text = measure[1](run);
         cell.append(element("a", { href: address(part(row, data.columns[at])),
-          "aria-label": `${head.name}: ${text ?? "not measured"}` }, text ?? "–"));
+          "aria-label": `${head.name}: ${text ?? "not measured"}` }, shown(run)));
       },
     });
     const of = row => ({ instance: row[0], examination: acrossEntries ? data.of : null });
     const first = {
       name: "Instance",
+      shown: row => names.instances[row[0]][0],
       text: row => names.instances[row[0]].slice(0, 3).join("\n"),
       key: row => names.instances[row[0]][0],
       draw: (cell, row) => drawInstance(cell, row[0], address(of(row))),
     };
     const second = {
       name: "Status",
+      shown: row => names.instances[row[0]][2],
       key: row => names.instances[row[0]][2],
       draw: (cell, row) => cell.append(names.instances[row[0]][2]),
     };
     // `LoLA:wrong`: a column by the beginning of its name, and a word for its run.
-    const found = (row, word) => {
-      const [who, what] = [word.slice(0, word.lastIndexOf(":")), word.slice(word.lastIndexOf(":") + 1)];
-      const is = at => (!who || heads[at].name.toLowerCase().startsWith(who)) && runWords(row[1][at]).includes(what);
-      return word.includes(":") && heads.some((_, at) => is(at));
+    const find = word => {
+      const colon = word.lastIndexOf(":");
+      if (colon < 0) return null;
+      const [who, meets] = [word.slice(0, colon), runTest(word.slice(colon + 1))];
+      const columns = [...heads.keys()].filter(at => heads[at].name.toLowerCase().startsWith(who));
+      return row => columns.some(at => meets(row[1][at]));
     };
     let table = null;
     const choice = data.costs ? element("select", { id: "measure" },
@@ -266,7 +296,7 @@ function drawMatrix(data) {
       kind: "grid",
       columns: [first, second, ...heads.map(column)],
       rows: data.rows,
-      find: found,
+      find,
       hint: `Parts of names or “surprise”; ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word leaves such rows out.`,
       measures: choice ? element("span", {}, element("label", { for: "measure" }, "Show"), " ", choice) : null,
     });
@@ -292,6 +322,7 @@ function drawList(place, data) {
   const columns = data.columns.map(([name, kind], number) => ({
     name,
     largest: KINDS[kind].largest,
+    shown: row => KINDS[kind].text(row[number]),
     text: row => KINDS[kind].text(row[number]),
     key: row => KINDS[kind].key(row[number]),
     draw: (cell, row) => {
