@@ -56,14 +56,19 @@ impl Key {
 
 #[derive(Clone, Copy)]
 struct Numbered {
-    key: Key,
+    bytes: [u64; 2],
+    length: u32,
     /// 2^32 ids would fill memory long before.
     number: u32,
 }
 
 impl Numbered {
+    fn key(&self) -> Key {
+        Key { bytes: self.bytes, length: self.length }
+    }
+
     fn is(&self, key: Key, id: &str, texts: &Texts) -> bool {
-        self.key == key && (key.length as usize <= Key::WHOLE || texts.get(self.number as usize) == id)
+        self.key() == key && (key.length as usize <= Key::WHOLE || texts.get(self.number as usize) == id)
     }
 }
 
@@ -72,30 +77,24 @@ impl Numbered {
 pub(super) struct Ids {
     texts: Texts,
     numbers: HashTable<Numbered>,
-    /// What was asked for last: arcs of one transition mostly follow each other.
-    last: [Option<Numbered>; 2],
     hasher: DefaultHashBuilder,
 }
 
 impl Ids {
     /// The number of an id; the next one where it is new.
-    pub fn number(&mut self, id: &str) -> usize {
+    pub fn number(&mut self, id: &str) -> u32 {
         let key = Key::of(id, &self.hasher);
-        if let Some(last) = self.last.iter().flatten().find(|last| last.is(key, id, &self.texts)) {
-            return last.number as usize;
-        }
         let same = |known: &Numbered| known.is(key, id, &self.texts);
-        let hash_of = |known: &Numbered| known.key.hash(&self.hasher);
-        let next = self.numbers.len() as u32;
-        let found = match self.numbers.entry(key.hash(&self.hasher), same, hash_of) {
-            Entry::Occupied(known) => *known.get(),
+        let hash_of = |known: &Numbered| known.key().hash(&self.hasher);
+        let number = self.numbers.len() as u32;
+        match self.numbers.entry(key.hash(&self.hasher), same, hash_of) {
+            Entry::Occupied(known) => known.get().number,
             Entry::Vacant(new) => {
                 self.texts.push(id);
-                *new.insert(Numbered { key, number: next }).get()
+                new.insert(Numbered { bytes: key.bytes, length: key.length, number });
+                number
             }
-        };
-        self.last = [Some(found), self.last[0]];
-        found.number as usize
+        }
     }
 
     pub fn get(&self, number: usize) -> &str {
@@ -109,7 +108,7 @@ impl Ids {
 
     /// Hashes and numbers of all ids, in no order.
     pub fn hashes(&self) -> impl Iterator<Item = (u64, usize)> {
-        self.numbers.iter().map(|known| (known.key.hash(&self.hasher), known.number as usize))
+        self.numbers.iter().map(|known| (known.key().hash(&self.hasher), known.number as usize))
     }
 }
 
@@ -122,10 +121,10 @@ mod tests {
         let mut ids = Ids::default();
         let texts: Vec<String> = (0..100).map(|n| "é".repeat(n % 20) + &n.to_string()).collect();
         for (number, text) in texts.iter().enumerate() {
-            assert_eq!(ids.number(text), number);
+            assert_eq!(ids.number(text), number as u32);
         }
         for (number, text) in texts.iter().enumerate() {
-            assert_eq!((ids.number(text), ids.get(number)), (number, text.as_str()));
+            assert_eq!((ids.number(text), ids.get(number)), (number as u32, text.as_str()));
             assert!(ids.hashes().any(|known| known == (ids.hash(text), number)));
         }
         assert_ne!(ids.number("a"), ids.number("a\0"), "no padding is taken for a part of an id");

@@ -3,6 +3,7 @@
 
 mod archive;
 mod error;
+mod graph;
 mod ids;
 mod instance;
 mod net;
