@@ -23,8 +23,9 @@ pub(super) enum Kind {
 struct Entry {
     kind: Kind,
     line: u64,
-    /// Where its own id ends in `Batch::texts`, and for an arc those of its source and target.
-    ends: [usize; 3],
+    /// Where its own id begins and ends in `Batch::texts`, and where those of its source and target end, if it is an
+    /// arc. (One tag has 64 MB at most.)
+    bounds: [u32; 4],
     /// Tokens of a place, weight of an arc.
     amount: u64,
 }
@@ -37,7 +38,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Enough that talking to another thread costs nothing, few enough to stay in a cache.
+    /// Enough that talking to another thread costs little, few enough to stay in a cache.
     const ENTRIES: usize = if cfg!(test) { 2 } else { 4096 };
     const BYTES: usize = 1 << 20;
 
@@ -47,13 +48,13 @@ impl Batch {
 
     /// `ids` are its own, and for an arc those of its source and target.
     pub fn push<const N: usize>(&mut self, kind: Kind, line: u64, ids: [&str; N]) {
-        let mut ends = [0; 3];
-        for (id, end) in ids.into_iter().zip(&mut ends) {
+        let mut bounds = [self.texts.len() as u32; 4];
+        for (number, id) in ids.into_iter().enumerate() {
             self.texts.push_str(id);
-            *end = self.texts.len();
+            bounds[number + 1..].fill(self.texts.len() as u32);
         }
         let amount = u64::from(kind == Kind::Arc);
-        self.entries.push(Entry { kind, line, ends, amount });
+        self.entries.push(Entry { kind, line, bounds, amount });
     }
 
     /// Sets the amount of the last entry.
@@ -63,20 +64,23 @@ impl Batch {
 
     /// The id of the last entry.
     pub fn last_id(&self) -> &str {
-        let begins = self.entries.iter().nth_back(1).map_or(0, Entry::end);
-        self.entries.last().map_or("", |entry| &self.texts[begins..entry.ends[0]])
+        self.entries.last().map_or("", |entry| self.ids(entry)[0])
+    }
+
+    /// Its own, those of its source and target.
+    fn ids(&self, Entry { bounds, .. }: &Entry) -> [&str; 3] {
+        [0, 1, 2].map(|at| &self.texts[bounds[at] as usize..bounds[at + 1] as usize])
+    }
+
+    /// The nodes whose numbers an entry needs: the ends of an arc; of a node itself, twice.
+    fn nodes(&self, entry: &Entry) -> [&str; 2] {
+        let [own, source, target] = self.ids(entry);
+        if entry.kind == Kind::Arc { [source, target] } else { [own; 2] }
     }
 
     fn clear(&mut self) {
         self.entries.clear();
         self.texts.clear();
-    }
-}
-
-impl Entry {
-    /// Where its texts end.
-    fn end(&self) -> usize {
-        self.ends[if self.kind == Kind::Arc { 2 } else { 0 }]
     }
 }
 
@@ -188,50 +192,42 @@ pub(super) struct Graph {
 
 impl Graph {
     fn take(&mut self, batch: &Batch) {
-        let mut begins = 0;
-        for entry in &batch.entries {
-            let id = &batch.texts[begins..entry.ends[0]];
-            let node = match entry.kind {
-                Kind::Arc => {
-                    let [own, source, target] = entry.ends;
-                    let ends = [&batch.texts[own..source], &batch.texts[source..target]];
-                    let [source, target] = ends.map(|id| self.number(id));
-                    self.arc_ids.push(id);
-                    self.arcs.push(RawArc { line: entry.line, source, target, weight: entry.amount });
-                    begins = entry.end();
-                    continue;
+        /// So many that what was found of them is still in a cache.
+        const TOGETHER: usize = if cfg!(test) { 2 } else { 256 };
+        let mut numbers = Vec::new();
+        for entries in batch.entries.chunks(TOGETHER) {
+            self.ids.number_all(entries.iter().flat_map(|entry| batch.nodes(entry)), &mut numbers);
+            self.nodes.resize(self.ids.count(), (Node::Undeclared, 0));
+            for (entry, [source, target]) in entries.iter().zip(numbers.as_chunks().0) {
+                let [id, ..] = batch.ids(entry);
+                let node = match entry.kind {
+                    Kind::Arc => {
+                        self.arc_ids.push(id);
+                        let (source, target) = (*source, *target);
+                        self.arcs.push(RawArc { line: entry.line, source, target, weight: entry.amount });
+                        continue;
+                    }
+                    Kind::Page => Node::Page,
+                    Kind::Place => Node::Place(self.places.len()),
+                    Kind::Transition => Node::Transition(self.transitions.len()),
+                };
+                let known = &mut self.nodes[*source as usize];
+                if known.0 != Node::Undeclared {
+                    let problem = Problem::DuplicateId { id: id.to_owned(), first: known.1 };
+                    self.wrong = Some((entry.line, problem));
+                    return;
                 }
-                Kind::Page => Node::Page,
-                Kind::Place => Node::Place(self.places.len()),
-                Kind::Transition => Node::Transition(self.transitions.len()),
-            };
-            begins = entry.end();
-            let number = self.number(id);
-            let known = &mut self.nodes[number as usize];
-            if known.0 != Node::Undeclared {
-                let problem = Problem::DuplicateId { id: id.to_owned(), first: known.1 };
-                self.wrong = Some((entry.line, problem));
-                return;
-            }
-            *known = (node, entry.line);
-            let id = id.to_owned();
-            match entry.kind {
-                Kind::Place => self.places.push(Place { id, initial: entry.amount }),
-                Kind::Transition => {
-                    self.transitions.push(Transition { id, inputs: Vec::new(), outputs: Vec::new() });
+                *known = (node, entry.line);
+                let id = id.to_owned();
+                match entry.kind {
+                    Kind::Place => self.places.push(Place { id, initial: entry.amount }),
+                    Kind::Transition => {
+                        self.transitions.push(Transition { id, inputs: Vec::new(), outputs: Vec::new() });
+                    }
+                    Kind::Page | Kind::Arc => {}
                 }
-                Kind::Page | Kind::Arc => {}
             }
         }
-    }
-
-    /// The number of an id in `nodes`.
-    fn number(&mut self, id: &str) -> u32 {
-        let number = self.ids.number(id);
-        if number as usize == self.nodes.len() {
-            self.nodes.push((Node::Undeclared, 0));
-        }
-        number
     }
 
     /// What is wrong in the batches, if anything.

@@ -118,8 +118,7 @@ impl Reader<'_> {
     }
 
     fn open(&mut self, parent: Option<Element>, start: &Tag<'_>) -> Result<Element, ModelError> {
-        let name = start.local_name();
-        let name = name.as_ref();
+        let name = start.local();
         match (parent, name) {
             (None, "pnml") => Ok(Element::Pnml),
             (None, _) => Err(self.unexpected(name, "<pnml>")),
@@ -247,7 +246,7 @@ impl Reader<'_> {
         match values.iter().position(|value| value.is_empty()) {
             None => Ok(values),
             Some(at) => {
-                let element = start.local_name().as_ref().to_owned();
+                let element = start.local().to_owned();
                 let missing = format!("the attribute {}", names[at]);
                 Err(self.error(Problem::Missing { element, missing }))
             }

@@ -10,7 +10,8 @@ use quick_xml::errors::IllFormedError;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use std::borrow::Cow;
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead};
+use std::mem;
 use std::ops::{Deref, Range};
 
 /// One tag or stretch of text may not be longer: a bomb must not fill memory.
@@ -47,6 +48,11 @@ impl<'a> Deref for Tag<'a> {
 }
 
 impl Tag<'_> {
+    /// Its name without a prefix.
+    pub fn local(&self) -> &str {
+        local(self.start.name().into_inner())
+    }
+
     pub fn into_owned(self) -> BytesStart<'static> {
         self.start.into_owned()
     }
@@ -137,7 +143,7 @@ impl<R: BufRead> Xml<R> {
 
     pub fn next(&mut self) -> Result<Item<'_>, ModelError> {
         (self.item, self.line) = (self.at, self.newlines + 1);
-        if std::mem::take(&mut self.closing) {
+        if mem::take(&mut self.closing) {
             return Ok(Item::End);
         }
         loop {
@@ -206,26 +212,40 @@ impl<R: BufRead> Xml<R> {
         }
         self.text.drain(..self.at);
         (self.at, self.item) = (0, 0);
+        let mut bytes = mem::take(&mut self.text).into_bytes();
+        bytes.append(&mut self.raw);
+        let before = bytes.len();
         // At least doubled, for it is gone through again.
-        let wanted = CHUNK.max(unused) as u64;
-        let read = self.source.by_ref().take(wanted).read_to_end(&mut self.raw);
-        if read.map_err(|error| self.error(Problem::Io(error.to_string())))? == 0 {
+        let wanted = before + CHUNK.max(unused);
+        while bytes.len() < wanted {
+            match self.source.fill_buf() {
+                Ok([]) => break,
+                Ok(read) => {
+                    let used = read.len().min(wanted - bytes.len());
+                    bytes.extend_from_slice(&read[..used]);
+                    self.source.consume(used);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.error(Problem::Io(error.to_string()))),
+            }
+        }
+        let at_end = bytes.len() == before;
+        self.text = String::from_utf8(bytes).unwrap_or_else(|error| {
+            let why = error.utf8_error();
+            if why.error_len().is_some() {
+                self.more = More::Broken(why.to_string());
+            }
+            let mut bytes = error.into_bytes();
+            self.raw = bytes.split_off(why.valid_up_to());
+            // Valid up to there.
+            String::from_utf8(bytes).unwrap_or_default()
+        });
+        if at_end {
             self.more = match self.raw.is_empty() {
                 true => More::No,
                 false => More::Broken("the file ends within a character".to_owned()),
             };
         }
-        let valid = match str::from_utf8(&self.raw) {
-            Ok(_) => self.raw.len(),
-            Err(error) => {
-                if error.error_len().is_some() {
-                    self.more = More::Broken(error.to_string());
-                }
-                error.valid_up_to()
-            }
-        };
-        self.text.push_str(str::from_utf8(&self.raw[..valid]).unwrap_or_default());
-        self.raw.drain(..valid);
         Ok(())
     }
 
@@ -344,6 +364,11 @@ fn newlines(text: &[u8]) -> u64 {
     memchr_iter(b'\n', text).count() as u64
 }
 
+/// A name without its prefix. Names are short: looking for a byte with more than one instruction costs more.
+fn local(name: &str) -> &str {
+    name.bytes().position(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
+}
+
 /// How long the text is that `rest` begins with, and how many lines end in it.
 fn text(rest: &[u8]) -> (usize, u64) {
     // Between most tags there is nothing but a line's end and its indent.
@@ -405,7 +430,7 @@ pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&st
     let mut values = [const { Cow::Borrowed("") }; N];
     if let Some(plain) = &tag.plain {
         for (name, value) in plain.pairs(tag) {
-            let name = name.split_once(':').map_or(name, |(_, local)| local);
+            let name = local(name);
             if let Some(at) = names.iter().position(|wanted| *wanted == name) {
                 values[at] = Cow::Borrowed(value);
             }
