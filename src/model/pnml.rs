@@ -283,6 +283,7 @@ pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Arc;
     use proptest::prelude::*;
 
     const TWO_PAGES: &str = r#"<?xml version="1.0"?>
@@ -342,6 +343,11 @@ mod tests {
         let cases = [
             (
                 net("<place id='p'/>\n<transition id='p'/>"),
+                "model.pnml:5: the id \"p\" was already used in line 4;",
+            ),
+            // The reader comes further than the thread that numbers ids.
+            (
+                net("<place id='p'/>\n<place id='p'/><place id='q'/><place id='r'/>\n<x></place>"),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
             ),
             (arc("source='p' target='x'>"), "model.pnml:5: arc a refers to \"x\", which is neither"),
@@ -432,6 +438,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn two_threads_read_the_net_or_name_the_fault_that_one_does(
+            inside in prop::collection::vec(
+                "<place id='[pqr]'/>|<place id='[a-z]'><initialMarking><text>[0-9]</text></initialMarking></place>|\
+                 <transition id='[tuv]'/>|<arc id='[a-z]{1,2}' source='[pqr]' target='[tu]'/>|\n|\
+                 <arc id='[a-z]{2}' source='[tu]' target='[pq]'><inscription><text>[0-2]</text></inscription></arc>",
+                0..12,
+            ),
+            first in "(<place id='[pq]'/>\n|<transition id='[tu]'/>\n){0,4}",
+            last in "|</place>|<place/>|<page id='[ap]'>\n</page>",
+        ) {
+            let text = net(&format!("{first}{}{last}", inside.concat()));
+            let [one, two] = [1, 2].map(|threads| {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                Net::read_by(threads, text.as_bytes(), "model.pnml").map_err(|error| error.to_string())
+            });
+            prop_assert_eq!(one, two);
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = Net::read(&bytes[..], "model.pnml");
