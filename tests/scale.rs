@@ -180,6 +180,7 @@ fn memory_for_a_net_is_bounded_by_the_net_not_by_its_file() {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
+        // Of the thread that reads the document: another one, if there is one, is given nodes and arcs only.
         let (net, counted) = counted(|| Net::read(file, "model.pnml").unwrap());
         (fs::metadata(&path).unwrap().len(), net, counted.peak)
     };
