@@ -7,6 +7,7 @@ use super::ids::{Ids, Texts};
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
+use std::mem;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -86,12 +87,12 @@ impl Batch {
 
 /// Where batches go.
 pub(super) enum Desk<'scope> {
-    Here(Graph),
+    Here(Box<Graph>),
     /// To a thread that gives them back to be filled again.
     There {
         batches: SyncSender<Batch>,
         empty: Receiver<Batch>,
-        graph: ScopedJoinHandle<'scope, Graph>,
+        graph: ScopedJoinHandle<'scope, Box<Graph>>,
     },
 }
 
@@ -102,7 +103,7 @@ impl<'scope> Desk<'scope> {
     /// Batches that wait for the other thread.
     const WAITING: usize = 4;
 
-    /// Takes what is in the batch, which is empty then. The second batch starts a thread.
+    /// Takes what is in the batch, which is empty then.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), Stopped> {
         match self {
             Self::Here(graph) => {
@@ -112,17 +113,17 @@ impl<'scope> Desk<'scope> {
             }
             Self::There { batches, empty, .. } => {
                 let next = empty.try_recv().unwrap_or_default();
-                batches.send(std::mem::replace(batch, next)).map_err(|_| Stopped)
+                batches.send(mem::replace(batch, next)).map_err(|_| Stopped)
             }
         }
     }
 
-    /// Goes on in another thread, where the process may use `threads` of them.
+    /// Goes on in another thread, if the process may use more than one.
     pub fn share(&mut self, threads: NonZeroUsize, scope: &'scope Scope<'scope, '_>) {
         if let Self::Here(graph) = self
             && threads.get() > 1
         {
-            let mut graph = std::mem::take(graph);
+            let mut graph = mem::take(graph);
             let (batches, waiting) = sync_channel::<Batch>(Self::WAITING);
             let (back, empty) = channel();
             let graph = scope.spawn(move || {
@@ -142,7 +143,7 @@ impl<'scope> Desk<'scope> {
     }
 
     /// The graph, once the last batch is taken.
-    pub fn end(mut self, mut last: Batch) -> Graph {
+    pub fn end(mut self, mut last: Batch) -> Box<Graph> {
         let _ = self.take(&mut last);
         match self {
             Self::Here(graph) => graph,

@@ -11,6 +11,7 @@ mod nupn;
 mod obfuscate;
 mod pnml;
 mod property;
+mod short_tag;
 mod validate;
 mod verdict;
 pub(crate) mod xml;

@@ -23,7 +23,7 @@ impl Net {
         let error = |(line, problem)| ModelError { file: file.to_owned(), line, problem };
         let mut reader = Reader { file, ..Reader::default() };
         let (mut graph, read) = thread::scope(|scope| {
-            let mut desk = Desk::Here(Graph::default());
+            let mut desk = Desk::Here(Box::<Graph>::default());
             let read = reader.read(source, |batch| {
                 desk.take(batch)?;
                 desk.share(threads, scope);
