@@ -14,6 +14,7 @@ pub mod digest;
 pub mod edition;
 pub mod executor;
 pub mod host;
+pub mod in_order;
 pub mod judge;
 pub mod model;
 pub mod qualify;

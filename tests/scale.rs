@@ -140,6 +140,24 @@ fn the_last_answers_of_a_noisy_log_are_found_with_their_lines_however_it_is_read
 }
 
 #[test]
+fn a_long_output_read_on_all_cores_gives_the_same_answers_and_complaints() {
+    let Some(real) = data::shared("mcc/real-output") else { return };
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log");
+    synthetic::log(&real, 1 << 20, 100, 7, &path).unwrap();
+    // The last line goes on in the next copy.
+    let odd = "DO NOT COMPETE\nFORMULA Synthetic-PT-1-CTLCardinality-00 MAYBE\nFORMULA Synthetic-PT-1-CTL";
+    let part = fs::read_to_string(&path).unwrap() + odd;
+    fs::write(&path, part.repeat(33)).unwrap();
+    let asked = questions();
+    let alone =
+        Answers::read(BufReader::new(File::open(&path).unwrap()), &asked, Reading::default()).unwrap();
+    assert!(alone.anomalies_dropped > 0 && alone.values.iter().all(Option::is_some));
+    let shared = Answers::read_file(&File::open(&path).unwrap(), &asked, Reading::default()).unwrap();
+    assert_eq!(shared, alone);
+}
+
+#[test]
 fn a_line_of_noise_costs_no_allocation() {
     let questions = questions();
     let allocated = |lines: usize| {
@@ -162,6 +180,7 @@ fn memory_for_a_net_is_bounded_by_the_net_not_by_its_file() {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
+        // Of the thread that reads the document: another one, if there is one, is given nodes and arcs only.
         let (net, counted) = counted(|| Net::read(file, "model.pnml").unwrap());
         (fs::metadata(&path).unwrap().len(), net, counted.peak)
     };

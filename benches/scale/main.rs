@@ -208,8 +208,7 @@ fn read_log(path: &Path) {
     let (_, examination) = edition.examination("CTLCardinality").unwrap();
     let mut questions = Questions::as_printed(examination);
     questions.ids = Some(synthetic::ids());
-    let log = BufReader::with_capacity(1 << 16, File::open(path).unwrap());
-    let answers = Answers::read(log, &questions, Reading::default()).unwrap();
+    let answers = Answers::read_file(&File::open(path).unwrap(), &questions, Reading::default()).unwrap();
     for ((id, value), line) in answers.ids.iter().zip(&answers.values).zip(&answers.lines) {
         if let (Some(value), Some(line)) = (value, line) {
             println!("{id} {} {line}", if *value == Value::True { "T" } else { "F" });

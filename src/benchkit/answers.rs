@@ -12,13 +12,14 @@
 //! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use super::lines::{Cut, LONGEST_RESULT, Line, for_each_candidate};
+use super::lines::{Cut, LONGEST_RESULT, Line, Shares, for_each_candidate, for_each_candidate_by};
 use super::usual::{Lists, Usual, is_word};
 use super::words::{Statement, Verdict, is_technique, statements, words};
 use super::{Questions, Value};
 use crate::edition::AnswerKind;
 use serde::Serialize;
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 
 /// How lines are taken where the protocol leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,11 +80,27 @@ pub struct Answers {
 /// More anomalies are only counted: an output of 10 GB must not fill memory.
 pub const MOST_ANOMALIES: usize = 1000;
 
+/// Bytes read at once of a small file.
+const AT_ONCE: usize = 64 << 10;
+
 impl Answers {
     /// Reads a tool's output. Any bytes are taken; only the source itself can fail.
     pub fn read(source: impl BufRead, questions: &Questions, reading: Reading) -> io::Result<Answers> {
         let mut reader = Reader::new(questions, reading);
         for_each_candidate(source, |line| reader.take(&line))?;
+        Ok(reader.finish())
+    }
+
+    /// As `read`, the whole file from its start: a large one on all cores the process may use. What is appended to it
+    /// meanwhile may be missing.
+    pub fn read_file(file: &File, questions: &Questions, reading: Reading) -> io::Result<Answers> {
+        let kind = file.metadata()?;
+        let shares = Shares::of(kind.len()).filter(|_| kind.is_file());
+        let Some(shares) = shares else {
+            return Self::read(BufReader::with_capacity(AT_ONCE, file), questions, reading);
+        };
+        let mut reader = Reader::new(questions, reading);
+        for_each_candidate_by(shares, file, kind.len(), |line| reader.take(&line))?;
         Ok(reader.finish())
     }
 

@@ -6,7 +6,7 @@ use crate::qualify::{Asked, Finding, Oracle, of_output};
 use anyhow::anyhow;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::PathBuf;
 
 /// Check a tool's output against the answer protocol.
@@ -51,12 +51,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         None => Asked::as_printed(examination),
     };
-    let source: Box<dyn BufRead> = match args.stdout.to_str() {
-        Some("-") => Box::new(io::stdin().lock()),
-        _ => Box::new(BufReader::new(File::open(&args.stdout).map_err(|e| unreadable(&args, e))?)),
-    };
     let reading = Reading { strict: args.strict, published: false };
-    let answers = Answers::read(source, &asked.questions, reading).map_err(|e| unreadable(&args, e))?;
+    let answers = match args.stdout.to_str() {
+        Some("-") => Answers::read(io::stdin().lock(), &asked.questions, reading),
+        _ => File::open(&args.stdout).and_then(|file| Answers::read_file(&file, &asked.questions, reading)),
+    };
+    let answers = answers.map_err(|e| unreadable(&args, e))?;
     let findings = of_output(&answers, &asked);
     match args.format {
         Format::Text => print::text(&as_text(&answers, &findings))?,

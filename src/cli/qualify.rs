@@ -11,7 +11,6 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::BufReader;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -258,8 +257,8 @@ impl Job<'_> {
                 }
             }
             if !left.outcome.is_infrastructure() {
-                let stdout = BufReader::new(File::open(left.outputs.join("stdout"))?);
-                printed.push(Answers::read(stdout, &asked.questions, Reading::default())?);
+                let stdout = File::open(left.outputs.join("stdout"))?;
+                printed.push(Answers::read_file(&stdout, &asked.questions, Reading::default())?);
             }
             report.runs.entry(id.clone()).or_default().push(super::outcome(left.outcome));
         }

@@ -1,6 +1,7 @@
 use super::{Exit, Failure, print};
+use crate::in_order::all_cores;
 use crate::judge::judgement::Judgement;
-use crate::judge::{all_cores, sister};
+use crate::judge::sister;
 use crate::report::{self, Material, ReportError};
 use crate::store::Record;
 use std::path::PathBuf;

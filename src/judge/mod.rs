@@ -6,7 +6,6 @@ pub mod compare;
 pub mod contest_table;
 pub mod crv;
 pub mod explain;
-mod in_order;
 pub mod judgement;
 pub mod mcc;
 pub mod oracle;
@@ -19,5 +18,3 @@ pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-pub use in_order::all_cores;
-pub(crate) use in_order::{Feed, in_order};

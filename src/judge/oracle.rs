@@ -8,7 +8,7 @@ use crate::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use crate::edition::{AnswerKind, Examination};
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The endings of the files' names, by examination.
@@ -61,7 +61,7 @@ pub fn read(
     };
     let questions = Questions::as_printed(examination);
     let reading = Reading { published: true, ..Reading::default() };
-    let answers = Answers::read(BufReader::new(file), &questions, reading).map_err(failed)?;
+    let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
     if let Some(odd) = answers.anomalies.first() {
         return Err(OracleError::Line { path, line: odd.line, message: odd.kind.to_string() });
     }

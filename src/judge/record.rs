@@ -2,15 +2,15 @@
 //! (P5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-use super::in_order::{Feed, all_cores, in_order};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
 use crate::digest;
 use crate::edition::{Edition, Examination};
+use crate::in_order::{Feed, all_cores, in_order};
 use crate::store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -188,8 +188,8 @@ fn read_answers(
 ) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
     let wrong = |source| RecordError::Output { run: attempt.run.clone(), path: path.clone(), source };
-    let stdout = BufReader::with_capacity(1 << 16, File::open(&path).map_err(wrong)?);
-    Answers::read(stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
+    let stdout = File::open(&path).map_err(wrong)?;
+    Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
 
 fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {

@@ -2,12 +2,12 @@
 //!
 //! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
 
-use super::in_order::all_cores;
 use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use crate::benchkit::Value;
 use crate::edition::fraction;
+use crate::in_order::all_cores;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -37,14 +37,19 @@ impl Key {
     const WHOLE: usize = 16;
 
     fn of(id: &str, hasher: &DefaultHashBuilder) -> Self {
-        let mut bytes = [0; Self::WHOLE];
-        let bytes = match bytes.get_mut(..id.len()) {
-            Some(part) => {
-                part.copy_from_slice(id.as_bytes());
-                let whole = u128::from_le_bytes(bytes);
-                [whole as u64, (whole >> 64) as u64]
+        let whole = id.as_bytes();
+        // The beginning and the end, which overlap or meet.
+        let eights = whole.first_chunk().zip(whole.last_chunk());
+        let fours = whole.first_chunk().zip(whole.last_chunk());
+        let bytes = match (whole.len(), eights, fours) {
+            (0..=Self::WHOLE, Some((begin, end)), _) => [begin, end].map(|part| u64::from_le_bytes(*part)),
+            (0..=Self::WHOLE, None, Some((begin, end))) => {
+                [begin, end].map(|part| u64::from(u32::from_le_bytes(*part)))
             }
-            None => [hasher.hash_one(id), 0],
+            (0..=Self::WHOLE, None, None) => {
+                [whole.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)), 0]
+            }
+            _ => [hasher.hash_one(id), 0],
         };
         Self { bytes, length: id.len() as u32 }
     }
@@ -56,14 +61,19 @@ impl Key {
 
 #[derive(Clone, Copy)]
 struct Numbered {
-    key: Key,
+    bytes: [u64; 2],
+    length: u32,
     /// 2^32 ids would fill memory long before.
     number: u32,
 }
 
 impl Numbered {
+    fn key(&self) -> Key {
+        Key { bytes: self.bytes, length: self.length }
+    }
+
     fn is(&self, key: Key, id: &str, texts: &Texts) -> bool {
-        self.key == key && (key.length as usize <= Key::WHOLE || texts.get(self.number as usize) == id)
+        self.key() == key && (key.length as usize <= Key::WHOLE || texts.get(self.number as usize) == id)
     }
 }
 
@@ -72,30 +82,46 @@ impl Numbered {
 pub(super) struct Ids {
     texts: Texts,
     numbers: HashTable<Numbered>,
-    /// What was asked for last: arcs of one transition mostly follow each other.
-    last: [Option<Numbered>; 2],
     hasher: DefaultHashBuilder,
+    /// Keys of ids and their hashes, while they are looked for.
+    sought: Vec<(Key, u64)>,
 }
 
+/// Not known yet.
+const NEW: u32 = u32::MAX;
+
 impl Ids {
-    /// The number of an id; the next one where it is new.
-    pub fn number(&mut self, id: &str) -> usize {
-        let key = Key::of(id, &self.hasher);
-        if let Some(last) = self.last.iter().flatten().find(|last| last.is(key, id, &self.texts)) {
-            return last.number as usize;
-        }
-        let same = |known: &Numbered| known.is(key, id, &self.texts);
-        let hash_of = |known: &Numbered| known.key.hash(&self.hasher);
-        let next = self.numbers.len() as u32;
-        let found = match self.numbers.entry(key.hash(&self.hasher), same, hash_of) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(new) => {
-                self.texts.push(id);
-                *new.insert(Numbered { key, number: next }).get()
+    /// Numbers of ids, counted on for new ones. Each look waits for memory in a large net; those of one call wait
+    /// together.
+    pub fn number_all<'a>(&mut self, ids: impl Iterator<Item = &'a str> + Clone, numbers: &mut Vec<u32>) {
+        self.sought.clear();
+        self.sought.extend(ids.clone().map(|id| {
+            let key = Key::of(id, &self.hasher);
+            (key, key.hash(&self.hasher))
+        }));
+        numbers.clear();
+        numbers.extend(ids.clone().zip(&self.sought).map(|(id, (key, hash))| {
+            let known = self.numbers.find(*hash, |known| known.is(*key, id, &self.texts));
+            known.map_or(NEW, |known| known.number)
+        }));
+        for ((id, (key, hash)), number) in ids.zip(&self.sought).zip(numbers) {
+            if *number == NEW {
+                let same = |known: &Numbered| known.is(*key, id, &self.texts);
+                let hash_of = |known: &Numbered| known.key().hash(&self.hasher);
+                *number = self.numbers.len() as u32;
+                match self.numbers.entry(*hash, same, hash_of) {
+                    Entry::Occupied(known) => *number = known.get().number,
+                    Entry::Vacant(new) => {
+                        self.texts.push(id);
+                        new.insert(Numbered { bytes: key.bytes, length: key.length, number: *number });
+                    }
+                }
             }
-        };
-        self.last = [Some(found), self.last[0]];
-        found.number as usize
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.numbers.len()
     }
 
     pub fn get(&self, number: usize) -> &str {
@@ -109,7 +135,7 @@ impl Ids {
 
     /// Hashes and numbers of all ids, in no order.
     pub fn hashes(&self) -> impl Iterator<Item = (u64, usize)> {
-        self.numbers.iter().map(|known| (known.key.hash(&self.hasher), known.number as usize))
+        self.numbers.iter().map(|known| (known.key().hash(&self.hasher), known.number as usize))
     }
 }
 
@@ -121,13 +147,19 @@ mod tests {
     fn ids_keep_their_numbers_however_long_they_are() {
         let mut ids = Ids::default();
         let texts: Vec<String> = (0..100).map(|n| "é".repeat(n % 20) + &n.to_string()).collect();
-        for (number, text) in texts.iter().enumerate() {
-            assert_eq!(ids.number(text), number);
+        let expected: Vec<u32> = (0..100).chain(0..100).collect();
+        let mut numbers = Vec::new();
+        // New ones which all come twice, then known ones.
+        for _ in 0..2 {
+            ids.number_all(texts.iter().chain(&texts).map(String::as_str), &mut numbers);
+            assert_eq!(numbers, expected);
         }
         for (number, text) in texts.iter().enumerate() {
-            assert_eq!((ids.number(text), ids.get(number)), (number, text.as_str()));
+            assert_eq!(ids.get(number), text);
             assert!(ids.hashes().any(|known| known == (ids.hash(text), number)));
         }
-        assert_ne!(ids.number("a"), ids.number("a\0"), "no padding is taken for a part of an id");
+        let alike = ["a", "a\0", "\0a", "aaaa", "aaaaa", "aaaaaaaa", "aaaaaaaaa", "aaaaaaaaaaaaaaaaa"];
+        ids.number_all(alike.into_iter(), &mut numbers);
+        assert!(numbers.iter().copied().eq(100..108), "{numbers:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 mod archive;
 mod error;
+mod graph;
 mod ids;
 mod instance;
 mod net;
@@ -10,6 +11,7 @@ mod nupn;
 mod obfuscate;
 mod pnml;
 mod property;
+mod short_tag;
 mod validate;
 mod verdict;
 pub(crate) mod xml;

@@ -1,12 +1,13 @@
 //! Reading PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are passed over; ids count.
 
-use super::ids::{Ids, Texts};
+use super::graph::{Batch, Desk, Graph, Kind, Stopped};
 use super::xml::{Item, Tag, Xml, attribute, attributes_named};
-use super::{Arc, ModelError, Net, NetKind, Place, Problem, Transition};
+use super::{ModelError, Net, NetKind, Problem};
+use crate::in_order::all_cores;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as MapEntry;
 use std::io::BufRead;
+use std::num::NonZeroUsize;
+use std::{mem, thread};
 
 impl Net {
     /// Reads a P/T net fully, of a coloured one the graph. `file` is named in errors.
@@ -15,32 +16,31 @@ impl Net {
     /// Any input ends in a net or in an error with its line: weights of 0, numbers past u64, arcs that dangle or
     /// join two places, repeated ids, reference nodes, special arcs (inhibitor, ...) and DTDs are errors.
     pub fn read(source: impl BufRead, file: &str) -> Result<Net, ModelError> {
-        let mut xml = Xml::new(source, file);
+        Self::read_by(all_cores(), source, file)
+    }
+
+    fn read_by(threads: NonZeroUsize, source: impl BufRead, file: &str) -> Result<Net, ModelError> {
+        let error = |(line, problem)| ModelError { file: file.to_owned(), line, problem };
         let mut reader = Reader { file, ..Reader::default() };
-        let mut open: Vec<Element> = Vec::new();
-        loop {
-            match xml.next()? {
-                Item::Start(tag) => {
-                    reader.line = tag.line;
-                    open.push(reader.open(open.last().copied(), &tag)?);
-                }
-                Item::End => match open.pop() {
-                    Some(Element::InitialMarking) => reader.set_marking()?,
-                    Some(Element::Inscription) => reader.set_weight()?,
-                    _ => {}
-                },
-                Item::Text(text) => {
-                    if let (Some(Element::Text), Some(label)) = (open.last(), &mut reader.label) {
-                        label.text.get_or_insert_default().push_str(&text);
-                    }
-                }
-                Item::Nothing => {}
-                Item::Eof => {
-                    reader.line = xml.line();
-                    return reader.finish();
-                }
-            }
+        let (mut graph, read) = thread::scope(|scope| {
+            let mut desk = Desk::Here(Box::<Graph>::default());
+            let read = reader.read(source, |batch| {
+                desk.take(batch)?;
+                desk.share(threads, scope);
+                Ok(())
+            });
+            (desk.end(mem::take(&mut reader.batch)), read)
+        });
+        // It stands before whatever the reader came upon meanwhile.
+        if let Some(wrong) = graph.wrong() {
+            return Err(error(wrong));
         }
+        read?;
+        let Some((id, kind)) = reader.head.take() else {
+            let (element, missing) = ("pnml".to_owned(), "<net>".to_owned());
+            return Err(reader.error(Problem::Missing { element, missing }));
+        };
+        graph.finish(id, kind, reader.line).map_err(error)
     }
 }
 
@@ -60,24 +60,6 @@ enum Element {
     Other,
 }
 
-/// What an id stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Node {
-    /// Seen as the end of an arc only, so far.
-    Undeclared,
-    Place(usize),
-    Transition(usize),
-    Page,
-}
-
-/// An arc whose ends are numbers in `Reader::nodes`: nodes may be declared after the arcs that use them.
-struct RawArc {
-    line: u64,
-    source: usize,
-    target: usize,
-    weight: u64,
-}
-
 /// The label of the current place or arc.
 struct Label {
     line: u64,
@@ -90,22 +72,53 @@ struct Reader<'f> {
     /// Of the current item.
     line: u64,
     head: Option<(String, NetKind)>,
-    places: Vec<Place>,
-    transitions: Vec<Transition>,
-    arcs: Vec<RawArc>,
-    /// Ids of arcs, as many as `arcs`. Nothing refers to an arc, so that they are only compared at the end.
-    arc_ids: Texts,
-    /// Ids of nodes, in the order of `nodes`.
-    ids: Ids,
-    /// What the id stands for and the line that declared it.
-    nodes: Vec<(Node, u64)>,
+    /// Nodes and arcs since it was last handed over; the current one is the last.
+    batch: Batch,
     label: Option<Label>,
 }
 
 impl Reader<'_> {
+    /// Reads to the end, or until nobody takes any more.
+    fn read(
+        &mut self,
+        source: impl BufRead,
+        mut take: impl FnMut(&mut Batch) -> Result<(), Stopped>,
+    ) -> Result<(), ModelError> {
+        let mut xml = Xml::new(source, self.file);
+        let mut open: Vec<Element> = Vec::new();
+        loop {
+            match xml.next()? {
+                Item::Start(tag) => {
+                    self.line = tag.line;
+                    let parent = open.last().copied();
+                    // Not before the last node or arc has ended.
+                    let between = matches!(parent, Some(Element::Net | Element::Page));
+                    if between && self.batch.is_full() && take(&mut self.batch).is_err() {
+                        return Ok(());
+                    }
+                    open.push(self.open(parent, &tag)?);
+                }
+                Item::End => match open.pop() {
+                    Some(Element::InitialMarking) => self.set_marking()?,
+                    Some(Element::Inscription) => self.set_weight()?,
+                    _ => {}
+                },
+                Item::Text(text) => {
+                    if let (Some(Element::Text), Some(label)) = (open.last(), &mut self.label) {
+                        label.text.get_or_insert_default().push_str(&text);
+                    }
+                }
+                Item::Nothing => {}
+                Item::Eof => {
+                    self.line = xml.line();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
     fn open(&mut self, parent: Option<Element>, start: &Tag<'_>) -> Result<Element, ModelError> {
-        let name = start.local_name();
-        let name = name.as_ref();
+        let name = start.local();
         match (parent, name) {
             (None, "pnml") => Ok(Element::Pnml),
             (None, _) => Err(self.unexpected(name, "<pnml>")),
@@ -156,31 +169,23 @@ impl Reader<'_> {
         match name {
             "page" => {
                 if let Some(id) = attribute(start, "id") {
-                    self.declare(&id, Node::Page)?;
+                    self.batch.push(Kind::Page, self.line, [&id]);
                 }
                 Ok(Element::Page)
             }
             "place" => {
                 let [id] = self.required(start, ["id"])?;
-                self.declare(&id, Node::Place(self.places.len()))?;
-                self.places.push(Place { id: id.into_owned(), initial: 0 });
+                self.batch.push(Kind::Place, self.line, [&id]);
                 Ok(Element::Place)
             }
             "transition" => {
                 let [id] = self.required(start, ["id"])?;
-                self.declare(&id, Node::Transition(self.transitions.len()))?;
-                self.transitions.push(Transition {
-                    id: id.into_owned(),
-                    inputs: Vec::new(),
-                    outputs: Vec::new(),
-                });
+                self.batch.push(Kind::Transition, self.line, [&id]);
                 Ok(Element::Transition)
             }
             "arc" => {
-                let [id, source, target] = self.required(start, ["id", "source", "target"])?;
-                self.arc_ids.push(&id);
-                let (source, target) = (self.number(&source), self.number(&target));
-                self.arcs.push(RawArc { line: self.line, source, target, weight: 1 });
+                let ids = self.required(start, ["id", "source", "target"])?;
+                self.batch.push(Kind::Arc, self.line, ids.each_ref().map(|id| &**id));
                 Ok(Element::Arc)
             }
             "referencePlace" | "referenceTransition" => {
@@ -190,34 +195,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The number of an id in `nodes`.
-    fn number(&mut self, id: &str) -> usize {
-        let number = self.ids.number(id);
-        if number == self.nodes.len() {
-            self.nodes.push((Node::Undeclared, 0));
-        }
-        number
-    }
-
-    fn declare(&mut self, id: &str, node: Node) -> Result<(), ModelError> {
-        let number = self.number(id);
-        match self.nodes[number] {
-            (Node::Undeclared, _) => {
-                self.nodes[number] = (node, self.line);
-                Ok(())
-            }
-            (_, first) => Err(self.error(Problem::DuplicateId { id: id.to_owned(), first })),
-        }
-    }
-
     fn set_marking(&mut self) -> Result<(), ModelError> {
         if self.coloured() {
             return Ok(());
         }
-        let owner = self.places.last().map_or("", |place| &place.id);
-        let tokens =
-            self.label_number("initialMarking", || format!("the initial marking of place {owner}"))?;
-        self.places.iter_mut().next_back().into_iter().for_each(|place| place.initial = tokens);
+        let what = || format!("the initial marking of place {}", self.batch.last_id());
+        let tokens = self.label_number("initialMarking", what)?;
+        self.batch.set_amount(tokens);
         Ok(())
     }
 
@@ -225,13 +209,13 @@ impl Reader<'_> {
         if self.coloured() {
             return Ok(());
         }
-        let owner = || self.arc_ids.get(self.arcs.len() - 1).to_owned();
-        let weight = self.label_number("inscription", || format!("the inscription of arc {}", owner()))?;
+        let what = || format!("the inscription of arc {}", self.batch.last_id());
+        let weight = self.label_number("inscription", what)?;
         if weight == 0 {
             let line = self.label.as_ref().map_or(self.line, |label| label.line);
-            return Err(self.error_at(line, Problem::ZeroWeight { arc: owner() }));
+            return Err(self.error_at(line, Problem::ZeroWeight { arc: self.batch.last_id().to_owned() }));
         }
-        self.arcs.iter_mut().next_back().into_iter().for_each(|arc| arc.weight = weight);
+        self.batch.set_amount(weight);
         Ok(())
     }
 
@@ -248,94 +232,6 @@ impl Reader<'_> {
         Err(self.error_at(line, problem))
     }
 
-    fn finish(mut self) -> Result<Net, ModelError> {
-        let Some((id, kind)) = self.head.take() else {
-            let (element, missing) = ("pnml".to_owned(), "<net>".to_owned());
-            return Err(self.error(Problem::Missing { element, missing }));
-        };
-        if let Some(repeated) = self.repeated_arc() {
-            return Err(repeated);
-        }
-        let sides =
-            self.arcs.iter().map(|arc| match [arc.source, arc.target].map(|node| self.nodes[node].0) {
-                [Node::Place(place), Node::Transition(transition)] => Some((transition, 0, place)),
-                [Node::Transition(transition), Node::Place(place)] => Some((transition, 1, place)),
-                _ => None,
-            });
-        // Counted before they are added: memory for each side is asked for once.
-        let mut counts = vec![[0_usize; 2]; self.transitions.len()];
-        for (number, side) in sides.clone().enumerate() {
-            let Some((transition, side, _)) = side else { return Err(self.bad_arc(number)) };
-            counts[transition][side] += 1;
-        }
-        for (transition, [inputs, outputs]) in self.transitions.iter_mut().zip(counts) {
-            transition.inputs.reserve_exact(inputs);
-            transition.outputs.reserve_exact(outputs);
-        }
-        for ((transition, side, place), arc) in sides.flatten().zip(&self.arcs) {
-            let Transition { inputs, outputs, .. } = &mut self.transitions[transition];
-            let side = if side == 0 { inputs } else { outputs };
-            side.push(Arc { place, weight: arc.weight });
-        }
-        for transition in &mut self.transitions {
-            for side in [&mut transition.inputs, &mut transition.outputs] {
-                merge(side).map_err(|place| {
-                    let (place, transition) = (&self.places[place].id, &transition.id);
-                    let what = format!("the summed weight of the arcs joining {place} and {transition}");
-                    let problem = Problem::TooLarge { what, text: "too much".to_owned() };
-                    ModelError { file: self.file.to_owned(), line: self.line, problem }
-                })?;
-            }
-        }
-        Ok(Net { id, kind, places: self.places, transitions: self.transitions })
-    }
-
-    /// The first arc whose id is that of another arc or of a node, as an error. Hashes are sorted and neighbours
-    /// compared: looking up every id while reading would cost more than reading.
-    fn repeated_arc(&self) -> Option<ModelError> {
-        let hashed = |number| (self.ids.hash(self.arc_ids.get(number)), number);
-        let mut hashes: Vec<(u64, usize)> = (0..self.arcs.len()).map(hashed).collect();
-        hashes.sort_unstable();
-        let same = |a: usize, b: usize| self.arc_ids.get(a) == self.arc_ids.get(b);
-        let alike = hashes.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
-        let among_arcs = alike.filter_map(|alike| {
-            let mut pairs =
-                alike.iter().enumerate().flat_map(|(at, (_, b))| alike[..at].iter().map(|(_, a)| (*a, *b)));
-            let (a, b) = pairs.find(|(a, b)| same(*a, *b))?;
-            Some((self.arcs[b].line, self.arcs[a].line, b))
-        });
-        let mut nodes: Vec<(u64, usize)> = self.ids.hashes().collect();
-        nodes.sort_unstable();
-        let mut rest = &hashes[..];
-        let with_nodes = nodes.into_iter().filter_map(|(known, number)| {
-            // Both are sorted: what is below this node's hash is below the next one's.
-            rest = &rest[rest.iter().take_while(|(hash, _)| *hash < known).count()..];
-            let mut alike = rest.iter().take_while(|(hash, _)| *hash == known);
-            let (_, arc) = alike.find(|(_, arc)| self.arc_ids.get(*arc) == self.ids.get(number))?;
-            let (node, line) = self.nodes[number];
-            let lines = [line, self.arcs[*arc].line];
-            (node != Node::Undeclared).then(|| (lines[0].max(lines[1]), lines[0].min(lines[1]), *arc))
-        });
-        let (line, first, arc) = among_arcs.chain(with_nodes).min()?;
-        Some(self.error_at(line, Problem::DuplicateId { id: self.arc_ids.get(arc).to_owned(), first }))
-    }
-
-    #[cold]
-    fn bad_arc(&self, number: usize) -> ModelError {
-        let arc = &self.arcs[number];
-        let end = |number: usize| self.nodes[number].0;
-        let dangling = [arc.source, arc.target]
-            .into_iter()
-            .find(|number| matches!(end(*number), Node::Undeclared | Node::Page));
-        let arc_id = self.arc_ids.get(number).to_owned();
-        let problem = match (dangling, end(arc.source)) {
-            (Some(number), _) => Problem::Dangling { arc: arc_id, id: self.ids.get(number).to_owned() },
-            (None, Node::Place(_)) => Problem::NotBipartite { arc: arc_id, nodes: "places" },
-            (None, _) => Problem::NotBipartite { arc: arc_id, nodes: "transitions" },
-        };
-        self.error_at(arc.line, problem)
-    }
-
     fn coloured(&self) -> bool {
         matches!(self.head, Some((_, NetKind::Coloured)))
     }
@@ -350,7 +246,7 @@ impl Reader<'_> {
         match values.iter().position(|value| value.is_empty()) {
             None => Ok(values),
             Some(at) => {
-                let element = start.local_name().as_ref().to_owned();
+                let element = start.local().to_owned();
                 let missing = format!("the attribute {}", names[at]);
                 Err(self.error(Problem::Missing { element, missing }))
             }
@@ -374,33 +270,6 @@ impl Reader<'_> {
     }
 }
 
-/// Sums the weights of arcs of one place, keeping the order in which places first occur.
-/// Err: the place whose sum passes u64.
-fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
-    // Nearly all sides are short and have no place twice: nothing to sum.
-    const SHORT: usize = 16;
-    let known = |at: usize| arcs[..at].iter().any(|arc| arc.place == arcs[at].place);
-    if arcs.len() <= SHORT && !(1..arcs.len()).any(known) {
-        return Ok(());
-    }
-    let mut first = HashMap::with_capacity(arcs.len());
-    let mut merged: Vec<Arc> = Vec::with_capacity(arcs.len());
-    for arc in arcs.iter() {
-        match first.entry(arc.place) {
-            MapEntry::Vacant(new) => {
-                new.insert(merged.len());
-                merged.push(*arc);
-            }
-            MapEntry::Occupied(at) => {
-                let sum: &mut u64 = &mut merged[*at.get()].weight;
-                *sum = sum.checked_add(arc.weight).ok_or(arc.place)?;
-            }
-        }
-    }
-    *arcs = merged;
-    Ok(())
-}
-
 /// A natural number in decimal digits, spaces around it allowed.
 pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, Problem> {
     let text = text.trim();
@@ -414,6 +283,7 @@ pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Arc;
     use proptest::prelude::*;
 
     const TWO_PAGES: &str = r#"<?xml version="1.0"?>
@@ -473,6 +343,11 @@ mod tests {
         let cases = [
             (
                 net("<place id='p'/>\n<transition id='p'/>"),
+                "model.pnml:5: the id \"p\" was already used in line 4;",
+            ),
+            // The reader comes further than the thread that numbers ids.
+            (
+                net("<place id='p'/>\n<place id='p'/><place id='q'/><place id='r'/>\n<x></place>"),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
             ),
             (arc("source='p' target='x'>"), "model.pnml:5: arc a refers to \"x\", which is neither"),
@@ -563,6 +438,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn two_threads_read_the_net_or_name_the_fault_that_one_does(
+            inside in prop::collection::vec(
+                "<place id='[pqr]'/>|<place id='[a-z]'><initialMarking><text>[0-9]</text></initialMarking></place>|\
+                 <transition id='[tuv]'/>|<arc id='[a-z]{1,2}' source='[pqr]' target='[tu]'/>|\n|\
+                 <arc id='[a-z]{2}' source='[tu]' target='[pq]'><inscription><text>[0-2]</text></inscription></arc>",
+                0..12,
+            ),
+            first in "(<place id='[pq]'/>\n|<transition id='[tu]'/>\n){0,4}",
+            last in "|</place>|<place/>|<page id='[ap]'>\n</page>",
+        ) {
+            let text = net(&format!("{first}{}{last}", inside.concat()));
+            let [one, two] = [1, 2].map(|threads| {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                Net::read_by(threads, text.as_bytes(), "model.pnml").map_err(|error| error.to_string())
+            });
+            prop_assert_eq!(one, two);
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = Net::read(&bytes[..], "model.pnml");

@@ -3,6 +3,7 @@
 //! Items of the usual form are told apart here, in the text as it was read; whatever is unusual, or wrong, quick-xml
 //! decides (`Xml::general`). The short way takes nothing that quick-xml would take otherwise.
 
+use super::short_tag::{Plain, ShortTag};
 use super::{ModelError, Problem};
 use memchr::{memchr_iter, memchr2};
 use quick_xml::XmlVersion;
@@ -10,7 +11,8 @@ use quick_xml::errors::IllFormedError;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use std::borrow::Cow;
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead};
+use std::mem;
 use std::ops::{Deref, Range};
 
 /// One tag or stretch of text may not be longer: a bomb must not fill memory.
@@ -47,6 +49,11 @@ impl<'a> Deref for Tag<'a> {
 }
 
 impl Tag<'_> {
+    /// Its name without a prefix.
+    pub fn local(&self) -> &str {
+        local(self.start.name().into_inner())
+    }
+
     pub fn into_owned(self) -> BytesStart<'static> {
         self.start.into_owned()
     }
@@ -137,7 +144,7 @@ impl<R: BufRead> Xml<R> {
 
     pub fn next(&mut self) -> Result<Item<'_>, ModelError> {
         (self.item, self.line) = (self.at, self.newlines + 1);
-        if std::mem::take(&mut self.closing) {
+        if mem::take(&mut self.closing) {
             return Ok(Item::End);
         }
         loop {
@@ -206,26 +213,40 @@ impl<R: BufRead> Xml<R> {
         }
         self.text.drain(..self.at);
         (self.at, self.item) = (0, 0);
+        let mut bytes = mem::take(&mut self.text).into_bytes();
+        bytes.append(&mut self.raw);
+        let before = bytes.len();
         // At least doubled, for it is gone through again.
-        let wanted = CHUNK.max(unused) as u64;
-        let read = self.source.by_ref().take(wanted).read_to_end(&mut self.raw);
-        if read.map_err(|error| self.error(Problem::Io(error.to_string())))? == 0 {
+        let wanted = before + CHUNK.max(unused);
+        while bytes.len() < wanted {
+            match self.source.fill_buf() {
+                Ok([]) => break,
+                Ok(read) => {
+                    let used = read.len().min(wanted - bytes.len());
+                    bytes.extend_from_slice(&read[..used]);
+                    self.source.consume(used);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.error(Problem::Io(error.to_string()))),
+            }
+        }
+        let at_end = bytes.len() == before;
+        self.text = String::from_utf8(bytes).unwrap_or_else(|error| {
+            let why = error.utf8_error();
+            if why.error_len().is_some() {
+                self.more = More::Broken(why.to_string());
+            }
+            let mut bytes = error.into_bytes();
+            self.raw = bytes.split_off(why.valid_up_to());
+            // Valid up to there.
+            String::from_utf8(bytes).unwrap_or_default()
+        });
+        if at_end {
             self.more = match self.raw.is_empty() {
                 true => More::No,
                 false => More::Broken("the file ends within a character".to_owned()),
             };
         }
-        let valid = match str::from_utf8(&self.raw) {
-            Ok(_) => self.raw.len(),
-            Err(error) => {
-                if error.error_len().is_some() {
-                    self.more = More::Broken(error.to_string());
-                }
-                error.valid_up_to()
-            }
-        };
-        self.text.push_str(str::from_utf8(&self.raw[..valid]).unwrap_or_default());
-        self.raw.drain(..valid);
         Ok(())
     }
 
@@ -344,6 +365,11 @@ fn newlines(text: &[u8]) -> u64 {
     memchr_iter(b'\n', text).count() as u64
 }
 
+/// A name without its prefix. Names are short: looking for a byte with more than one instruction costs more.
+fn local(name: &str) -> &str {
+    name.bytes().position(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
+}
+
 /// How long the text is that `rest` begins with, and how many lines end in it.
 fn text(rest: &[u8]) -> (usize, u64) {
     // Between most tags there is nothing but a line's end and its indent.
@@ -405,7 +431,7 @@ pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&st
     let mut values = [const { Cow::Borrowed("") }; N];
     if let Some(plain) = &tag.plain {
         for (name, value) in plain.pairs(tag) {
-            let name = name.split_once(':').map_or(name, |(_, local)| local);
+            let name = local(name);
             if let Some(at) = names.iter().position(|wanted| *wanted == name) {
                 values[at] = Cow::Borrowed(value);
             }
@@ -420,126 +446,6 @@ pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&st
         }
     }
     values
-}
-
-/// Where names and values of a tag's attributes stand in its content, if all are of the usual form: few,
-/// `name="value"`, nothing in a value to be resolved.
-#[derive(Clone, Copy, Default)]
-struct Plain {
-    pairs: [[u32; 4]; Plain::MOST],
-    count: usize,
-}
-
-impl Plain {
-    const MOST: usize = 6;
-
-    fn pairs<'a>(&self, content: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.pairs[..self.count].iter().map(|[name, equals, value, end]| {
-            (&content[*name as usize..*equals as usize], &content[*value as usize..*end as usize])
-        })
-    }
-}
-
-/// A start tag of the usual form.
-struct ShortTag {
-    /// Bytes of the name, of what stands between the brackets, and of all.
-    name: usize,
-    content: usize,
-    length: usize,
-    /// Lines that end in it.
-    lines: u64,
-    empty: bool,
-    plain: Plain,
-}
-
-impl ShortTag {
-    /// None where the general way must look, be it because something is wrong or not all is there.
-    fn of(text: &str) -> Option<Self> {
-        const NAME: u8 = 1;
-        /// Ends a value, or means that it is not plain.
-        const STOP: u8 = 2;
-        const BLANK: u8 = 4;
-        static SORT: [u8; 256] = {
-            let mut sorts = [0; 256];
-            let mut at = 0;
-            while at < 256 {
-                let byte = at as u8;
-                if byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-' | b'.') {
-                    sorts[at] |= NAME;
-                }
-                if byte < b' ' || matches!(byte, b'"' | b'\'' | b'&' | b'<') {
-                    sorts[at] |= STOP;
-                }
-                if matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
-                    sorts[at] |= BLANK;
-                }
-                at += 1;
-            }
-            sorts
-        };
-        // Between the brackets; positions are small, for a longer tag is no usual one.
-        let bytes = text.as_bytes().strip_prefix(b"<")?;
-        let bytes = &bytes[..bytes.len().min(1 << 16)];
-        let run = |from: usize, sort: u8, wanted: bool| -> usize {
-            let mut at = from;
-            while at < bytes.len() && (SORT[bytes[at] as usize] & sort != 0) == wanted {
-                at += 1;
-            }
-            at
-        };
-        if !bytes.first()?.is_ascii_alphabetic() {
-            return None;
-        }
-        let name = run(0, NAME, true);
-        let mut plain = Plain::default();
-        let (mut at, mut lines) = (name, 0);
-        loop {
-            let begins = run(at, BLANK, true);
-            lines += bytes[at..begins].iter().filter(|byte| **byte == b'\n').count() as u64;
-            match bytes.get(begins)? {
-                b'>' => {
-                    return Some(Self {
-                        name,
-                        content: begins,
-                        length: begins + 2,
-                        lines,
-                        empty: false,
-                        plain,
-                    });
-                }
-                b'/' if bytes.get(begins + 1) == Some(&b'>') => {
-                    return Some(Self {
-                        name,
-                        content: begins,
-                        length: begins + 3,
-                        lines,
-                        empty: true,
-                        plain,
-                    });
-                }
-                _ => {}
-            }
-            let equals = run(begins, NAME, true);
-            let [b'=', quote @ (b'"' | b'\''), ..] = bytes.get(equals..)? else { return None };
-            let mut end = run(equals + 2, STOP, false);
-            // The other quote is part of the value.
-            while bytes.get(end).is_some_and(|byte| byte != quote && matches!(byte, b'"' | b'\'')) {
-                end = run(end + 1, STOP, false);
-            }
-            if begins == at || equals == begins || bytes.get(end)? != quote || plain.count == Plain::MOST {
-                return None;
-            }
-            let known = &plain.pairs[..plain.count];
-            let same =
-                |[name, end, ..]: &[u32; 4]| bytes[*name as usize..*end as usize] == bytes[begins..equals];
-            if known.iter().any(same) {
-                return None;
-            }
-            plain.pairs[plain.count] = [begins, equals, equals + 2, end].map(|at| at as u32);
-            plain.count += 1;
-            at = end + 1;
-        }
-    }
 }
 
 /// Names, as written, and values of the attributes, entities resolved.
@@ -622,26 +528,6 @@ mod tests {
         ) {
             let document = format!("<e>{}</e>", tags.concat());
             prop_assert_eq!(ours(&document), generally(&document));
-        }
-    }
-
-    #[test]
-    fn usual_tags_go_the_short_way() {
-        let text = "<arc id=\"a1\"\n source='p' x:target=\"t>'\" />rest";
-        let tag = ShortTag::of(text).unwrap();
-        assert_eq!((tag.name, tag.lines, tag.empty, &text[tag.length..]), (3, 1, true, "rest"));
-        let pairs: Vec<_> = tag.plain.pairs(&text[1..]).collect();
-        assert_eq!(pairs, [("id", "a1"), ("source", "p"), ("x:target", "t>'")]);
-        for unusual in [
-            "<arc id=\"a1\"",
-            "<arc id=\"a&amp;\">",
-            "<arc id=1>",
-            "<arc a='1'a='2'>",
-            "<é>",
-            "<!-- -->",
-            "&arc>",
-        ] {
-            assert!(ShortTag::of(unusual).is_none(), "{unusual}");
         }
     }
 

@@ -21,8 +21,8 @@ pub fn of_run(left: &Left, asked: &Asked, confinement: &Confinement) -> io::Resu
         return Ok(vec![Finding::new("E-5.1", format!("no run, while {state}: {reason}"), fix)]);
     }
     let read = |name: &str| {
-        let file = BufReader::new(File::open(left.outputs.join(name))?);
-        Answers::read(file, &asked.questions, Reading::default())
+        let file = File::open(left.outputs.join(name))?;
+        Answers::read_file(&file, &asked.questions, Reading::default())
     };
     let (answers, stderr) = (read("stdout")?, read("stderr")?);
     let mut findings = of_output(&answers, asked);

@@ -5,7 +5,7 @@ use crate::judge::oracle::file_name;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Known values: `trusted.csv` of a judgement, or a folder with `<Instance>.csv` (its columns but the first), or with
@@ -92,8 +92,7 @@ impl Oracle {
             let path = folder.join(name);
             if path.is_file() {
                 let reading = Reading { strict: false, published: true };
-                let read =
-                    File::open(&path).and_then(|f| Answers::read(BufReader::new(f), questions, reading));
+                let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
                 return match read {
                     Ok(answers) => Ok(answers.values),
                     Err(source) => Err(OracleError::Io { path, source }),

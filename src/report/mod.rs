@@ -44,8 +44,8 @@ pub use contest::Material;
 pub use show::visible;
 pub use sister::write_sister_site;
 
+use crate::in_order::{Feed, in_order};
 use crate::judge::judgement::{Judgement, JudgementError};
-use crate::judge::{Feed, in_order};
 use crate::store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -13,10 +13,10 @@ mod votes;
 mod weights;
 
 use super::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
-use super::in_order::{Feed, in_order};
 use super::judgement::*;
 use super::overrides::Overrides;
 use crate::edition::{Edition, InfrastructureRule, Votes};
+use crate::in_order::{Feed, in_order};
 use bench::Bench;
 use num_rational::BigRational;
 use num_traits::Zero;
