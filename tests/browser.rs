@@ -119,7 +119,7 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
-const PAGES: [(&str, &str, &str, &[&str]); 19] = [
+const PAGES: [(&str, &str, &str, &[&str]); 20] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
@@ -184,6 +184,17 @@ const PAGES: [(&str, &str, &str, &[&str]); 19] = [
         "sv-comp/categories/Heap~20~26~20~3CMemory~3E.html",
         "",
         &["../pictures/score-Heap", ">4 of 4</output>", "aria-rowindex=\"5\""],
+    ),
+    (
+        "sv-comp-compare",
+        "sv-comp/compare.html",
+        "#a=bold&b=careful",
+        &[
+            "2 runs. Of 1 in which both gave a right value, bold needed less in 1",
+            "bold and careful: CPU time</title>",
+            ">limit 900 s</text>",
+            ">Save as CSV</a>",
+        ],
     ),
 ];
 

@@ -111,8 +111,10 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
         .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
         .assert()
         .success();
+    let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
+    assert!(page("index.html").contains("printed column sums to 39.721"));
     assert!(
-        std::fs::read_to_string(site.join("index.html")).unwrap().contains("printed column sums to 39.721")
+        page("pictures.html").contains("href=\"compare.html\"") && page("compare.html").contains("time_ms")
     );
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])

@@ -98,6 +98,9 @@ fn the_report_of_2013_comes_out_with_every_podium_in_order() {
     let front = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(front.contains("CPAchecker-SeqCom") && front.contains("not recomputable"));
     assert!(site.join("categories/FeatureChecks.html").is_file() && site.join("data/podiums.csv").is_file());
+    // The report tells no run's time.
+    let pictures = std::fs::read_to_string(site.join("pictures.html")).unwrap();
+    assert!(!site.join("compare.html").exists() && !pictures.contains("compare.html"));
 }
 
 /// A result file as BenchExec writes it. `runs`: task, expected verdict, status, category, CPU and wall seconds.
@@ -314,6 +317,54 @@ fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
     }
     let (_, notes) = judge(&input, "svcomp-2013", out.path(), &[]);
     assert!(notes.contains("had a time limit of 60 s, the edition has 900 s"), "{notes}");
+}
+
+/// What a file of data calls its function with.
+fn data_of(path: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(path).unwrap();
+    let (from, to) = (text.find('(').unwrap() + 1, text.rfind(')').unwrap());
+    serde_json::from_str(&text[from..to]).unwrap()
+}
+
+#[test]
+fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
+    let Some(results) = data::shared("benchexec") else { return };
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for tool in ["predicate", "value"] {
+        let name = format!("test.2015-03-03_1613.results.{tool}Analysis.xml");
+        let text = std::fs::read_to_string(results.join(&name)).unwrap();
+        let text = text.replacen("benchmarkname=\"test\"", &format!("benchmarkname=\"{tool}\""), 1);
+        write(
+            input.path(),
+            &name,
+            &text.replacen(&format!(" name=\"{tool}Analysis\""), " name=\"SV.Loops\"", 1),
+        );
+    }
+    judge(input.path(), "svcomp-2013", out.path(), &[]);
+    let site = out.path().join("site");
+    harness()
+        .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
+        .assert()
+        .success();
+    let names = data_of(&site.join("runs.js"));
+    assert_eq!(names["time_limits"], serde_json::json!([900_000]));
+    assert_eq!(
+        names["entries"][1],
+        serde_json::json!({ "name": "value", "data": "runs/value.js", "votes": true })
+    );
+    let instances = names["instances"].as_array().unwrap();
+    let task = "test/programs/simple/switch_test_default_fallthrough_false-unreach-label.c";
+    let number = instances.iter().position(|of| *of == serde_json::json!([task, "unreach-label"])).unwrap();
+    // 2.189887353 s and 129118208 bytes; 2.159436775 s and 131117056 bytes. Both found it false.
+    for (tool, cpu_ms, memory_kib) in [("predicate", 2190, 126_092), ("value", 2159, 128_044)] {
+        let tables = data_of(&site.join(format!("runs/{tool}.js")));
+        let category = tables[0]["columns"][0].as_u64().unwrap() as usize;
+        assert_eq!(names["examinations"][category]["name"], "Loops");
+        let rows = tables[0]["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row[0] == number).unwrap();
+        assert_eq!(row[1], serde_json::json!([[1, 0, 0, 0, null, null, cpu_ms, null, memory_kib]]), "{tool}");
+    }
+    assert!(std::fs::read_to_string(site.join("pictures.html")).unwrap().contains("href=\"compare.html\""));
 }
 
 #[test]

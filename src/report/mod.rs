@@ -13,6 +13,7 @@
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
 //! SITE/compare.html                            any two entries, run by run
 //! SITE/progress.html                           how far a campaign is that has not ended
+//! SITE/runs.js runs/ENTRY.js                   what it compares in SV-COMP and CRV: names, runs of one entry
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.js             what the page of the run shows of them
 //! SITE/data/                                   the judgement's own files
@@ -20,6 +21,7 @@
 //! SITE/mcc-harness-site.json                   what made this folder
 //! ```
 
+mod compare;
 mod contest;
 mod evidence;
 mod index;

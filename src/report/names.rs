@@ -36,7 +36,8 @@ pub struct Names {
 #[derive(Serialize)]
 struct EntryName {
     name: String,
-    page: String,
+    /// The file of its runs.
+    data: String,
     status: &'static str,
     votes: bool,
     /// Exact, and as shown.
@@ -56,7 +57,7 @@ pub fn names(contest: &Contest) -> Names {
         let confidence = &judgement.confidence[entry].confidence;
         EntryName {
             name: visible(&of.entry),
-            page: contest.tool_path(entry, "html"),
+            data: contest.tool_path(entry, "js"),
             status: contest::status_words(of.status),
             votes: of.status == Status::Competing,
             confidence: (confidence.to_string(), show::percent(confidence)),

@@ -1,11 +1,10 @@
 //! The page of pictures, and the tables for the proceedings.
 
-use super::ReportError;
 use super::contest::{Contest, Frame};
 use super::plots::{self, Picture, Runs};
 use super::show::visible;
 use super::site::{NewSite, segment};
-use super::tables;
+use super::{ReportError, compare, tables};
 use crate::judge::sister;
 use askama::Template;
 use std::collections::BTreeSet;
@@ -46,40 +45,28 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
     let whole = [plots::confidence(judgement), progress];
     let pictures = plots::pictures(&runs);
-    let compare = judgement.blocks.iter().any(|block| block.cells.iter().any(|cell| cell.cost.is_some()));
+    let compare = compare::write(&runs, contest.frame("Compare two".into(), ""), site)?;
     let page = Page {
         frame: contest.frame("Pictures".into(), ""),
         groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
         compare,
     };
-    if compare {
-        let frame = contest.frame("Compare two".into(), "");
-        site.page("compare.html", &Compare { frame, looks: plots::STYLE })?;
-    }
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
 }
 
-/// The page that compares the runs of any two entries.
-#[derive(Template)]
-#[template(path = "compare.html")]
-struct Compare {
-    frame: Frame,
-    /// Of its picture, which is drawn in the browser.
-    looks: &'static str,
-}
-
-/// The same of SV-COMP or CRV. `scores` are its pictures by score.
+/// The same of SV-COMP or CRV. `scores` are its pictures by score; `compare` says whether that page is there.
 pub fn write_sister(
     judgement: &sister::Judgement,
+    runs: &Runs,
     scores: Vec<Picture>,
+    compare: bool,
     frame: Frame,
     site: &NewSite,
 ) -> Result<(), ReportError> {
-    let runs = Runs::of_sister(judgement);
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
-    let pictures = plots::pictures(&runs).into_iter().chain(scores);
-    let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare: false };
+    let pictures = plots::pictures(runs).into_iter().chain(scores);
+    let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare };
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::sister_podiums_latex(judgement).as_bytes())
 }

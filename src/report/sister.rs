@@ -4,10 +4,10 @@
 use super::contest::Frame;
 use super::list::{Field, List};
 use super::pictures::{self, Shown};
-use super::plots::{self, Picture};
+use super::plots::{self, Picture, Runs};
 use super::show::{self, visible};
 use super::site::{NewSite, file_name, segment};
-use super::{ReportError, script};
+use super::{ReportError, compare, script};
 use crate::judge::judgement::JudgementError;
 use crate::judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
 use askama::Template;
@@ -76,7 +76,10 @@ pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Resul
     }
     // Its lists name everything themselves.
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
-    pictures::write_sister(judgement, scores, frame(judgement, "Pictures".into(), ""), &site)?;
+    let runs = Runs::of_sister(judgement);
+    let compare = compare::write_sister(judgement, &runs, frame(judgement, "Compare two".into(), ""), &site)?;
+    let pictures = frame(judgement, "Pictures".into(), "");
+    pictures::write_sister(judgement, &runs, scores, compare, pictures, &site)?;
     let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;

@@ -53,6 +53,8 @@ pub struct RawRun {
     /// Seconds.
     pub cputime: Option<BigRational>,
     pub walltime: Option<BigRational>,
+    /// Bytes.
+    pub memory: Option<BigRational>,
 }
 
 /// Reads the header alone.
@@ -143,9 +145,14 @@ pub fn read(
                 match text("title").as_str() {
                     "status" if run.status.is_empty() => run.status = value,
                     "category" if run.category.is_empty() => run.category = value,
-                    "cputime" if run.cputime.is_none() => run.cputime = seconds(&value).map_err(content)?,
+                    "cputime" if run.cputime.is_none() => {
+                        run.cputime = number(&value, SECONDS).map_err(content)?
+                    }
                     "walltime" if run.walltime.is_none() => {
-                        run.walltime = seconds(&value).map_err(content)?
+                        run.walltime = number(&value, SECONDS).map_err(content)?
+                    }
+                    "memory" | "memUsage" if run.memory.is_none() => {
+                        run.memory = number(&value, BYTES).map_err(content)?
                     }
                     _ => {}
                 }
@@ -161,16 +168,21 @@ fn property_of_file(path: &str) -> String {
     name.strip_suffix(".prp").unwrap_or(name).to_owned()
 }
 
+/// What a column holds, in what, the unit's letter, and an example.
+type Unit = [&'static str; 4];
+const SECONDS: Unit = ["time", "seconds", "s", "2.17s"];
+const BYTES: Unit = ["memory", "bytes", "B", "133574656B"];
+
 /// `2.169189428s`, also without the unit and with an exponent; nothing where nothing was measured.
-fn seconds(text: &str) -> Result<Option<BigRational>, String> {
+fn number(text: &str, [what, words, unit, example]: Unit) -> Result<Option<BigRational>, String> {
     if matches!(text, "" | "None" | "-") {
         return Ok(None);
     }
     let wrong = || {
         let shown: String = text.chars().take(60).collect();
-        format!("the time `{shown}` is no number of seconds; write it as BenchExec does, such as 2.17s")
+        format!("the {what} `{shown}` is no number of {words}; write it as BenchExec does, such as {example}")
     };
-    let number = text.strip_suffix('s').unwrap_or(text).trim();
+    let number = text.strip_suffix(unit).unwrap_or(text).trim();
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let exponent: i32 = exponent.parse().map_err(|_| wrong())?;
     let plain =
@@ -202,14 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_exactly_in_every_form_benchexec_writes() {
-        let exact = |text: &str| seconds(text).unwrap().map(|value| value.to_string());
+    fn times_and_memory_are_read_exactly_in_every_form_benchexec_writes() {
+        let of = |text: &str, unit| number(text, unit).unwrap().map(|value| value.to_string());
+        let exact = |text: &str| of(text, SECONDS);
         assert_eq!(exact("2.5s").as_deref(), Some("5/2"));
         assert_eq!(exact("900").as_deref(), Some("900"));
         assert_eq!(exact("8.5e-05s").as_deref(), Some("17/200000"));
         assert_eq!(exact(""), None);
+        assert_eq!(of("133574656", BYTES), of("133574656B", BYTES));
+        assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is no number of bytes"));
         for wrong in ["fast", "inf", "nans", "1/2", "1e99", "1e", "--1s", "1.s"] {
-            assert!(seconds(wrong).unwrap_err().contains("BenchExec"), "{wrong}");
+            assert!(number(wrong, SECONDS).unwrap_err().contains("BenchExec"), "{wrong}");
         }
     }
 

@@ -98,8 +98,13 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
         let of = &mut started[run.entry];
         *of = (of.0 + u64::from(judged.verdict != Verdict::NotStarted), of.1 + 1);
         tallies.entry((run.entry, run.category)).or_default().add(&judged);
+        // A million bytes each.
+        let memory_mb =
+            run.raw.memory.as_ref().map(|bytes| bytes / BigRational::from_integer(1_000_000.into()));
         let measured =
-            judged.cpu_s.map(|mean| Measure { what: "cpu_s".to_owned(), mean, experiments: 1, spread: None });
+            [("cpu_s", judged.cpu_s), ("memory_mb", memory_mb)].into_iter().filter_map(|(what, mean)| {
+                Some(Measure { what: what.to_owned(), mean: mean?, experiments: 1, spread: None })
+            });
         let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
         let same = blocks.last().is_some_and(|block| {
             block.category == run.category
@@ -131,7 +136,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
             why: judged.why,
             points: judged.points,
             parts: Vec::new(),
-            measured: measured.into_iter().collect(),
+            measured: measured.collect(),
         });
     }
     results.notes.extend(unvalidated_note(edition, &names, &results.runs));

@@ -18,11 +18,9 @@ pub(super) use drawing::STYLE;
 pub use progress::{Done, progress, progress_of};
 pub use run::samples;
 pub use runs::Runs;
-pub(super) use runs::time_limits;
+pub(super) use runs::{Measure, time_limits};
 pub(super) use solved::score_name;
 pub use solved::scores;
-
-use runs::Measure;
 
 /// One picture; two of one contest never share a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,20 +26,20 @@ pub struct Runs<'a> {
     pub(super) what: &'static str,
     /// `examination` or `category`.
     pub(super) group_word: &'static str,
-    pub(super) blocks: Vec<Block<'a>>,
+    pub(in crate::report) blocks: Vec<Block<'a>>,
     /// CPU times at which runs are cut, in ms: one, or one by kind of machine.
     pub(super) time_limits: Vec<u64>,
     pub(super) memory_limit: Option<u64>,
 }
 
 /// What everybody did on one instance.
-pub(super) struct Block<'a> {
+pub(in crate::report) struct Block<'a> {
     pub group: usize,
     pub instance: &'a str,
     pub runs: Vec<Run<'a>>,
 }
 
-pub(super) struct Run<'a> {
+pub(in crate::report) struct Run<'a> {
     pub entry: usize,
     /// By position: `+` right, `-` wrong, `?` unjudged, `.` nothing.
     pub verdicts: &'a str,
@@ -142,6 +142,11 @@ impl<'a> Runs<'a> {
     /// The blocks of a group, or all.
     pub(super) fn of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
         self.blocks.iter().filter(move |block| group.is_none_or(|group| block.group == group))
+    }
+
+    /// Whether any run is measured so.
+    pub(in crate::report) fn is_measured(&self, measure: Measure) -> bool {
+        self.blocks.iter().flat_map(|block| &block.runs).any(|run| run.figure(measure).is_some())
     }
 
     /// `solved`, or `solved-StateSpace` for one group.

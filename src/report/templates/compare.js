@@ -3,11 +3,15 @@
 // that are files, and can be saved as one, with its figures as CSV beside it.
 
 const LEFT = 84, TOP = 56, SIDE = 440, BOTTOM = TOP + SIDE;
+const BOX = document.getElementById("compare");
 /** What runs are compared by, as the file's name begins; ticks are the powers of `base`. */
 const FIGURES = {
-  time: { name: "CPU time", at: CPU, column: "cpu_ms", limits: () => names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s` },
-  memory: { name: "Memory", at: MEMORY, column: "memory_kib", limits: () => names.memory_limits, base: 4, text: size },
+  time: { at: CPU, limits: () => names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s` },
+  memory: { at: MEMORY, limits: () => names.memory_limits, base: 4, text: size },
 };
+/** Those that this contest measured, and what it calls them. */
+for (const [what, name, column] of JSON.parse(BOX.dataset.figures)) Object.assign(FIGURES[what], { name, column });
+const MEASURED = Object.keys(FIGURES).filter(what => FIGURES[what].name);
 /** Who gave a right value, and the colour of such runs. */
 const KINDS_OF_PAIRS = { both: "c0", x: "c3", y: "c2", neither: "c7" };
 
@@ -25,9 +29,9 @@ const svg = (tag, attributes, ...children) => {
 function runsOf(entry) {
   if (!tools.has(entry)) {
     tools.set(entry, new Promise((done, failed) => {
-      const script = element("script", { src: names.entries[entry].page.replace(/html$/, "js") });
-      script.take = data => done(new Map(data.rows.flatMap(([instance, runs]) =>
-        runs.map((run, at) => [`${instance}/${data.columns[at]}`, run]).filter(([, run]) => run))));
+      const script = element("script", { src: names.entries[entry].data });
+      script.take = (...tables) => done(new Map(tables.flatMap(({ columns, rows }) => rows.flatMap(([instance, runs]) =>
+        runs.map((run, at) => [`${instance}/${columns[at]}`, run]).filter(([, run]) => run)))));
       script.addEventListener("error", failed);
       document.head.append(script);
     }));
@@ -35,23 +39,28 @@ function runsOf(entry) {
   return tools.get(entry);
 }
 
+/** Called by the data of an entry of SV-COMP or CRV: a table for each category. */
+function mcc_matrices(tables) {
+  document.currentScript.take(...tables);
+}
+
 function drawCompare() {
   const query = new URLSearchParams(location.hash.slice(1));
   const number = (key, none) => Math.max(0, names.entries.findIndex(of => of.name === (query.get(key) ?? none)));
   const ranked = names.entries.filter(of => of.votes).concat(names.entries);
   const [a, b] = [number("a", ranked[0]?.name), number("b", ranked[1]?.name)];
-  const what = query.get("what") === "memory" ? "memory" : "time";
+  const what = MEASURED.includes(query.get("what")) ? query.get("what") : MEASURED[0];
   const choice = (label, id, list, chosen) => [element("label", { for: id }, label),
     element("select", { id }, list.map(([value, name]) => element("option", { value, selected: String(value) === String(chosen) }, name)))];
   const entries = names.entries.map((of, at) => [at, of.name]);
   const controls = element("div", { class: "controls" }, choice("Across", "a", entries, a), choice("Up", "b", entries, b),
-    choice("Figure", "what", Object.entries(FIGURES).map(([value, of]) => [value, of.name]), what));
+    choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what));
   controls.addEventListener("change", () => {
     const value = id => document.getElementById(id).value;
     location.hash = new URLSearchParams({ a: names.entries[value("a")].name, b: names.entries[value("b")].name, what: value("what") });
   });
   const place = element("div", {}, element("p", {}, "Loading …"));
-  document.getElementById("compare").replaceChildren(controls, place);
+  BOX.replaceChildren(controls, place);
   Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown(names.entries[a].name, names.entries[b].name, what, x, y)),
     () => place.replaceChildren(element("p", {}, "The data of one of them are missing.")));
 }
@@ -61,7 +70,7 @@ function pairsOf(x, y, at) {
   const pairs = [];
   for (const [key, one] of x) {
     const other = y.get(key);
-    if (!(other?.length > at && one.length > at)) continue;
+    if (other?.[at] == null || one[at] == null) continue;
     const kind = one[RIGHT] ? other[RIGHT] ? "both" : "x" : other[RIGHT] ? "y" : "neither";
     pairs.push({ where: key.split("/"), kind, one, other });
   }
@@ -88,11 +97,12 @@ function shown(a, b, what, x, y) {
 
 function csvOf(figure, pairs) {
   const of = run => [run[RIGHT], run[WRONG], run[figure.at]];
+  const where = BOX.dataset.columns.split(",");
   const columns = side => ["right", "wrong", figure.column].map(name => `${side}_${name}`);
   const rows = pairs.map(({ where: [instance, examination], one, other }) =>
-    [names.examinations[examination].name, names.instances[instance][0], ...of(one), ...of(other)]);
+    [names.examinations[examination].name, ...names.instances[instance].slice(0, where.length - 1), ...of(one), ...of(other)]);
   const field = of => /[",\r\n]/.test(of) ? `"${String(of).replace(/"/g, '""')}"` : of;
-  return [["examination", "instance", ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
+  return [[...where, ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
 }
 
 function draw(a, b, figure, pairs, words) {
@@ -110,7 +120,7 @@ function draw(a, b, figure, pairs, words) {
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
   const box = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
     svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
-    svg("style", {}, document.getElementById("compare").dataset.looks),
+    svg("style", {}, BOX.dataset.looks),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
     svg("path", { class: "g", d: ticks.map(both).join("") }),
     ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),

@@ -1,0 +1,117 @@
+//! The page that compares any two entries run by run, and what it draws from in SV-COMP and CRV.
+
+use super::contest::Frame;
+use super::plots::{self, Measure, Runs};
+use super::show::visible;
+use super::site::{NewSite, segment};
+use super::{ReportError, script};
+use crate::edition::{SisterEdition, Status};
+use crate::judge::sister;
+use askama::Template;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Page {
+    frame: Frame,
+    /// Of its picture, which is drawn in the browser.
+    looks: &'static str,
+    /// As JSON: what runs can be compared by, its name, its column in the CSV.
+    figures: String,
+    /// The columns of the CSV that say which run it is.
+    columns: &'static str,
+    /// The file of names.
+    names: &'static str,
+}
+
+/// Writes the page of a contest of the MCC, where anything was measured; tells whether.
+pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
+    page(runs, frame, ["CPU time", "cpu_ms"], ["examination,instance", "contest.js"], site)
+}
+
+fn page(
+    runs: &Runs,
+    frame: Frame,
+    [time, time_column]: [&str; 2],
+    [columns, names]: [&'static str; 2],
+    site: &NewSite,
+) -> Result<bool, ReportError> {
+    let figures =
+        [(Measure::Time, ["time", time, time_column]), (Measure::Memory, ["memory", "Memory", "memory_kib"])];
+    let measured = figures.into_iter().filter(|(measure, _)| runs.is_measured(*measure));
+    let figures: Vec<_> = measured.map(|(_, figure)| figure).collect();
+    if figures.is_empty() {
+        return Ok(false);
+    }
+    let figures = json!(figures).to_string();
+    site.page("compare.html", &Page { frame, looks: plots::STYLE, figures, columns, names })?;
+    Ok(true)
+}
+
+/// The runs of an entry in one category, as a page's table of an examination has them: instance and the one run, in
+/// numbers as `Matrix` has them, null where there is none.
+#[derive(Serialize)]
+struct Table {
+    columns: [usize; 1],
+    rows: Vec<(usize, [[Option<u64>; 9]; 1])>,
+}
+
+/// The same of SV-COMP or CRV. Its names are a file of their own: no other page needs them.
+pub fn write_sister(
+    judgement: &sister::Judgement,
+    runs: &Runs,
+    frame: Frame,
+    site: &NewSite,
+) -> Result<bool, ReportError> {
+    let (time, columns, limits) = match &judgement.edition {
+        SisterEdition::Svcomp(of) => {
+            let limit = of.limits.cpu_s.saturating_mul(1000);
+            (["CPU time", "cpu_ms"], "category,instance,property", vec![limit])
+        }
+        SisterEdition::Crv(_) => (["Time", "time_ms"], "category,instance", vec![]),
+    };
+    if !page(runs, frame, time, [columns, "runs.js"], site)? {
+        return Ok(false);
+    }
+    let mut entries = Vec::new();
+    for (entry, of) in judgement.entries.iter().enumerate() {
+        let tables = tables(runs, entry);
+        if tables.is_empty() {
+            continue;
+        }
+        let data = format!("runs/{}.js", segment(&of.entry));
+        site.file(&data, &script::call("mcc_matrices", &tables))?;
+        let votes = of.status == Status::Competing;
+        entries.push(json!({ "name": visible(&of.entry), "data": data, "votes": votes }));
+    }
+    let category = |name: &&str| json!({ "name": visible(name) });
+    let instances = judgement.blocks.iter().map(|block| [&block.instance, &block.property]);
+    let names = json!({
+        "entries": entries,
+        // A block each: a task may be several categories', with several properties.
+        "instances": instances.map(|of| of.map(|text| visible(text))).collect::<Vec<_>>(),
+        "examinations": runs.groups.iter().map(category).collect::<Vec<_>>(),
+        "time_limits": limits,
+        "memory_limits": [],
+    });
+    site.file("runs.js", &script::call("mcc_names", &names))?;
+    Ok(true)
+}
+
+/// What was measured of an entry, by category.
+fn tables(runs: &Runs, entry: usize) -> Vec<Table> {
+    let mut tables: BTreeMap<usize, Table> = BTreeMap::new();
+    for (number, block) in runs.blocks.iter().enumerate() {
+        let of_entry = block.runs.iter().filter(|run| run.entry == entry);
+        for run in of_entry.filter(|run| run.cpu_ms.or(run.memory_kib).is_some()) {
+            let [right, wrong, unjudged, missing] = b"+-?.".map(|verdict| Some(run.count(verdict)));
+            let numbers = [right, wrong, unjudged, missing, None, None, run.cpu_ms, None, run.memory_kib];
+            let table = tables.entry(block.group);
+            let table = table.or_insert_with(|| Table { columns: [block.group], rows: Vec::new() });
+            table.rows.push((number, [numbers]));
+        }
+    }
+    tables.into_values().collect()
+}
