@@ -12,7 +12,7 @@
 //! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use super::lines::{Cut, LONGEST_RESULT, Line, Shares, for_each_candidate, for_each_candidate_by};
+use super::lines::{AT_ONCE, Cut, LONGEST_RESULT, Line, Shares, for_each_candidate, for_each_candidate_by};
 use super::usual::{Lists, Usual, is_word};
 use super::words::{Statement, Verdict, is_technique, statements, words};
 use super::{Questions, Value};
@@ -79,9 +79,6 @@ pub struct Answers {
 
 /// More anomalies are only counted: an output of 10 GB must not fill memory.
 pub const MOST_ANOMALIES: usize = 1000;
-
-/// Bytes read at once of a small file.
-const AT_ONCE: usize = 64 << 10;
 
 impl Answers {
     /// Reads a tool's output. Any bytes are taken; only the source itself can fail.

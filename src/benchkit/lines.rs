@@ -74,6 +74,9 @@ pub(super) fn for_each_candidate(mut source: impl BufRead, take: impl FnMut(Line
     Ok(())
 }
 
+/// Bytes of a file read at once: few enough to stay in a core's cache.
+pub(super) const AT_ONCE: usize = 64 << 10;
+
 /// How a file is shared out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shares {
@@ -81,7 +84,7 @@ pub(super) struct Shares {
     /// Bytes that one thread looks at between two talks to others, for which it may have to wait. A few such pieces
     /// per thread are under way; of what was looked at, only lines with a keyword stay in memory.
     pub piece: usize,
-    /// Bytes read at once: few enough to stay in a core's cache.
+    /// Bytes read at once.
     pub at_once: usize,
 }
 
@@ -92,7 +95,7 @@ impl Shares {
         /// What they find is taken by one thread, which has no time for more of them.
         const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
         let threads = all_cores().min(MOST_THREADS);
-        let shares = Self { threads, piece: 4 << 20, at_once: 64 << 10 };
+        let shares = Self { threads, piece: 4 << 20, at_once: AT_ONCE };
         (bytes >= WORTH_IT && threads.get() > 1).then_some(shares)
     }
 }

@@ -61,6 +61,7 @@ impl Key {
 
 #[derive(Clone, Copy)]
 struct Numbered {
+    /// Those of a key and, in the room that a whole one would leave empty, the number.
     bytes: [u64; 2],
     length: u32,
     /// 2^32 ids would fill memory long before.

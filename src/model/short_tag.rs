@@ -74,28 +74,16 @@ impl ShortTag {
         loop {
             let begins = run(at, BLANK, true);
             lines += bytes[at..begins].iter().filter(|byte| **byte == b'\n').count() as u64;
-            match bytes.get(begins)? {
-                b'>' => {
-                    return Some(Self {
-                        name,
-                        content: begins,
-                        length: begins + 2,
-                        lines,
-                        empty: false,
-                        plain,
-                    });
-                }
-                b'/' if bytes.get(begins + 1) == Some(&b'>') => {
-                    return Some(Self {
-                        name,
-                        content: begins,
-                        length: begins + 3,
-                        lines,
-                        empty: true,
-                        plain,
-                    });
-                }
-                _ => {}
+            let empty = match bytes.get(begins..)? {
+                [] => return None,
+                [b'>', ..] => Some(false),
+                [b'/', b'>', ..] => Some(true),
+                _ => None,
+            };
+            if let Some(empty) = empty {
+                // With both brackets, and the slash.
+                let length = begins + 2 + usize::from(empty);
+                return Some(Self { name, content: begins, length, lines, empty, plain });
             }
             let equals = run(begins, NAME, true);
             let [b'=', quote @ (b'"' | b'\''), ..] = bytes.get(equals..)? else { return None };
