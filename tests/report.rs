@@ -2,12 +2,14 @@
 
 mod contest;
 mod data;
+mod site_data;
 
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Judgement, RunName};
 use mcc_harness::report::{self, Material, ReportError, Written};
 use mcc_harness::store::Record;
+use site_data::data_of;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -37,13 +39,6 @@ fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
     let site = dir.path().join("site");
     write(judgement, None, &site).expect("a site");
     (dir, site)
-}
-
-/// What a file of data calls its function with.
-fn data_of(path: PathBuf) -> serde_json::Value {
-    let file = text(path);
-    let (_, json) = file.split_once('(').expect("a call");
-    serde_json::from_str(json.strip_suffix(");\n").expect("a whole call")).expect("JSON")
 }
 
 /// The cells of an instance's row: right, wrong, unjudged and not computed values, code of the ending.

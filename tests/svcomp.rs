@@ -1,6 +1,7 @@
 //! `judge`, `report` and `explain` on SV-COMP, as an organizer uses them, and the laws of its judgements.
 
 mod data;
+mod site_data;
 
 use assert_cmd::Command;
 use mcc_harness::edition::svcomp::SvcompEdition;
@@ -8,6 +9,7 @@ use mcc_harness::edition::{Rules, SisterEdition};
 use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
 use num_rational::BigRational;
 use proptest::prelude::*;
+use site_data::data_of;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -317,13 +319,6 @@ fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
     }
     let (_, notes) = judge(&input, "svcomp-2013", out.path(), &[]);
     assert!(notes.contains("had a time limit of 60 s, the edition has 900 s"), "{notes}");
-}
-
-/// What a file of data calls its function with.
-fn data_of(path: &Path) -> serde_json::Value {
-    let text = std::fs::read_to_string(path).unwrap();
-    let (from, to) = (text.find('(').unwrap() + 1, text.rfind(')').unwrap());
-    serde_json::from_str(&text[from..to]).unwrap()
 }
 
 #[test]
