@@ -341,7 +341,7 @@ fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
         .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
         .assert()
         .success();
-    let names = data_of(&site.join("runs.js"));
+    let names = data_of(site.join("runs.js"));
     assert_eq!(names["time_limits"], serde_json::json!([900_000]));
     assert_eq!(
         names["entries"][1],
@@ -352,7 +352,7 @@ fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
     let number = instances.iter().position(|of| *of == serde_json::json!([task, "unreach-label"])).unwrap();
     // 2.189887353 s and 129118208 bytes; 2.159436775 s and 131117056 bytes. Both found it false.
     for (tool, cpu_ms, memory_kib) in [("predicate", 2190, 126_092), ("value", 2159, 128_044)] {
-        let tables = data_of(&site.join(format!("runs/{tool}.js")));
+        let tables = data_of(site.join(format!("runs/{tool}.js")));
         let category = tables[0]["columns"][0].as_u64().unwrap() as usize;
         assert_eq!(names["examinations"][category]["name"], "Loops");
         let rows = tables[0]["rows"].as_array().unwrap();
