@@ -28,18 +28,19 @@ struct Page {
 
 /// Writes the page of a contest of the MCC, where anything was measured; tells whether.
 pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
-    page(runs, frame, ["CPU time", "cpu_ms"], ["examination,instance", "contest.js"], site)
+    page(runs, frame, ["examination,instance", "contest.js"], site)
 }
 
 fn page(
     runs: &Runs,
     frame: Frame,
-    [time, time_column]: [&str; 2],
     [columns, names]: [&'static str; 2],
     site: &NewSite,
 ) -> Result<bool, ReportError> {
-    let figures =
-        [(Measure::Time, ["time", time, time_column]), (Measure::Memory, ["memory", "Memory", "memory_kib"])];
+    let figures = [
+        (Measure::Time, ["time", runs.time.head, runs.time.column]),
+        (Measure::Memory, ["memory", "Memory", "memory_kib"]),
+    ];
     let measured = figures.into_iter().filter(|(measure, _)| runs.is_measured(*measure));
     let figures: Vec<_> = measured.map(|(_, figure)| figure).collect();
     if figures.is_empty() {
@@ -65,14 +66,14 @@ pub fn write_sister(
     frame: Frame,
     site: &NewSite,
 ) -> Result<bool, ReportError> {
-    let (time, columns, limits) = match &judgement.edition {
+    let (columns, limits) = match &judgement.edition {
         SisterEdition::Svcomp(of) => {
             let limit = of.limits.cpu_s.saturating_mul(1000);
-            (["CPU time", "cpu_ms"], "category,instance,property", vec![limit])
+            ("category,instance,property", vec![limit])
         }
-        SisterEdition::Crv(_) => (["Time", "time_ms"], "category,instance", vec![]),
+        SisterEdition::Crv(_) => ("category,instance", vec![]),
     };
-    if !page(runs, frame, time, [columns, "runs.js"], site)? {
+    if !page(runs, frame, [columns, "runs.js"], site)? {
         return Ok(false);
     }
     let mut entries = Vec::new();

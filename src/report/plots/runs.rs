@@ -1,6 +1,6 @@
 //! What pictures are drawn from: every run of a contest, whichever contest it is.
 
-use crate::edition::{CpuReading, Edition, Status};
+use crate::edition::{CpuReading, Edition, SisterEdition, Status};
 use crate::judge::judgement::{Entry, Judgement};
 use crate::judge::sister::{self, Measure as Figure, Verdict};
 use num_rational::BigRational;
@@ -10,11 +10,22 @@ use std::collections::BTreeSet;
 /// What a run is measured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// CPU time, milliseconds.
+    /// CPU time, in CRV execution time; milliseconds.
     Time,
     /// Peak memory, KiB.
     Memory,
 }
+
+/// What the time of a run is: at a head, in a sentence, as the column of a CSV.
+pub(in crate::report) struct Time {
+    pub head: &'static str,
+    pub word: &'static str,
+    pub column: &'static str,
+}
+
+const CPU: Time = Time { head: "CPU time", word: "CPU time", column: "cpu_ms" };
+/// CRV measures E_j, the execution time of the monitored program.
+const EXECUTION: Time = Time { head: "Execution time", word: "execution time", column: "time_ms" };
 
 /// The runs of a contest, by examination (MCC) or category (SV-COMP, CRV).
 pub struct Runs<'a> {
@@ -26,6 +37,7 @@ pub struct Runs<'a> {
     pub(super) what: &'static str,
     /// `examination` or `category`.
     pub(super) group_word: &'static str,
+    pub(in crate::report) time: Time,
     pub(in crate::report) blocks: Vec<Block<'a>>,
     /// CPU times at which runs are cut, in ms: one, or one by kind of machine.
     pub(super) time_limits: Vec<u64>,
@@ -88,6 +100,7 @@ impl<'a> Runs<'a> {
             groups: groups.iter().map(|&group| judgement.examinations[group].as_str()).collect(),
             what: "values",
             group_word: "examination",
+            time: CPU,
             blocks: judgement.blocks.iter().map(block).collect(),
             time_limits: time_limits(&judgement.edition),
             memory_limit: Some(judgement.edition.machine.memory_mib.saturating_mul(1024)),
@@ -128,6 +141,10 @@ impl<'a> Runs<'a> {
             groups: groups.iter().map(|&group| judgement.categories[group].category.as_str()).collect(),
             what: "instances",
             group_word: "category",
+            time: match judgement.edition {
+                SisterEdition::Svcomp(_) => CPU,
+                SisterEdition::Crv(_) => EXECUTION,
+            },
             blocks: judgement.blocks.iter().map(block).collect(),
             time_limits: vec![],
             memory_limit: None,

@@ -1,4 +1,4 @@
-//! Quantile plots: what a tool solved, by rising CPU time of the run (cactus), and SV-COMP's by score.
+//! Quantile plots: what a tool solved, by rising time of the run (cactus), and SV-COMP's by score.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, line_class, polyline};
@@ -15,7 +15,7 @@ const RIGHT: i32 = 572;
 const TOP: i32 = 44;
 const BOTTOM: i32 = 356;
 
-/// A tool's line: where it begins, and to which figure each run raises it, with the run's CPU time in ms.
+/// A tool's line: where it begins, and to which figure each run raises it, with the run's time in ms.
 struct Curve<'a> {
     /// The entry's number: its colour is the same in all pictures.
     entry: usize,
@@ -24,10 +24,10 @@ struct Curve<'a> {
     steps: Vec<(f64, u64)>,
 }
 
-/// `solved`: over CPU time, how many values (instances) each tool has right in runs of at most that time. None where
+/// `solved`: over time, how many values (instances) each tool has right in runs of at most that time. None where
 /// no time is known.
 pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
-    // By entry: CPU time and right values of each run that has any.
+    // By entry: time and right values of each run that has any.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
     for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
         found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(b'+'))));
@@ -46,15 +46,16 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     curves.retain(|curve| !curve.steps.is_empty());
     let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
-    let title = format!("Right {} {} by CPU time of the run", runs.what, runs.place(group));
+    let title = format!("Right {} {} by {} of the run", runs.what, runs.place(group), runs.time.word);
     let description = format!(
-        "A line for each tool: so many {} (across) it has right in runs of at most so much CPU time (upwards, \
+        "A line for each tool: so many {} (across) it has right in runs of at most so much {} (upwards, \
          logarithmic). Further right and lower is better. {} goes furthest, to {}.",
         runs.what,
+        runs.time.word,
         best.name,
         thousands(best.last() as u64),
     );
-    let table = csv(["tool", "right", "cpu_ms"], rows);
+    let table = csv(["tool", "right", runs.time.column], rows);
     let drawing = draw(&mut curves, &format!("right {}", runs.what), &runs.time_limits);
     Some(drawing.finish(runs.name("solved", group), title, description, table))
 }

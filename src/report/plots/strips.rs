@@ -68,7 +68,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         rows.push([kind.to_string(), name.clone(), runs, low, lower, median, upper, high]);
     }
     let (name, word, unit) = match measure {
-        Measure::Time => ("time", "CPU time", "cpu_ms"),
+        Measure::Time => ("time", runs.time.head, runs.time.column),
         Measure::Memory => ("memory", "Peak memory", "memory_kib"),
     };
     let title = format!("{word} of runs with a right value {}", runs.place(group));
