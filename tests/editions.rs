@@ -8,6 +8,7 @@ mod tool;
 use assert_cmd::Command;
 use campaign::{Folder, Judged, stderr};
 use mcc_harness::edition::{Edition, known};
+use mcc_harness::judge::judgement::Basis;
 use mcc_harness::store::Outcome;
 use std::collections::BTreeMap;
 use std::fs;
@@ -206,7 +207,7 @@ fn a_campaign_of_a_later_edition_runs_and_is_judged_as_its_oracle_says() {
         let found: Vec<String> =
             trusted[examination].iter().map(|value| value.value.as_ref().unwrap().to_string()).collect();
         assert_eq!(found, oracle.into_values().collect::<Vec<_>>(), "{examination}");
-        assert!(trusted[examination].iter().all(|value| value.basis == "unanimous"), "{examination}");
+        assert!(trusted[examination].iter().all(|value| value.basis == Basis::Unanimous), "{examination}");
     }
     let ids: Vec<&str> = trusted["CTLCardinality"].iter().map(|value| value.id.as_str()).collect();
     assert_eq!(ids[0], "ResAllocation-PT-R002C002-CTLCardinality-2023-12");

@@ -342,7 +342,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
         assert_eq!(judged.counts(entry).1, 0, "{entry} has wrong values");
     }
     let bases: BTreeSet<_> =
-        judged.0.blocks.iter().flat_map(|block| &block.trusted).map(|t| &t.basis).collect();
+        judged.0.blocks.iter().flat_map(|block| &block.trusted).map(|t| t.basis.word()).collect();
     assert_eq!(bases.into_iter().collect::<Vec<_>>(), ["single", "unanimous", "unknown:none"]);
 }
 

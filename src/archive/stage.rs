@@ -102,7 +102,7 @@ pub fn bundle(
                     given.map_or_else(String::new, ToString::to_string),
                     verdict(cell, position).to_owned(),
                     trusted.value.as_ref().map_or_else(String::new, ToString::to_string),
-                    trusted.basis.clone(),
+                    trusted.basis.to_string(),
                     if given.is_none() { why(cell) } else { String::new() },
                 ])?;
             }

@@ -7,6 +7,7 @@ pub use crate::edition::Status;
 use crate::edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -190,9 +191,7 @@ pub struct Trusted {
     pub id: String,
     /// None = unknown.
     pub value: Option<Value>,
-    /// The basis words of RULES: unanimous, single, majority, confidence, unknown:none, unknown:single,
-    /// unknown:tie, unknown:split, override.
-    pub basis: String,
+    pub basis: Basis,
     /// Why the value deserves doubt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weak: Option<Weak>,
@@ -205,10 +204,52 @@ impl Trusted {
     /// The basis with what must be said beside it: that it is weak, or why it was overridden.
     pub fn basis_shown(&self) -> String {
         match (self.weak, self.reason.as_str()) {
-            (None, "") => self.basis.clone(),
+            (None, "") => self.basis.to_string(),
             (Some(weak), _) => format!("{} ({})", self.basis, weak.word()),
             (None, reason) => format!("{}: {reason}", self.basis),
         }
+    }
+}
+
+/// Why a value is trusted, or why none is, in the words of RULES.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    Unanimous,
+    Single,
+    Majority,
+    Confidence,
+    #[serde(rename = "unknown:none")]
+    UnknownNone,
+    #[serde(rename = "unknown:single")]
+    UnknownSingle,
+    #[serde(rename = "unknown:tie")]
+    UnknownTie,
+    #[serde(rename = "unknown:split")]
+    UnknownSplit,
+    /// Set by the organizers, known or not.
+    Override,
+}
+
+impl Basis {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unanimous => "unanimous",
+            Self::Single => "single",
+            Self::Majority => "majority",
+            Self::Confidence => "confidence",
+            Self::UnknownNone => "unknown:none",
+            Self::UnknownSingle => "unknown:single",
+            Self::UnknownTie => "unknown:tie",
+            Self::UnknownSplit => "unknown:split",
+            Self::Override => "override",
+        }
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
     }
 }
 

@@ -81,16 +81,15 @@ fn read_compact(
         let number = ballots.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         values.clear();
-        let letters = match examination.answers {
-            AnswerKind::Boolean => row[3].bytes().map(letter).collect(),
-            AnswerKind::Number | AnswerKind::StateSpace => None,
-        };
-        match letters {
-            Some(letters) => values = letters,
-            None => {
-                for cell in cells(&row[3], examination.answers) {
-                    values.push(value_number(ballots, cell, examination.answers, "answers")?);
-                }
+        let kind = examination.answers;
+        // Nearly all of a table: letters, each a value.
+        if kind == AnswerKind::Boolean {
+            values.extend(row[3].bytes().map_while(letter));
+        }
+        if kind != AnswerKind::Boolean || values.len() < row[3].len() {
+            values.clear();
+            for cell in cells(&row[3], kind) {
+                values.push(value_number(ballots, cell, kind, "answers")?);
             }
         }
         if values.len() != examination.values {

@@ -170,7 +170,7 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         json.extend(b",\"value\":");
         value_json(value.as_ref(), json)?;
         json.extend(b",\"basis\":");
-        text_json(basis, json)?;
+        text_json(basis.word(), json)?;
         if let Some(weak) = weak {
             json.extend(b",\"weak\":");
             text_json(weak.word(), json)?;
@@ -338,6 +338,7 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
         .map(|cell| (cell.verdicts.as_bytes(), opening.entries[cell.entry].entry.as_str()))
         .collect();
     let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
+    let mut said = [String::new(), String::new()];
     for (position, trusted) in block.trusted.iter().enumerate() {
         let tens = if position < 10 { ",0" } else { "," };
         rows.extend([&*instance, ",", &*examination, tens, itoa::Buffer::new().format(position), ","]);
@@ -348,18 +349,20 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
             Some(value) => drop(write!(rows, "{value}")),
             None => {}
         }
-        rows.extend([",", trusted.basis.as_str()]);
-        for verdict in *b"+-" {
+        rows.extend([",", trusted.basis.word()]);
+        said.iter_mut().for_each(String::clear);
+        for (verdicts, name) in &voters {
+            let names = match verdicts[position] {
+                b'+' => &mut said[0],
+                b'-' => &mut said[1],
+                _ => continue,
+            };
+            names.push_str(if names.is_empty() { "" } else { " " });
+            names.push_str(name);
+        }
+        for names in &said {
             rows.push(',');
-            let names = rows.len();
-            for (_, name) in voters.iter().filter(|(verdicts, _)| verdicts[position] == verdict) {
-                rows.push_str(if rows.len() == names { "" } else { " " });
-                rows.push_str(name);
-            }
-            if quoted {
-                let names = rows.split_off(names);
-                rows.push_str(&field(&names));
-            }
+            rows.push_str(&if quoted { field(names) } else { names.as_str().into() });
         }
         rows.push('\n');
     }
@@ -522,7 +525,7 @@ mod tests {
         let trusted = |value, weak, reason: &str| Trusted {
             id: "a \"quoted\" id\n".to_owned(),
             value,
-            basis: "majority".to_owned(),
+            basis: Basis::Majority,
             weak,
             reason: reason.to_owned(),
         };

@@ -133,7 +133,7 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
         examination: block.examination,
         ids: (!plain).then_some(ids),
         values: block.trusted.iter().map(|of| of.value.as_ref().map(show::value)).collect(),
-        bases: Repeated::new(block.trusted.iter().map(|of| visible(&of.basis)).collect()),
+        bases: Repeated::new(block.trusted.iter().map(|of| of.basis.to_string()).collect()),
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
         reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
         cells: block.cells.iter().filter_map(|cell| cell_data(contest, block, cell)).collect(),

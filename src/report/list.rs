@@ -4,7 +4,7 @@ use super::contest::{self, Contest, Frame, RunKey};
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
-use crate::judge::judgement::{Block, Cell, Ending, Trusted};
+use crate::judge::judgement::{Basis, Block, Cell, Ending, Trusted};
 use askama::Template;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ pub fn evidence(contest: &Contest) -> List {
                         let value = show::value(value);
                         show::shortened(&value).unwrap_or(value)
                     })),
-                    Field::Text(visible(&trusted.basis)),
+                    Field::Text(trusted.basis.to_string()),
                     Field::Numbers(of(b"+?")),
                     Field::Numbers(against),
                 ],
@@ -121,14 +121,14 @@ pub fn evidence(contest: &Contest) -> List {
 
 /// Why a value deserves a look; None: it does not.
 fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
-    let basis = trusted.basis.as_str();
-    if basis == "override" {
-        return Some("override".into());
+    match trusted.basis {
+        Basis::Override => Some("override".into()),
+        Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit => {
+            Some("disagreement".into())
+        }
+        _ if is_contradicted => Some("disagreement".into()),
+        _ => trusted.weak.map(|weak| weak.word().into()),
     }
-    if is_contradicted || matches!(basis, "majority" | "confidence" | "unknown:tie" | "unknown:split") {
-        return Some("disagreement".into());
-    }
-    trusted.weak.map(|weak| weak.word().into())
 }
 
 /// Marked runs, and those that ended by trouble of the infrastructure or needed more than one attempt. `attempts`

@@ -5,6 +5,7 @@ use super::plots;
 use super::show::{self, visible};
 use crate::edition::{Status, Votes};
 use crate::judge::explain;
+use crate::judge::judgement::Basis;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub struct Names {
     /// Sets of marks.
     marks: Vec<String>,
     /// What each basis means (E-3.1).
-    bases: BTreeMap<String, String>,
+    bases: BTreeMap<Basis, String>,
     /// Points of an examination, and what a wrong value costs, in shares.
     points: String,
     penalty: String,
@@ -76,11 +77,11 @@ pub fn names(contest: &Contest) -> Names {
     for trusted in contest.shown_blocks().flat_map(|block| &block.trusted) {
         if !bases.contains_key(&trusted.basis) {
             // The reason of an override is its own.
-            let rule = match trusted.basis.as_str() {
-                "override" => "set by the organizers".to_owned(),
+            let rule = match trusted.basis {
+                Basis::Override => "set by the organizers".to_owned(),
                 _ => explain::rule(trusted, &judgement.edition),
             };
-            bases.insert(trusted.basis.clone(), rule);
+            bases.insert(trusted.basis, visible(&rule));
         }
     }
     let examination = |name: &String| ExaminationName { name: visible(name) };
@@ -93,7 +94,7 @@ pub fn names(contest: &Contest) -> Names {
         examinations: judgement.examinations.iter().map(examination).collect(),
         endings: ENDINGS.map(|ending| (contest::code(ending), contest::words(ending))).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
-        bases: bases.into_iter().map(|(basis, rule)| (visible(&basis), visible(&rule))).collect(),
+        bases,
         points: judging.points_per_examination.to_string(),
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,

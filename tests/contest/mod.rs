@@ -56,7 +56,7 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
         let value: Option<Value> = value.parse().ok();
         Trusted {
             id: format!("{instance}-{examination}-{position:02}"),
-            basis: if value.is_some() { "unanimous" } else { "unknown:tie" }.into(),
+            basis: if value.is_some() { Basis::Unanimous } else { Basis::UnknownTie },
             value,
             weak: None,
             reason: String::new(),

@@ -108,7 +108,7 @@ fn a_tool_whose_variants_differ_has_no_vote_where_every_tool_has_one() {
     runs.extend(said("G-PT-1", [yes.clone(), no, None]));
     runs.extend(said("H-PT-1", [yes.clone(), yes.clone(), yes]));
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
-    let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.as_str()).collect();
+    let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.word()).collect();
     // Nobody has any confidence here, so q's answer alone is not enough.
     assert_eq!(bases, ["unknown:single", "unknown:split", "unanimous"]);
 }

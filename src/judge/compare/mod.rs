@@ -52,14 +52,14 @@ pub struct ValueChange {
     /// None = unknown.
     pub before: Option<Value>,
     pub after: Option<Value>,
-    pub basis_before: String,
-    pub basis_after: String,
+    pub basis_before: Basis,
+    pub basis_after: Basis,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct BasisChange {
-    pub before: String,
-    pub after: String,
+    pub before: Basis,
+    pub after: Basis,
     pub values: u64,
 }
 
@@ -143,7 +143,7 @@ pub fn compare(before: &Judgement, after: &Judgement, factor: u64) -> Comparison
         times: Vec::new(),
         times_compared: 0,
     };
-    let mut bases: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut bases: BTreeMap<(Basis, Basis), u64> = BTreeMap::new();
     let blocks: BTreeMap<(&str, &str), &Block> =
         after.blocks.iter().map(|b| (block_name(after, b), b)).collect();
     for was in &before.blocks {
@@ -152,7 +152,7 @@ pub fn compare(before: &Judgement, after: &Judgement, factor: u64) -> Comparison
         for (position, (a, b)) in was.trusted.iter().zip(&is.trusted).enumerate() {
             comparison.values_compared += 1;
             if a.basis != b.basis {
-                *bases.entry((&a.basis, &b.basis)).or_default() += 1;
+                *bases.entry((a.basis, b.basis)).or_default() += 1;
             }
             if !same(a.value.as_ref(), b.value.as_ref()) {
                 comparison.values.push(ValueChange {
@@ -161,19 +161,15 @@ pub fn compare(before: &Judgement, after: &Judgement, factor: u64) -> Comparison
                     position,
                     before: a.value.clone(),
                     after: b.value.clone(),
-                    basis_before: a.basis.clone(),
-                    basis_after: b.basis.clone(),
+                    basis_before: a.basis,
+                    basis_after: b.basis,
                 });
             }
         }
         comparison.runs((before, was), (after, is), factor);
     }
-    let basis = |((before, after), values): (&(&str, &str), &u64)| BasisChange {
-        before: (*before).to_owned(),
-        after: (*after).to_owned(),
-        values: *values,
-    };
-    comparison.bases = bases.iter().map(basis).collect();
+    let basis = |((before, after), values)| BasisChange { before, after, values };
+    comparison.bases = bases.into_iter().map(basis).collect();
     comparison
 }
 

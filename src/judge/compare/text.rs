@@ -18,7 +18,7 @@ impl fmt::Display for Comparison {
         section(out, "settings differ", changes(&self.settings), &[])?;
         section(out, "entries differ", changes(&self.entries), &[])?;
         let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
-            vec![values.to_string(), before.clone(), "->".to_owned(), after.clone()]
+            vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
         });
         section(out, "changes of basis", bases.collect(), &[0])?;
         let values = self.values.iter().map(|change| {

@@ -46,7 +46,7 @@ pub struct Position {
     pub position: usize,
     pub id: String,
     pub value: Option<String>,
-    pub basis: String,
+    pub basis: Basis,
     /// The case of E-3.1 in words.
     pub rule: String,
     /// Why the value deserves doubt, if it does.
@@ -176,7 +176,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         voting: summed(b"+-?"),
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
-        basis: trusted.basis.clone(),
+        basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
         said: block.cells.iter().map(said).collect(),
@@ -221,19 +221,22 @@ pub(crate) fn rule(trusted: &Trusted, edition: &Edition) -> String {
         true => "half".to_owned(),
         false => edition.judging.majority.to_string(),
     };
-    match trusted.basis.as_str() {
-        "unanimous" => "all tools that answered agree".to_owned(),
-        "single" => format!("one tool answered, with a confidence of at least {threshold}"),
-        "majority" => format!("the tools that gave it have more than {majority} of all voters' confidence"),
-        "confidence" => "two tools differ, and the one with the higher confidence is believed".to_owned(),
-        "unknown:none" => "nobody answered".to_owned(),
-        "unknown:single" => {
+    match trusted.basis {
+        Basis::Unanimous => "all tools that answered agree".to_owned(),
+        Basis::Single => format!("one tool answered, with a confidence of at least {threshold}"),
+        Basis::Majority => {
+            format!("the tools that gave it have more than {majority} of all voters' confidence")
+        }
+        Basis::Confidence => {
+            "two tools differ, and the one with the higher confidence is believed".to_owned()
+        }
+        Basis::UnknownNone => "nobody answered".to_owned(),
+        Basis::UnknownSingle => {
             format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
         }
-        "unknown:tie" => "two tools of equal confidence differ".to_owned(),
-        "unknown:split" => format!("no known value has more than {majority} of all voters' confidence"),
-        "override" => format!("set by the organizers: {}", trusted.reason),
-        other => other.to_owned(),
+        Basis::UnknownTie => "two tools of equal confidence differ".to_owned(),
+        Basis::UnknownSplit => format!("no known value has more than {majority} of all voters' confidence"),
+        Basis::Override => format!("set by the organizers: {}", trusted.reason),
     }
 }
 
@@ -277,10 +280,10 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
             let backers = format!("{}{weak}{against}", position.voters("right"));
-            vec![format!("{:02}", position.position), value, position.basis.clone(), backers]
+            vec![format!("{:02}", position.position), value, position.basis.to_string(), backers]
         };
         out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
-        for position in self.positions.iter().filter(|position| position.basis == "override") {
+        for position in self.positions.iter().filter(|position| position.basis == Basis::Override) {
             writeln!(out, "{}", wrapped(&format!("{:02} is {}", position.position, position.rule), 80, 2))?;
         }
         writeln!(out)?;
@@ -333,7 +336,7 @@ impl Position {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
-        let cite = if self.basis == "override" { "" } else { " (E-3.1)" };
+        let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
             let of = match weak {

@@ -66,7 +66,7 @@ pub struct WrongValue {
     pub position: usize,
     pub said: String,
     pub trusted: String,
-    pub basis: String,
+    pub basis: Basis,
     /// What it cost: negative.
     #[serde(with = "fraction")]
     pub points: BigRational,
@@ -189,7 +189,7 @@ fn add_block<'j>(
                     position,
                     said: said.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
-                    basis: trusted.basis.clone(),
+                    basis: trusted.basis,
                     points: -loss_of_wrong.clone(),
                 });
             }

@@ -3,7 +3,7 @@
 use super::awards::{self, CompleteRun, Figures};
 use super::best_virtual::BestVirtual;
 use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG, Weights};
-use super::trusted::{self, Basis};
+use super::trusted;
 use super::votes::{Backing, Poll};
 use super::{Jury, Opening, Verdict, podium};
 use crate::judge::ballots::{NO_FACTS, NONE, Row, RunFacts};
@@ -100,7 +100,7 @@ impl<'j> Bench<'j> {
             trusted.push(Trusted {
                 id: ids.and_then(|ids| ids.get(position)).cloned().unwrap_or_default(),
                 value: shown.and_then(|value| values.get(value).cloned()),
-                basis: basis.word().to_owned(),
+                basis,
                 weak: if set.is_none() { backing.weak() } else { None },
                 reason: set.map(|of| of.reason.clone()).unwrap_or_default(),
             });

@@ -3,7 +3,7 @@
 use crate::benchkit::Repeat;
 use crate::judge::ballots::{NONE, Row};
 use crate::judge::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Flags of a contest's rows (sorted by examination, instance, entry), in a stable order.
 ///
@@ -56,25 +56,27 @@ struct Presence {
 }
 
 /// An entry absent from an examination on all instances of a model that others ran, or on all instances there are.
-fn absences(
+fn absences<'i>(
     entries: &[Entry],
-    instances: &[Instance],
+    instances: &'i [Instance],
     rows: &[Row],
     given: &[u32],
     counts: &[(String, usize)],
 ) -> Vec<Flag> {
     let mut models: BTreeMap<&str, usize> = BTreeMap::new();
-    for instance in instances {
+    let number = |instance: &'i Instance| {
         let next = models.len();
-        models.entry(&instance.family).or_insert(next);
-    }
+        *models.entry(&instance.family).or_insert(next)
+    };
+    let model_of: Vec<usize> = instances.iter().map(number).collect();
     let families = models.len();
     let mut presence = vec![Presence::default(); counts.len() * entries.len() * families];
-    // Instances of each examination and model that anybody ran.
-    let mut held = vec![BTreeSet::new(); counts.len() * families];
+    // How many instances of each examination and model anybody ran.
+    let mut held = vec![0_usize; counts.len() * families];
+    let mut last_held = None;
     for row in rows {
         let (examination, entry) = (row.examination as usize, row.entry as usize);
-        let family = models[instances[row.instance as usize].family.as_str()];
+        let family = model_of[row.instance as usize];
         let at = &mut presence[(examination * entries.len() + entry) * families + family];
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
@@ -83,7 +85,11 @@ fn absences(
                 at.ran += 1;
                 let values = &given[row.first..row.first + counts[examination].1];
                 at.proven += u32::from(ending != Ending::Unsaid || values.iter().any(|v| *v != NONE));
-                held[examination * families + family].insert(row.instance);
+                // Rows of one instance follow one another.
+                if last_held.replace((row.examination, row.instance)) != Some((row.examination, row.instance))
+                {
+                    held[examination * families + family] += 1;
+                }
             }
         }
     }
@@ -101,7 +107,7 @@ fn absences(
         }
         for examination in 0..counts.len() {
             let held = &held[examination * families..(examination + 1) * families];
-            let total: usize = held.iter().map(BTreeSet::len).sum();
+            let total: usize = held.iter().sum();
             let mut flag = |family: &str, instances: usize, declined: u32, where_else: String| {
                 let declined = match declined {
                     0 => String::new(),
@@ -125,9 +131,9 @@ fn absences(
             }
             for (family, number) in &models {
                 let at = at[*number];
-                if at.ran == 0 && !held[*number].is_empty() {
+                if at.ran == 0 && held[*number] > 0 {
                     let where_else = "it ran on other models".to_owned();
-                    flag(family, held[*number].len(), at.declined, where_else);
+                    flag(family, held[*number], at.declined, where_else);
                 }
             }
         }

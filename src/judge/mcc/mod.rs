@@ -23,7 +23,6 @@ use num_traits::Zero;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
-pub use trusted::Basis;
 use trusted::Vote;
 use votes::Poll;
 
@@ -213,7 +212,7 @@ impl Jury {
         take: impl FnMut(T) -> Result<(), E> + Send,
     ) -> Result<Verdict, E> {
         // Long enough to be worth the handing over, short enough for memory to hold several.
-        const STRETCH: usize = 32;
+        const STRETCH: usize = 64;
         let judge = |bench: &mut Bench<'_>, stretch: &[Range<usize>]| {
             make(&mut stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])))
         };

@@ -2,6 +2,7 @@
 
 use crate::edition::Judging;
 use crate::judge::ballots::LOST;
+use crate::judge::judgement::Basis;
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -10,38 +11,6 @@ use num_traits::Zero;
 pub(super) struct Vote {
     pub entry: usize,
     pub value: u32,
-}
-
-/// Why a value is trusted, or why none is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
-    Unanimous,
-    Single,
-    Majority,
-    Confidence,
-    UnknownNone,
-    UnknownSingle,
-    UnknownTie,
-    UnknownSplit,
-    /// Set by the organizers, known or not.
-    Override,
-}
-
-impl Basis {
-    /// The word of RULES.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unanimous => "unanimous",
-            Self::Single => "single",
-            Self::Majority => "majority",
-            Self::Confidence => "confidence",
-            Self::UnknownNone => "unknown:none",
-            Self::UnknownSingle => "unknown:single",
-            Self::UnknownTie => "unknown:tie",
-            Self::UnknownSplit => "unknown:split",
-            Self::Override => "override",
-        }
-    }
 }
 
 fn agree(a: &Vote, b: &Vote) -> bool {
