@@ -270,6 +270,39 @@ fn one_rounded_answer_makes_all_answers_to_that_value_compare_by_five_digits() {
 }
 
 #[test]
+fn explain_sums_the_votes_of_tools_whose_variants_agree_by_five_digits() {
+    let dir = table(&format!(
+        "{HEADER}p.a,F-PT-1,StateSpace,3.2057E+0008 ? ? ?,\np.b,F-PT-1,StateSpace,320570001 ? ? ?,\n\
+         q,F-PT-1,StateSpace,320570002 ? ? ?,\nr,F-PT-1,StateSpace,320570003 ? ? ?,\n"
+    ));
+    let tools = "entry,tool,status\np.a,p,competing\np.b,p,competing\n";
+    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
+    judge(&dir, &["--tools", "tools.csv", "--votes", "per-tool"]).success();
+    let explained = harness()
+        .current_dir(dir.path())
+        .args(["explain", "out", "--instance", "F-PT-1", "--examination", "StateSpace", "--format", "json"])
+        .assert()
+        .success();
+    let json: serde_json::Value = serde_json::from_slice(&explained.get_output().stdout).unwrap();
+    let position = &json["positions"][0];
+    assert_eq!((&position["backing"], &position["voting"]), (&"3".into(), &"3".into()), "{position}");
+}
+
+#[test]
+fn times_beyond_all_clocks_are_summed_without_a_panic() {
+    let header = mcc_harness::benchkit::contest_table::HEADER.join(",");
+    let row = |tool, instance| {
+        let measured = "12.5,18446744073709551615,1000,0.5";
+        format!("{tool},{instance},ReachabilityDeadlock,4,,,T,A,{measured},normal,r1,,,\n")
+    };
+    let given = ["a", "b"].map(|tool| ["F-PT-1", "G-PT-1"].map(|instance| row(tool, instance)).concat());
+    let dir = table(&format!("{header}\n{}", given.concat()));
+    judge(&dir, &[]).success();
+    let runner = rows(&dir.path().join("out/awards.csv")).remove(0);
+    assert_eq!((&*runner["award"], &*runner["value"]), ("road-runner", "18446744073709551615"));
+}
+
+#[test]
 fn a_guessed_family_is_said_and_a_models_file_changes_the_weights() {
     let dir = table(&format!(
         "{HEADER}a,F-COL-1,ReachabilityDeadlock,T,\na,F-PT-1,ReachabilityDeadlock,T,\na,G-PT-1,ReachabilityDeadlock,T,\n\

@@ -49,7 +49,13 @@ fn plan(campaign: &Path, args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("mcc-harness").unwrap().arg("plan").arg(campaign).args(args).assert()
 }
 
+/// An archive with a net of one place, and the bounds of that place asked for 16 times.
 fn archive(folder: &Path, instance: &str) {
+    archive_asking(folder, instance, Some(16));
+}
+
+/// The same with so many properties, or without their file.
+fn archive_asking(folder: &Path, instance: &str, properties: Option<usize>) {
     let file = fs::File::create(folder.join(format!("{instance}.tgz"))).unwrap();
     let packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     let mut archive = tar::Builder::new(packed);
@@ -61,6 +67,17 @@ fn archive(folder: &Path, instance: &str) {
     let mut files = vec![("model.pnml", net)];
     if instance.contains("Surprise") {
         files.push(("NewModel", String::new()));
+    }
+    if let Some(count) = properties {
+        let property = |number| {
+            format!(
+                "<property><id>{instance}-UpperBounds-{number:02}</id><description/><formula><place-bound>\
+                 <place>p</place></place-bound></formula></property>"
+            )
+        };
+        let properties: String = (0..count).map(property).collect();
+        let set = format!("<property-set xmlns=\"http://mcc.lip6.fr/\">{properties}</property-set>");
+        files.push(("UpperBounds.xml", set));
     }
     for (name, text) in files {
         let mut header = tar::Header::new_gnu();
@@ -237,6 +254,18 @@ fn a_campaign_without_tools_file_or_instances_is_refused() {
     assert!(folder.refusal(&[]).contains("mcc-2018"), "known editions are named");
 }
 
+#[test]
+fn an_archive_that_asks_what_the_edition_does_not_is_refused_before_anything_runs() {
+    let folder = Folder::new(&["A-PT-2"], CAMPAIGN);
+    let models = folder.0.path().join("models");
+    archive_asking(&models, "B-PT-1", Some(17));
+    let refusal = folder.refusal(&[]);
+    assert!(refusal.contains("B-PT-1.tgz: UpperBounds.xml has 17 properties"), "{refusal}");
+    archive_asking(&models, "B-PT-1", None);
+    let refusal = folder.refusal(&[]);
+    assert!(refusal.contains("B-PT-1.tgz has no UpperBounds.xml; add it"), "{refusal}");
+}
+
 mod facts {
     use super::*;
     use mcc_harness::campaign::{Campaign, InstanceFacts};
@@ -327,14 +356,14 @@ mod facts {
 fn what_libvirt_machines_cannot_do_is_refused_with_its_line() {
     let campaign = |start: &str, channel: &str| {
         format!(
-            "edition = \"mcc-2018\"\ninputs = \"models\"\nstart = \"{start}\"\n[[tool]]\nentry = \"a\"\n\
+            "edition = \"mcc-2018\"\ninputs = \"models\"\nexaminations = [\"UpperBounds\"]\nstart = \"{start}\"\n[[tool]]\nentry = \"a\"\n\
              image = \"a\"\nkind = \"sequential\"\n{channel}\n[hosts]\nbackend = \"libvirt\"\n"
         )
     };
     let folder = |campaign: String| Folder::new(&["Net-PT-1"], &campaign);
     folder(campaign("boot", "")).plan(&[]).success();
     let said = folder(campaign("restore", "")).refusal(&[]);
-    assert!(said.contains("campaign.toml:3: start = \"restore\" needs the default backend"), "{said}");
+    assert!(said.contains("campaign.toml:4: start = \"restore\" needs the default backend"), "{said}");
     let ssh = folder(campaign("boot", "channel = \"ssh\"\nssh_key = \"campaign.toml\"")).refusal(&[]);
-    assert!(ssh.contains("campaign.toml:8: channel = \"ssh\" needs the default backend"), "{ssh}");
+    assert!(ssh.contains("campaign.toml:9: channel = \"ssh\" needs the default backend"), "{ssh}");
 }

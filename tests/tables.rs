@@ -309,6 +309,55 @@ fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
 }
 
 #[test]
+fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_resigned_one_is_gone() {
+    let folder = TempDir::new().unwrap();
+    for part in ["results/CSV", "results/OUTPUTS"] {
+        fs::create_dir_all(folder.path().join(part)).unwrap();
+    }
+    let said = [
+        ("bare", "normal", "FORMULA OneSafe TRUE TECHNIQUES A\n\nBK_STOP 12\n"),
+        ("long", "normal", "FORMULA F-PT-1-OneSafe-00 TRUE TECHNIQUES A\n\nBK_STOP 12\n"),
+        (
+            "killed",
+            "timeout",
+            "log\nBK_TIME_CONFINEMENT_REACHED\n--- content from stderr:\nFORMULA OneSafe FALSE TECHNIQUES A\n",
+        ),
+        ("Zebra", "normal", "FORMULA OneSafe FALSE TECHNIQUES A\n\nBK_STOP 12\n"),
+    ];
+    for (tool, status, output) in said {
+        let summary = format!(
+            "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n\
+             {tool},F-PT-1,OneSafe,12.5,1000,1000,0,{status},r1\n"
+        );
+        fs::write(folder.path().join(format!("results/CSV/summary_{tool}.csv")), summary).unwrap();
+        let stdout = format!("results/OUTPUTS/{tool}_F-PT-1_OneSafe_r1_host.stdout");
+        fs::write(folder.path().join(stdout), format!("BK_START 1\n{output}")).unwrap();
+    }
+    let tools = "entry,tool,status\nZebra,Zebra,resigned\n";
+    fs::write(folder.path().join("tools.csv"), tools).unwrap();
+    let judge = ["judge", "results", "--edition", "mcc-2025", "--tools", "tools.csv", "--out", "out"];
+    done(folder.path(), &judge);
+    let judgement = Judgement::read(&folder.path().join("out")).unwrap();
+    let [block] = &judgement.blocks[..] else { panic!("{judgement:?}") };
+    let verdicts: Vec<(&str, &str)> = block
+        .cells
+        .iter()
+        .map(|cell| (judgement.entries[cell.entry].entry.as_str(), cell.verdicts.as_str()))
+        .collect();
+    assert_eq!(verdicts, [("bare", "+"), ("killed", "."), ("long", "+")]);
+    for file in fs::read_dir(folder.path().join("out")).unwrap() {
+        let path = file.unwrap().path();
+        assert!(!fs::read_to_string(&path).unwrap().contains("Zebra"), "{}", path.display());
+    }
+    for tool in ["bare", "long", "killed", "Zebra"] {
+        let path = folder.path().join(format!("results/CSV/summary_{tool}.csv"));
+        let summary = fs::read_to_string(&path).unwrap();
+        fs::write(path, summary.lines().next().unwrap()).unwrap();
+    }
+    refused(folder.path(), &judge, &["no summary has a row"]);
+}
+
+#[test]
 fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
     let edition = Edition::load("mcc-2018").unwrap();
     let folder = TempDir::new().unwrap();

@@ -55,14 +55,14 @@ impl JobFile {
     pub fn read(text: &str) -> Result<Self, JobFileError> {
         let mut file = None;
         let mut jobs = Vec::new();
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text.lines().map(str::trim).enumerate() {
             let wrong = |message: String| JobFileError::Line { line: number + 1, message };
             if let Some(configuration) = line.strip_prefix(CONFIGURATION) {
                 let read = Self::configuration(configuration).map_err(wrong)?;
                 if file.replace(read).is_some() {
                     return Err(wrong("a second #BK_CONFIGURATION; keep one".to_owned()));
                 }
-            } else if !line.starts_with('#') && !line.trim().is_empty() {
+            } else if !line.starts_with('#') && !line.is_empty() {
                 let fields: Vec<&str> = line.split(',').map(str::trim).collect();
                 let [run_id, tool, image, input, examination] = fields[..] else {
                     let message =
@@ -161,6 +161,8 @@ r001-tall-149700000000003,tedd,tina2017.qcow2,Philosophers-PT-000005,StateSpace
 
     #[test]
     fn a_job_file_is_read_and_written_as_benchkit_makes_it() {
+        let file = JobFile::read(&FILE.replace("# tool", "  # a,b,c,d,e")).unwrap();
+        assert_eq!(file.jobs.len(), 3, "blanks before a remark make it no job");
         let file = JobFile::read(FILE).unwrap();
         assert_eq!((file.benchmark.as_str(), file.machines, file.cores), ("r001-tall", 31, 4));
         assert_eq!(file.jobs.len(), 3);

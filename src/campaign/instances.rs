@@ -57,9 +57,20 @@ impl Campaign {
             }
             let mut questions = BTreeMap::new();
             for examination in &examinations {
-                if let Some(ids) = Questions::of(&archive, examination)?.ids {
-                    questions.insert(examination.name.clone(), ids);
+                let (name, wanted) = (&examination.name, examination.values);
+                let Some(ids) = Questions::of(&archive, examination)?.ids else {
+                    let way_out = "add it, or leave the examination out";
+                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {way_out}", path.display())));
+                };
+                if ids.len() != wanted {
+                    let has = ids.len();
+                    return Err(self.wrong_inputs(format!(
+                        "{}: {name}.xml has {has} properties, edition {} asks for {wanted}",
+                        path.display(),
+                        edition.name
+                    )));
                 }
+                questions.insert(name.clone(), ids);
             }
             let digest = digest::file(&path);
             let (sha256, _) = digest.map_err(|source| CampaignError::Read { path: path.clone(), source })?;

@@ -1,7 +1,8 @@
 use super::{Exit, Failure, Format, print};
-use crate::edition::{Edition, known};
+use crate::edition::{Edition, Rules, known, known_sisters};
 use clap::Subcommand;
 use num_traits::Zero;
+use serde::Serialize;
 use serde_json::json;
 
 /// The rules of a year: which editions there are, and what one of them says.
@@ -33,19 +34,29 @@ enum Command {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::List { format } => list(format)?,
-        Command::Show { edition, format } => {
-            let edition = Edition::load(&edition).map_err(Failure::usage)?;
-            match format {
-                Format::Text => print::text(&toml::to_string_pretty(&edition)?)?,
-                Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&edition)?))?,
-            }
-        }
+        Command::Show { edition, format } => match Rules::load(&edition).map_err(Failure::usage)? {
+            Rules::Mcc(edition) => show(&edition, format)?,
+            Rules::Sister(edition) => show(&edition, format)?,
+        },
     }
     Ok(Exit::Done)
 }
 
+fn show(edition: &impl Serialize, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Text => print::text(&toml::to_string_pretty(edition)?),
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(edition)?)),
+    }
+}
+
 fn list(format: Format) -> Result<(), Failure> {
     let editions = known().map(Edition::load).collect::<Result<Vec<_>, _>>()?;
+    let mut sisters = Vec::new();
+    for name in known_sisters() {
+        if let Rules::Sister(edition) = Rules::load(name)? {
+            sisters.push(edition);
+        }
+    }
     if format == Format::Json {
         let rows = editions.iter().map(|edition| {
             json!({
@@ -57,7 +68,9 @@ fn list(format: Format) -> Result<(), Failure> {
                 "unknown": edition.unknown.keys().collect::<Vec<_>>(),
             })
         });
-        return print::raw(&format!("{:#}\n", rows.collect::<serde_json::Value>()));
+        let sisters =
+            sisters.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
+        return print::raw(&format!("{:#}\n", rows.chain(sisters).collect::<serde_json::Value>()));
     }
     let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");
     for edition in &editions {
@@ -69,6 +82,10 @@ fn list(format: Format) -> Result<(), Failure> {
         for (key, why) in &edition.unknown {
             table += &format!("{:<10} unknown: {key}: {why}\n", "");
         }
+    }
+    table += &format!("\n{:<13} of the sister contests\n", "edition");
+    for edition in &sisters {
+        table += &format!("{:<13} {}\n", edition.name(), edition.title());
     }
     print::text(&table)
 }

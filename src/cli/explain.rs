@@ -19,10 +19,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
     instance: Option<String>,
     /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
-    #[arg(long, value_name = "NAME", requires = "instance")]
+    #[arg(long, value_name = "NAME", requires = "instance", conflicts_with = "tool")]
     examination: Option<String>,
     /// The position, counted from 00 [default: all].
-    #[arg(long, value_name = "N", requires = "instance")]
+    #[arg(long, value_name = "N", requires = "instance", conflicts_with = "tool")]
     position: Option<usize>,
     /// The tool or variant as submitted, such as LoLA.
     #[arg(long, value_name = "NAME", conflicts_with = "instance")]

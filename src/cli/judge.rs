@@ -2,7 +2,7 @@ use super::judged::Judged;
 use super::{Exit, Failure, Format, judge_sister, print};
 use crate::edition::Rules;
 use crate::judge::compare::compare;
-use crate::judge::judgement::{Judgement, Podium};
+use crate::judge::judgement::{Judgement, Podium, RunName};
 use crate::judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use crate::judge::mcc::{Jury, Opening, Verdict};
 use crate::judge::show::decimals;
@@ -113,6 +113,20 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         }
         Format::Json => print::raw(&json(opening, &verdict, sensitivity.as_ref())?)?,
     }
+    let named = |runs: &[RunName]| {
+        for RunName { entry, instance, examination } in runs.iter().take(10) {
+            eprintln!("  {}", print::shown(&format!("{entry} on {instance} in {examination}")));
+        }
+    };
+    if !opening.excluded.is_empty() {
+        let reason = opening.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
+        let reason = print::shown(reason);
+        eprintln!(
+            "excluded: {} runs never got a fair machine, so their instances are judged for nobody ({reason}):",
+            opening.excluded.len()
+        );
+        named(&opening.excluded);
+    }
     if opening.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
@@ -120,9 +134,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         "provisional: {} runs never got a fair machine, so no medal is given:",
         opening.unresolved.len()
     );
-    for run in opening.unresolved.iter().take(10) {
-        eprintln!("  {}", print::shown(&format!("{} on {} in {}", run.entry, run.instance, run.examination)));
-    }
+    named(&opening.unresolved);
     Ok(Exit::Failed)
 }
 

@@ -17,7 +17,7 @@ pub use judging::{
     StatusRule, Votes,
 };
 pub use load::{EditionError, known};
-pub use rules::{Rules, SisterEdition};
+pub use rules::{Rules, SisterEdition, known_sisters};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;

@@ -18,6 +18,11 @@ pub(super) const SISTERS: &[(&str, &str)] = sister!(
     "svcomp-2026" "crv-2014"
 );
 
+/// Their names.
+pub fn known_sisters() -> impl Iterator<Item = &'static str> {
+    SISTERS.iter().map(|(name, _)| *name)
+}
+
 /// An edition of whichever contest: its key `contest` says which.
 #[derive(Clone, Debug)]
 pub enum Rules {

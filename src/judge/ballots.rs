@@ -105,6 +105,9 @@ pub(super) struct RunFacts {
     pub host: String,
 }
 
+/// Marks a run that is still to be made: no judgement is final without it.
+pub(super) const NOT_MADE_YET: &str = "not-made-yet";
+
 /// Of a ballot that says nothing about its run.
 pub(super) static NO_FACTS: RunFacts = RunFacts {
     cost: None,
@@ -214,7 +217,8 @@ impl Ballots {
         })
     }
 
-    /// `values` are value numbers, no more than the examination has.
+    /// `values` are value numbers, no more than the examination has. What a run gave that never got a fair machine
+    /// counts for nobody (P2).
     pub(super) fn add_row(
         &mut self,
         entry: &str,
@@ -224,7 +228,7 @@ impl Ballots {
         values: &[u32],
     ) {
         let first = self.given.len();
-        self.given.extend_from_slice(values);
+        self.given.extend_from_slice(if ending == Ending::Infrastructure { &[] } else { values });
         self.given.resize(first + self.examinations[examination].1, NONE);
         let row = Row {
             examination: examination as u16,

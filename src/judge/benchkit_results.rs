@@ -22,6 +22,8 @@ pub enum ResultsError {
     Read { path: PathBuf, source: io::Error },
     #[error("{} has no CSV/summary_TOOL.csv; give the folder of results that BenchKit packed", .0.display())]
     NoSummary(PathBuf),
+    #[error("{}: no summary has a row; a folder without runs cannot be judged", .0.display())]
+    Empty(PathBuf),
 }
 
 /// Bytes of an output before `BK_START`, which hold the ids of the values asked for.
@@ -55,6 +57,9 @@ pub fn read_results(edition: &Edition, folder: &Path) -> Result<Ballots, Results
     for path in summaries {
         read_summary(edition, &path, &outputs, &mut ballots)?;
         ballots.inputs.push(digest(&path)?);
+    }
+    if ballots.entry_names().next().is_none() {
+        return Err(ResultsError::Empty(folder.to_owned()));
     }
     Ok(ballots)
 }
@@ -134,7 +139,7 @@ fn plain(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
     columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
 }
 
-/// The answers between `BK_START` and `BK_STOP`: what follows is BenchKit's copy of stderr, and could forge answers.
+/// The answers between `BK_START` and BenchKit's next words: its copy of stderr, which follows them, could forge answers.
 /// The lines `FORMULA_NAME id` before `BK_START` say what was asked, in the contest's order.
 fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<Answers, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
@@ -171,19 +176,37 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
         }
     }
     let between = BufReader::new(UntilStop { source, line: Vec::new(), at: 0, ended: false });
-    Answers::read(between, &questions, Reading { strict, ..Reading::default() }).map_err(failed)
+    let mut answers =
+        Answers::read(between, &questions, Reading { strict, ..Reading::default() }).map_err(failed)?;
+    if questions.ids.is_none() {
+        // Tools write the one id as they like (`OneSafe`, `INSTANCE-OneSafe-00`): it is the same value.
+        answers.ids = vec![examination.name.clone()];
+    }
+    Ok(answers)
 }
 
-/// Ends at the line `BK_STOP ...`. Only the beginnings of lines are looked at, so a line of any length costs nothing.
+/// Ends where BenchKit speaks again. A line is held in memory piece by piece, so one of any length costs nothing.
 struct UntilStop<R> {
     source: R,
-    /// The beginning of a line, held back until it is known to be no `BK_STOP`.
+    /// A piece of a line, cut where BenchKit's words begin in it.
     line: Vec<u8>,
     at: usize,
     ended: bool,
 }
 
-const STOP: &[u8] = b"BK_STOP ";
+/// Where BenchKit's own words begin in a piece of a line, if they do; `fresh`: it is the line's first piece.
+///
+/// A tool that was killed has no `BK_STOP`, and its last line may have no end: the words may stand anywhere in it.
+fn benchkit_says(piece: &[u8], fresh: bool) -> Option<usize> {
+    let stderr = || {
+        let dashes = piece.iter().take_while(|byte| matches!(byte, b'-' | b' ')).count();
+        piece[dashes..].starts_with(b"content from stderr:")
+    };
+    if fresh && (piece.starts_with(b"BK_STOP ") || stderr()) {
+        return Some(0);
+    }
+    memchr::memmem::find(piece, b"BK_TIME_CONFINEMENT_REACHED")
+}
 
 impl<R: BufRead> Read for UntilStop<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
@@ -195,9 +218,12 @@ impl<R: BufRead> Read for UntilStop<R> {
             self.line.clear();
             self.at = 0;
             self.source.by_ref().take(1 << 16).read_until(b'\n', &mut self.line)?;
-            if self.line.is_empty() || (fresh && self.line.starts_with(STOP)) {
+            if let Some(at) = benchkit_says(&self.line, fresh) {
+                self.line.truncate(at);
                 self.ended = true;
-                self.line.clear();
+            }
+            if self.line.is_empty() {
+                self.ended = true;
                 return Ok(0);
             }
         }
@@ -213,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_after_bk_stop_is_read_and_the_word_elsewhere_ends_nothing() {
+    fn nothing_is_read_from_where_benchkit_speaks_and_its_words_elsewhere_end_nothing() {
         let until = |text: &str| {
             let mut read = String::new();
             let source = UntilStop { source: text.as_bytes(), line: Vec::new(), at: 0, ended: false };
@@ -224,5 +250,14 @@ mod tests {
         let long = "x".repeat(200_000) + "BK_STOP 1\ny";
         assert_eq!(until(&long), long);
         assert_eq!(until(""), "");
+        // A tool that was killed: no BK_STOP, and perhaps no end of its last line.
+        for words in ["BK_TIME_CONFINEMENT_REACHED", "--- content from stderr:", "content from stderr: x"] {
+            assert_eq!(until(&format!("a\n{words}\nFORMULA x TRUE\n")), "a\n", "{words}");
+        }
+        assert_eq!(
+            until("FORMULA x TRUE TECHNIQUES ABK_TIME_CONFINEMENT_REACHED\ny\n"),
+            "FORMULA x TRUE TECHNIQUES A"
+        );
+        assert_eq!(until("see the content from stderr: b\n"), "see the content from stderr: b\n");
     }
 }

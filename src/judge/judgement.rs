@@ -138,6 +138,16 @@ pub struct InputDigest {
     pub sha256: String,
 }
 
+impl InputDigest {
+    /// Whether the file's name has the entry's as a word, as in `summary_TOOL.csv` or `TOOL.2026-01-01.results.xml`.
+    pub(super) fn is_named_after(&self, entry: &str) -> bool {
+        let ends = |text: Option<char>| !text.is_some_and(char::is_alphanumeric);
+        self.file.match_indices(entry).any(|(at, _)| {
+            ends(self.file[..at].chars().next_back()) && ends(self.file[at + entry.len()..].chars().next())
+        })
+    }
+}
+
 /// A tool or variant as submitted.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Entry {

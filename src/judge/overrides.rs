@@ -5,7 +5,7 @@
 use super::ballots::{Ballots, LOST, NONE};
 use super::source::{SourceError, digest, value_number};
 use crate::benchkit::published::{Table, TableError};
-use crate::edition::Edition;
+use crate::edition::{AnswerKind, Edition};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -49,9 +49,17 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         }
         let number = match value {
             UNKNOWN => NONE,
-            _ => match value_number(ballots, value, edition.examinations[examination].answers, "value")? {
-                NONE | LOST => return Err(format!("column value: `{value}`; write the value, or {UNKNOWN}")),
-                number => number,
+            _ => match value_number(ballots, value, edition.examinations[examination].answers, "value") {
+                Ok(number) if number != NONE && number != LOST => number,
+                _ => {
+                    let shown: String = value.chars().take(60).collect();
+                    let allowed = match edition.examinations[examination].answers {
+                        AnswerKind::Boolean => "T, F",
+                        AnswerKind::Number => "a number, inf",
+                        AnswerKind::StateSpace => "a number",
+                    };
+                    return Err(format!("column value: `{shown}`; allowed are {allowed} and {UNKNOWN}"));
+                }
             },
         };
         if !seen.insert((instance.to_owned(), examination, position)) {

@@ -1,7 +1,7 @@
 //! Filling ballots from a record: the last attempt of every recorded run, its answers read from the raw output
 //! (P5: a score is a pure function of the record).
 
-use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts, NOT_MADE_YET};
 use super::judgement::{Cost, Ending, InputDigest};
 use crate::benchkit::{Answers, Declared, Questions, Reading};
 use crate::digest;
@@ -53,11 +53,8 @@ pub fn read_record_by(
     read_recorded(edition, record, threads)
 }
 
-/// Marks a run that is still to be made.
-const NOT_MADE_YET: &str = "not-made-yet";
-
-/// As `read_record`, of a campaign that may not have ended: a run still to be made counts as infrastructure, so the
-/// judgement is provisional and names it.
+/// As `read_record`, of a campaign that may not have ended: a run still to be made counts as infrastructure that is
+/// never excluded, so the judgement is provisional and names it.
 pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
     let mut ballots = read_recorded(edition, record, all_cores())?;
     for open in record.open_runs() {

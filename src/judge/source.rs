@@ -74,7 +74,7 @@ fn read_compact(
 ) -> Result<(), TableError> {
     let mut values: Vec<u32> = Vec::new();
     table.each_row(|row| {
-        let (entry, instance, name) = (&row[0], &row[1], &row[2]);
+        let (entry, instance, name) = (row[0].trim(), row[1].trim(), &row[2]);
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and instance must not be empty".to_owned());
         }
@@ -248,6 +248,9 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         }
         // The table need not have the runs of a withdrawn entry; it is named all the same.
         if status == Status::Withdrawn {
+            if !known.contains(entry) {
+                ballots.notes.push(format!("{entry} is withdrawn and has no answers; is this its name?"));
+            }
             ballots.entries.number(entry);
         } else if !known.contains(entry) {
             let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -38,12 +38,14 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
         .iter()
         .flat_map(|entry| ["F-PT-1", "F-PT-2"].map(|of| deadlock(entry, of, Some(Value::True), 1, "h")))
         .collect();
+    // What it printed counts for nobody (P2), wherever it was read.
     runs[0].3.ending = Ending::Infrastructure;
-    runs[0].3.values.clear();
     let mut edition = Edition::load("mcc-2018").unwrap();
     let provisional = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     assert_eq!(provisional.unresolved.len(), 1);
     assert_eq!((&*provisional.unresolved[0].entry, &*provisional.unresolved[0].instance), ("a", "F-PT-1"));
+    let cells = &provisional.blocks[0].cells;
+    assert_eq!((&*cells[0].verdicts, &*cells[1].verdicts), (".", "?"));
     assert!(provisional.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal.is_empty()));
 
     edition.judging.infrastructure = InfrastructureRule::Exclude;
@@ -53,6 +55,24 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
     let golds =
         excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == "gold");
     assert_eq!(golds.count(), 2);
+
+    // Without that tool its block is judged after all, as if it had resigned.
+    let jury = mcc::Jury::new(&edition, ballots(&edition, &runs)).unwrap();
+    let without = jury.without("a").unwrap();
+    let mut blocks = 0;
+    without
+        .judge_blocks(|_| {
+            blocks += 1;
+            Ok::<_, std::convert::Infallible>(())
+        })
+        .unwrap();
+    assert_eq!((without.opening.excluded.len(), blocks), (0, 2));
+
+    // A run that is still to be made had no unfair machine: nothing is excluded for it, and no medal is final.
+    runs[0].3.marks = vec!["not-made-yet".to_owned()];
+    let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
+    assert!(unfinished.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal.is_empty()));
 }
 
 #[test]

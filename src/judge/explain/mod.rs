@@ -4,6 +4,7 @@ mod tool;
 
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
+use crate::benchkit::Value;
 use crate::edition::{Edition, Votes};
 use num_rational::BigRational;
 use serde::Serialize;
@@ -195,14 +196,22 @@ fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]
     if judgement.edition.judging.votes == Votes::PerVariant {
         return voters.map(confidence).sum();
     }
+    let any_rounded = block
+        .cells
+        .iter()
+        .filter(|cell| entry(cell).status == Status::Competing)
+        .any(|cell| cell.values[position].as_ref().is_some_and(Value::is_rounded));
     // A tool has one vote, that of its best variant; none where its variants differ.
     let mut of_tool: BTreeMap<&str, &BigRational> = BTreeMap::new();
     for cell in voters {
         let differs = |other: &&Cell| {
-            entry(other).tool == entry(cell).tool
+            other.entry != cell.entry
+                && entry(other).tool == entry(cell).tool
                 && entry(other).status == Status::Competing
-                && verdict(other) != b'.'
-                && other.values[position] != cell.values[position]
+                && match (&other.values[position], &cell.values[position]) {
+                    (Some(other), Some(given)) => !other.agrees(given, any_rounded),
+                    _ => false,
+                }
         };
         if block.cells.iter().any(|other| differs(&other)) {
             continue;

@@ -173,7 +173,7 @@ fn add_block<'j>(
         let verdict = cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
         let name = || (instance.instance.clone(), examination.clone());
         match verdict {
-            b'+' if sole_tool(judgement, block, position) => {
+            b'+' if is_alone(judgement, entry, block, position) => {
                 of.alone += 1;
                 let (instance, examination) = name();
                 let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -209,12 +209,11 @@ fn add_block<'j>(
 }
 
 /// Whether all competing entries that are right are of one tool.
-fn sole_tool(judgement: &Judgement, block: &Block, position: usize) -> bool {
+fn is_alone(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
     let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
     let entries = right.map(|cell| &judgement.entries[cell.entry]);
     let mut tools = entries.filter(|entry| entry.status == Status::Competing).map(|entry| &entry.tool);
-    let first = tools.next();
-    first.is_some() && tools.all(|tool| Some(tool) == first)
+    tools.all(|tool| *tool == judgement.entries[entry].tool)
 }
 
 /// Lines shown of each list; `--format json` has all.

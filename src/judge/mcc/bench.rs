@@ -222,8 +222,9 @@ impl<'j> Bench<'j> {
             let points = points.into_iter().collect();
             let margin = &edition.judging.tie_margin;
             let podium = podium::podium(rule, entries, points, margin, !unresolved.is_empty());
-            let ranked: Vec<usize> =
-                podium.places.iter().filter(|place| place.rank.is_some()).map(|place| place.entry).collect();
+            let ranked = podium.places.iter().filter(|place| place.rank.is_some());
+            let competing =
+                || podium.places.iter().map(|place| place.entry).filter(|entry| self.jury.voters[*entry]);
             let runs: Vec<CompleteRun> =
                 self.complete.iter().filter(|run| within(run.examination)).copied().collect();
             let examinations = (0..edition.examinations.len()).filter(|examination| within(*examination));
@@ -232,11 +233,9 @@ impl<'j> Bench<'j> {
             };
             let figures = Figures {
                 blocks: self.jury.blocks_of(within),
-                right: ranked
-                    .iter()
-                    .map(|entry| (*entry, sum(*entry, |tally| tally.counts().right)))
-                    .collect(),
-                alone: ranked.iter().map(|entry| (*entry, sum(*entry, |tally| tally.alone))).collect(),
+                ranked: ranked.map(|place| place.entry).collect(),
+                right: competing().map(|entry| (entry, sum(entry, |tally| tally.counts().right))).collect(),
+                alone: competing().map(|entry| (entry, sum(entry, |tally| tally.alone))).collect(),
                 runs,
             };
             awards.extend(awards::awards(&rule.category, &edition.judging.awards, entries, &figures));

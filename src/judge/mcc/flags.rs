@@ -51,6 +51,8 @@ struct Presence {
     ran: u32,
     /// Those that did not compete.
     declined: u32,
+    /// Those that never got a fair machine.
+    failed: u32,
     /// Those of `ran` that prove it ran: published tables list tools without a value that never started.
     proven: u32,
 }
@@ -80,7 +82,7 @@ fn absences<'i>(
         let at = &mut presence[(examination * entries.len() + entry) * families + family];
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
-            Ending::Infrastructure => {}
+            Ending::Infrastructure => at.failed += 1,
             ending => {
                 at.ran += 1;
                 let values = &given[row.first..row.first + counts[examination].1];
@@ -124,14 +126,15 @@ fn absences<'i>(
                 });
             };
             let at = of(examination);
-            if total > 0 && !present(examination) {
+            let failed = of(examination).iter().any(|at| at.failed > 0);
+            if total > 0 && !present(examination) && !failed {
                 let declined = at.iter().map(|at| at.declined).sum();
                 flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
             for (family, number) in &models {
                 let at = at[*number];
-                if at.ran == 0 && held[*number] > 0 {
+                if at.ran + at.failed == 0 && held[*number] > 0 {
                     let where_else = "it ran on other models".to_owned();
                     flag(family, held[*number], at.declined, where_else);
                 }

@@ -12,7 +12,9 @@ mod trusted;
 mod votes;
 mod weights;
 
-use super::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
+use super::ballots::{
+    BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, NOT_MADE_YET, Row, RunFacts,
+};
 use super::judgement::*;
 use super::overrides::Overrides;
 use crate::edition::{Edition, InfrastructureRule, Votes};
@@ -93,6 +95,8 @@ pub struct Jury {
     /// By entry: its tool, so that variants of one tool have the same.
     tools: Vec<usize>,
     overrides: Overrides,
+    /// Rows of the blocks that were excluded.
+    struck: Vec<Row>,
     weights: Vec<BigRational>,
     /// By instance: its place in `weights`.
     weight_class: Vec<u32>,
@@ -145,7 +149,7 @@ impl Jury {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
 
-        let (unresolved, excluded) = infrastructure(edition, &mut ballots);
+        let (unresolved, excluded, struck) = infrastructure(edition, &mut ballots);
         let blocks = blocks(&ballots.rows);
         let mut instances = instances(edition, &mut ballots)?;
         let (weights, weight_class) = weigh(edition, &ballots, &mut instances)?;
@@ -158,7 +162,7 @@ impl Jury {
             opening: Opening {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: without_resigned(edition, &resigned),
-                inputs: std::mem::take(&mut ballots.inputs),
+                inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
                 notes: std::mem::take(&mut ballots.notes),
                 entries,
                 instances,
@@ -174,6 +178,7 @@ impl Jury {
             voters,
             tools,
             overrides,
+            struck,
             weights,
             weight_class,
             mixed_hosts,
@@ -185,6 +190,8 @@ impl Jury {
     /// The same contest without a tool and all its variants, as if they had resigned (P-4).
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
         let mut ballots = self.ballots.clone();
+        // What was excluded on account of this tool is judged again.
+        ballots.rows.extend(self.struck.iter().cloned());
         for Entry { entry, tool: of, note, .. } in &self.opening.entries {
             if of == tool {
                 let (tool, note) = (of.clone(), note.clone());
@@ -343,6 +350,12 @@ fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     }
 }
 
+/// Files that are named after a resigned entry (BenchKit's summaries) are not listed (P-4).
+fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<InputDigest> {
+    inputs.retain(|input| !resigned.iter().any(|entry| input.is_named_after(&entry.entry)));
+    inputs
+}
+
 /// The settings as they are published: they don't name who resigned either (P-4).
 fn without_resigned(edition: &Edition, resigned: &[Entry]) -> Edition {
     let mut edition = edition.clone();
@@ -355,24 +368,26 @@ fn without_resigned(edition: &Edition, resigned: &[Entry]) -> Edition {
     edition
 }
 
-/// Runs that never got a fair machine: listed, or their blocks dropped, as the edition says. A non-voting
-/// entry's run harms nobody's points, but is named all the same.
-fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>) {
-    let failed = ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+/// Runs that never got a fair machine: listed as unresolved, or as excluded and their blocks' rows taken out (returned
+/// last), as the edition says. A non-voting entry's run harms nobody's points, but is named all the same.
+fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<Row>) {
     let name = |row: &Row| RunName {
         entry: ballots.entries.names[row.entry as usize].clone(),
         instance: ballots.instances.names[row.instance as usize].clone(),
         examination: ballots.examinations[row.examination as usize].0.clone(),
     };
-    let names: Vec<RunName> = failed.clone().map(name).collect();
-    match edition.judging.infrastructure {
-        InfrastructureRule::Provisional => (names, Vec::new()),
-        InfrastructureRule::Exclude => {
-            let dropped: BTreeSet<(u16, u32)> = failed.map(|row| (row.examination, row.instance)).collect();
-            ballots.rows.retain(|row| !dropped.contains(&(row.examination, row.instance)));
-            (Vec::new(), names)
-        }
-    }
+    let is_excluded = |row: &Row| {
+        let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
+        edition.judging.infrastructure == InfrastructureRule::Exclude
+            && !facts.marks.iter().any(|mark| mark == NOT_MADE_YET)
+    };
+    let failed = ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+    let (excluded, unresolved): (Vec<&Row>, Vec<&Row>) = failed.partition(|row| is_excluded(row));
+    let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
+    let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
+    let struck = |row: &mut Row| blocks.contains(&(row.examination, row.instance));
+    let struck = if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., struck).collect() };
+    (unresolved, excluded, struck)
 }
 
 /// Where each block of the sorted rows begins and ends.

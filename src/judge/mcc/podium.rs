@@ -3,13 +3,14 @@
 use crate::edition::{PodiumRule, Status};
 use crate::judge::judgement::{Entry, Podium, PodiumPlace};
 use num_rational::BigRational;
+use num_traits::Signed;
 use std::cmp::Reverse;
 
 /// What stands on a podium: entries that took part in one of its examinations, with their summed points.
 ///
 /// A tool ranks with its best variant, the first by name where variants have equal points; the others follow
 /// unranked, as do virtual and out-of-competition entries. Who is at most `tie_margin` behind the first of a rank shares
-/// it. While the judgement is `provisional` nobody has a medal.
+/// it. Who has no points has no medal, and while the judgement is `provisional` nobody has one.
 pub(super) fn podium(
     rule: &PodiumRule,
     entries: &[Entry],
@@ -52,7 +53,7 @@ pub(super) fn podium(
         }
         let rank = first as u32 + 1;
         places[at].rank = Some(rank);
-        if !provisional {
+        if !provisional && places[at].points.is_positive() {
             places[at].medal = ["", "gold", "silver", "bronze"].get(rank as usize).unwrap_or(&"").to_string();
         }
     }
@@ -102,6 +103,12 @@ mod tests {
         ];
         let ranked = shown(&entries, &[20, 7, 9, 8], 0, false);
         assert_eq!(ranked, ["1 t.b best gold", "2 u  silver", "- gold-17  ", "- t.a other "]);
+    }
+
+    #[test]
+    fn nobody_has_a_medal_for_nothing() {
+        let entries = ["a", "b", "c"].map(|name| entry(name, name, Status::Competing));
+        assert_eq!(shown(&entries, &[0, 3, -2], 0, false), ["1 b  gold", "2 a  ", "3 c  "]);
     }
 
     #[test]
