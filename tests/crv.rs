@@ -27,8 +27,12 @@ fn exact(text: &str) -> BigRational {
 }
 
 fn judge(input: &Path, out: &Path) -> String {
+    judge_by(input, "crv-2014", out)
+}
+
+fn judge_by(input: &Path, edition: &str, out: &Path) -> String {
     let judged = harness()
-        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), "crv-2014".as_ref()])
+        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), edition.as_ref()])
         .args(["--out".as_ref(), out.as_os_str()])
         .assert()
         .success();
@@ -198,6 +202,72 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains("m.csv:1: header `a,b`: expected track,benchmark,tool,verdict"));
+}
+
+#[test]
+fn who_resigned_is_named_nowhere_in_the_judgement() {
+    let dir = TempDir::new().unwrap();
+    let (input, rules, out) =
+        (dir.path().join("m.csv"), dir.path().join("mine.toml"), dir.path().join("out"));
+    std::fs::write(&input, format!("{HEADER}java,1,goner,T,10,1,T,ok,1\njava,1,b,T,10,1,T,ok,1\n")).unwrap();
+    let text =
+        "base = \"crv-2014\"\nname = \"mine\"\n[[status]]\npattern = \"goner\"\nstatus = \"resigned\"\n";
+    std::fs::write(&rules, text).unwrap();
+    judge_by(&input, rules.to_str().unwrap(), &out);
+    for file in std::fs::read_dir(&out).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains("goner"), "{text}");
+    }
+}
+
+#[test]
+fn tables_that_contradict_each_other_are_refused_with_both_places() {
+    let dir = TempDir::new().unwrap();
+    let printed =
+        "track,benchmark,tool,verdict,memory_mb,time_s,correctness_score,overhead_score,memory_score\n";
+    let totals = "track,tool,correctness,overhead,memory,total\n";
+    for (one, two, parts) in [
+        (
+            format!("{HEADER}java,1,a,T,10,1,T,ok,1\njava,2,a,T,10,1,F,ok,1\n"),
+            format!("{HEADER}java,1,b,F,10,1,F,ok,1\n"),
+            ["two.csv:2: ", "java 1 has the right verdict F here and T in ", "one.csv:2"],
+        ),
+        (
+            format!("{HEADER}java,1,a,,N/A,N/A,T,crash,1\n"),
+            format!("{printed}java,1,b,F,10,1,10,10,10\n"),
+            ["two.csv:2: ", "java 1 has the right verdict F here and T in ", "one.csv:2"],
+        ),
+        (
+            format!("{totals}c,a,10,10,7,27\n"),
+            format!("{totals}c,b,1,1,1,3\nc,a,1,1,1,3\n"),
+            ["two.csv:3: ", "a has a total of c already, in ", "one.csv:2; keep one"],
+        ),
+    ] {
+        std::fs::write(dir.path().join("one.csv"), one).unwrap();
+        std::fs::write(dir.path().join("two.csv"), two).unwrap();
+        let failed = harness()
+            .args(["judge".as_ref(), dir.path().as_os_str(), "--edition".as_ref(), "crv-2014".as_ref()])
+            .args(["--out".as_ref(), dir.path().join("out").as_os_str()])
+            .assert()
+            .code(2);
+        let message = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+}
+
+#[test]
+fn online_the_mean_time_of_the_experiments_is_what_may_be_late() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("m.csv");
+    let rows = "java,1,near,T,10,9,T,ok,1\njava,1,near,T,10,10.5,T,ok,1\n\
+                java,1,far,T,10,9,T,ok,1\njava,1,far,T,10,11.5,T,ok,1\n";
+    std::fs::write(&input, format!("{HEADER}{rows}")).unwrap();
+    judge(&input, dir.path());
+    assert_eq!(
+        verdict(dir.path(), "near"),
+        "right 10 30 time_s=9.75 (mean of 2, 9 to 10.5) memory_mb=10 (mean of 2, 10 to 10)"
+    );
+    assert_eq!(verdict(dir.path(), "far"), "timeout -5 -5 ");
 }
 
 fn edition() -> CrvEdition {

@@ -8,6 +8,7 @@ use mcc_harness::edition::svcomp::SvcompEdition;
 use mcc_harness::edition::{Rules, SisterEdition};
 use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
 use num_rational::BigRational;
+use predicates::prelude::PredicateBooleanExt;
 use proptest::prelude::*;
 use site_data::data_of;
 use std::collections::BTreeMap;
@@ -172,7 +173,8 @@ fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() 
         overall.iter().map(|(rank, tool, points)| format!("{rank} {tool} {points}")).collect();
     assert_eq!(shown, ["1 D 24", "2 B 20", "3 A 15", "4 C 10"]);
     assert!(said.contains("Overall\n   1  D"), "{said}");
-    assert!(notes.contains("no validator's results are here of A, B, C, D"), "{notes}");
+    assert!(notes.contains("results of correctness witnesses are here of A, B, D, nor"), "{notes}");
+    assert!(notes.contains("results of violation witnesses are here of A, C, D, nor"), "{notes}");
     // The right end of the quantile function is the score; its points weigh as in the meta category.
     let quantiles = rows(&out.path().join("quantiles.csv"));
     for (_, tool, points) in overall {
@@ -382,6 +384,8 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
     refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
     refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
     refused("a.csv", &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"), &["a.csv:3", "again", "keep one"]);
+    refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
+    refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
     refused("a.xml", "<result><run name=\"x\">", &["a.xml:1", "ends inside an element"]);
     refused("a.xml.bz2", "<result/>x", &["a.xml.bz2:1", "not well-formed"]);
@@ -395,6 +399,142 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
     write(dir.path(), "cycle/categories.csv", cycle);
     write(dir.path(), "cycle/1.xml", &result("t", "SV.Loops", "Loops", &run));
     refused("cycle", "", &["categories.csv:2", "a part of itself"]);
+    let endless = "category,tasks,parent\nOverall,,\nA,1,Overall\nB,18446744073709551615,Overall\n";
+    write(dir.path(), "cycle/categories.csv", endless);
+    refused(
+        "cycle",
+        "",
+        &["categories.csv:4", "category `B` has 18446744073709551615 tasks", "1 to 1000000000"],
+    );
+}
+
+#[test]
+fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    example(input.path());
+    let opt_out = "\n[[opt_out]]\nentry = \"A\"\ncategories = [\"*2\"]\n";
+    let rules = edition(out.path(), 2024, ("", ""), opt_out);
+    judge(input.path(), &rules, out.path(), &[]);
+    let verdicts = rows(&out.path().join("verdicts.csv"));
+    let of = |category: &str| {
+        verdicts.iter().filter(|row| row["tool"] == "A" && row["category"] == category).count()
+    };
+    assert_eq!((of("Category1"), of("Category2"), verdicts.len()), (10, 0, 70));
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--instance", "c1/t0.yml", "--examination", "Category2"])
+        .assert()
+        .success()
+        .stdout(predicates::str::is_match("(?m)^A ").unwrap().not())
+        .stdout(predicates::str::is_match("(?m)^D ").unwrap());
+    // A pattern that fits nothing would let the entry be ranked against its will.
+    let rules = edition(out.path(), 2024, ("", ""), &opt_out.replace("*2", "Category2["));
+    let line = std::fs::read_to_string(&rules).unwrap().lines().count();
+    harness()
+        .args(["judge".as_ref(), input.path().as_os_str(), "--edition".as_ref(), rules.as_ref()])
+        .assert()
+        .code(2)
+        .stderr(predicates::str::contains(format!("edition.toml:{line}: `categories = [\"Category2[\"]`")));
+}
+
+#[test]
+fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [
+        ("a.yml", "true", "true", "correct", "1", "1"),
+        ("b.yml", "false", "false", "correct", "1", "1"),
+        ("c.yml", "false", "false", "correct", "1", "1"),
+    ];
+    write(input.path(), "one.xml", &result("one", "SV.ReachSafety-Loops", "ReachSafety-Loops", &runs));
+    // A violation validator confirms b; that it found a to hold confirms nothing.
+    let checked = [runs[0], runs[1]];
+    let name = "val-validate-violation-witnesses-one";
+    write(input.path(), "val.xml", &result(name, "SV", "ReachSafety-Loops", &checked));
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["3", "2", "1"]);
+    let note = "no validator's results of correctness witnesses are here of one, nor does a result file of theirs \
+                say correct-unconfirmed: each of their right answers true counts as confirmed";
+    assert!(notes.contains(note) && !notes.contains("violation witnesses are here"), "{notes}");
+    write(
+        input.path(),
+        "val.xml",
+        &result(&name.replace("violation", "correctness"), "SV", "ReachSafety-Loops", &checked),
+    );
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["4", "3", "0"]);
+    assert!(
+        notes.contains("of violation witnesses are here of one") && notes.contains("right answers false"),
+        "{notes}"
+    );
+    // Where an unconfirmed TRUE counts like a confirmed one, nobody needs to know who confirmed it.
+    let (_, notes) = judge(input.path(), "svcomp-2016", out.path(), &[]);
+    assert!(!notes.contains("correctness witnesses"), "{notes}");
+}
+
+#[test]
+fn a_meta_category_none_of_whose_parts_is_held_is_not_held_either() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let categories = "category,tasks,parent,new\nOverall,,,\nSub,,Overall,\nNew,5,Sub,yes\n";
+    write(input.path(), "categories.csv", categories);
+    for printed in ["A,New,no,3,1\nA,Overall,no,7,2\n", "A,New,no,3,1\nA,Sub,no,2,2\n"] {
+        let header = "tool,category,opted_out,score,success_cpu_s\n";
+        write(input.path(), "scores.csv", &format!("{header}{printed}"));
+        judge(input.path(), "svcomp-2024", out.path(), &[]);
+        assert_eq!(rows(&out.path().join("podiums.csv")), []);
+        let judgement = std::fs::read_to_string(out.path().join("judgement.json")).unwrap();
+        let judgement: serde_json::Value = serde_json::from_str(&judgement).unwrap();
+        let of = |number: usize| {
+            (&judgement["categories"][number]["held"], &judgement["categories"][number]["note"])
+        };
+        assert_eq!(of(0), (&false.into(), &"not held: none of its parts is".into()));
+        assert_eq!(of(1), of(0));
+        assert_eq!(of(2), (&false.into(), &"new and not held: fewer than 3 teams took part".into()));
+    }
+}
+
+#[test]
+fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_time_is_known() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [("a.c", "true", "true", "correct", "5", "5"), ("b.c", "true", "unknown", "unknown", "", "5")];
+    let text = |entry: &str, runs: &[_]| {
+        let text = result(entry, "SV.Loops", "Loops", runs);
+        text.replace("    <column title=\"cputime\" value=\"s\"/>\n", "")
+    };
+    // Whose time is missing where there are no points has lost nothing by it.
+    write(input.path(), "timed.xml", &text("timed", &runs));
+    write(input.path(), "other.xml", &text("other", &[("a.c", "true", "true", "correct", "", "5")]));
+    judge(input.path(), "svcomp-2013", out.path(), &[]);
+    let place = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned(), "2".to_owned());
+    assert_eq!(podium(out.path(), "Loops"), [place("1", "timed"), place("2", "other")]);
+    let times = ["timed", "other"].map(|tool| score(out.path(), tool, "Loops", "success_cpu_s"));
+    assert_eq!(times, ["5", ""]);
+    // No function of time can be drawn of it.
+    assert!(rows(&out.path().join("quantiles.csv")).iter().all(|row| row["tool"] == "timed"));
+}
+
+#[test]
+fn who_resigned_is_named_nowhere_in_the_judgement() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("a.yml", "true", "true", "correct", "1", "1")];
+    for entry in ["goner", "goner-next", "stays", "val-validate-correctness-witnesses-1.0-goner"] {
+        let text = result(entry, "SV.Loops", "Loops", &run).replace("\"900s\"", "\"60s\"");
+        write(input.path(), &format!("{entry}.xml"), &text);
+    }
+    let more = "\n[teams]\nalone = [\"goner\"]\nboth = [\"goner-next\", \"stays\"]\n\n[[status]]\npattern = \
+                \"goner*\"\nstatus = \"resigned\"\n\n[[opt_out]]\nentry = \"goner\"\ncategories = [\"Loops\"]\n";
+    let rules = edition(input.path(), 2024, ("", ""), more);
+    let (said, notes) = judge(input.path(), &rules, out.path(), &[]);
+    assert!(notes.contains("stays.xml had a time limit of 60s"), "{notes}");
+    let mut texts = vec![said, notes];
+    for file in std::fs::read_dir(out.path()).unwrap() {
+        texts.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
+    }
+    assert!(texts.iter().any(|text| text.contains("\"both\":[\"stays\"]")));
+    for text in texts {
+        assert!(!text.contains("goner") && !text.contains("alone"), "{text}");
+    }
 }
 
 fn rules(name: &str) -> SvcompEdition {

@@ -6,7 +6,7 @@ mod source;
 pub use source::{CrvError, read};
 
 use crate::edition::crv::{CrvEdition, Monitoring};
-use crate::edition::{SisterEdition, Status};
+use crate::edition::{SisterEdition, Status, StatusRule};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{
     self, Block, Category, Cell, Judgement, Measure, Points, Score, Standing, Ties, Verdict,
@@ -48,6 +48,14 @@ pub struct Experiment {
     pub printed: Option<[BigRational; 3]>,
 }
 
+impl Experiment {
+    /// As a table says, else what was said where the printed score calls it right.
+    fn right_verdict(&self) -> Option<&str> {
+        let printed = self.outcome == Outcome::PrintedRight;
+        self.expected.as_deref().or(printed.then_some(self.said.as_str()))
+    }
+}
+
 /// How an experiment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -84,7 +92,7 @@ struct Bench {
 
 /// Judges all results by an edition.
 pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
-    let status = |name: &str| sister::status(&edition.statuses, name);
+    let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // Who resigned vanishes from everything.
     results.experiments.retain(|of| status(&of.tool) != Status::Resigned);
     results.totals.retain(|of| status(&of.tool) != Status::Resigned);
@@ -140,11 +148,13 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
                 measured: of.time.into_iter().chain(of.memory).collect(),
             });
         }
+        // Tables agree on it, or they are refused.
+        let right = tools.values().flatten().find_map(|of| of.right_verdict());
         blocks.push(Block {
             category: *track,
             instance: benchmark.clone(),
             property: String::new(),
-            expected: expected(tools.values().flatten().copied()),
+            expected: right.unwrap_or_default().to_owned(),
             cells,
         });
     }
@@ -181,7 +191,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
     Judgement {
         contest: "crv".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Crv(edition.clone()),
+        edition: SisterEdition::Crv(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         categories: categories.collect(),
@@ -211,28 +221,10 @@ fn nothing(entry: usize, category: usize) -> Score {
     }
 }
 
-/// The right verdict: as a table says, else what those said whom the printed scores call right.
-fn expected<'a>(experiments: impl Iterator<Item = &'a Experiment>) -> String {
-    let mut all: Vec<&str> = experiments
-        .filter_map(|of| match (&of.expected, of.outcome) {
-            (Some(expected), _) => Some(expected.as_str()),
-            (None, Outcome::PrintedRight) => Some(of.said.as_str()),
-            _ => None,
-        })
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all.join(" or ")
-}
-
-/// Section 4.1 for one experiment.
-fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, &'static str) {
+/// Section 4.1 for one experiment; `late`: a verdict came when nobody waited any more.
+fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, Verdict, &'static str) {
     let points = &edition.correctness;
     let online = edition.tracks[of.track].monitoring == Monitoring::Online;
-    let late = match (&of.time_s, &of.base_time_s) {
-        (Some(time), Some(base)) if online => *time > base * &edition.patience,
-        _ => false,
-    };
     let wrong = (&points.wrong, Verdict::Wrong, "");
     let right = (&points.right, Verdict::Right, "");
     let (points, verdict, why) = match of.outcome {
@@ -240,7 +232,7 @@ fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, 
         Outcome::Crash if online => (&points.crash_online, Verdict::Crash, "the monitored program crashed"),
         Outcome::Crash => (&points.crash_offline, Verdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
-        Outcome::Ok if late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
+        Outcome::Ok if online && late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
         Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
@@ -251,7 +243,13 @@ fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, 
 
 /// The experiments of a tool on a benchmark as one: the mean of each measurement, the least of the verdicts' points.
 fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Bench {
-    let judged = experiments.iter().map(|of| (correctness(edition, of), of.said.clone()));
+    let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
+        mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
+    };
+    let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
+    // By the means: what is measured is averaged before anything is scored.
+    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.patience);
+    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
     let mut judged: Vec<_> = judged.collect();
     // By points, then by words: the order of the rows never shows.
     judged.sort();
@@ -261,11 +259,8 @@ fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Benc
         true => format!("{} experiments of different verdicts: the worst counts", experiments.len()),
         false => why.to_owned(),
     };
-    let positive = correctness.is_positive();
-    let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
-        mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref())).filter(|_| positive)
-    };
-    let (time, memory) = (mean("time_s", |of| &of.time_s), mean("memory_mb", |of| &of.memory_mb));
+    let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
+    let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
     Bench { tool, said, verdict, why, correctness, time, memory }
 }
 

@@ -2,7 +2,7 @@
 //! never rounded on the way.
 
 use super::verdict::Judged;
-use super::{Given, Point, Results, SvcompError};
+use super::{Given, Results, SvcompError};
 use crate::edition::svcomp::{Category, SvcompEdition};
 use crate::judge::judgement::Entry;
 use crate::judge::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why a score is a printed one.
 const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
 
+/// Of a run with points: seconds of CPU time, None where nobody measured it, and the points.
+type Point = (Option<BigRational>, BigRational);
+
 /// What an entry's runs in a category amount to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
@@ -22,7 +25,7 @@ pub(super) struct Tally {
     unjudged: u64,
     points: BigRational,
     negative: BigRational,
-    success_cpu_s: BigRational,
+    /// Runs that got points.
     with_points: Vec<Point>,
 }
 
@@ -39,10 +42,14 @@ impl Tally {
         if judged.points.is_negative() {
             self.negative += &judged.points;
         }
-        if let Some(point) = Point::of(judged) {
-            self.success_cpu_s += &point.cpu_s;
-            self.with_points.push(point);
+        if judged.points.is_positive() {
+            self.with_points.push((judged.cpu_s.clone(), judged.points.clone()));
         }
+    }
+
+    /// None where the time of a run with points is unknown.
+    fn success_cpu_s(&self) -> Option<BigRational> {
+        self.with_points.iter().map(|(cpu_s, _)| cpu_s.as_ref()).sum()
     }
 }
 
@@ -76,6 +83,8 @@ struct Tree<'a> {
     entries: &'a [Entry],
     tallies: &'a BTreeMap<(usize, usize), Tally>,
     given: BTreeMap<(&'a str, &'a str), &'a Given>,
+    /// Entry, category: a dash is shown.
+    opted_out: &'a BTreeSet<(usize, usize)>,
     /// By (entry, category).
     values: BTreeMap<(usize, usize), Value>,
     notes: Vec<String>,
@@ -88,6 +97,7 @@ pub(super) fn score(
     entries: &[Entry],
     tallies: &BTreeMap<(usize, usize), Tally>,
     shown_tasks: &[u64],
+    opted_out: &BTreeSet<(usize, usize)>,
 ) -> Result<Scored, SvcompError> {
     let categories = &results.categories;
     let number: BTreeMap<&str, usize> =
@@ -111,6 +121,7 @@ pub(super) fn score(
         entries,
         tallies,
         given,
+        opted_out,
         values: BTreeMap::new(),
         notes: Vec::new(),
     };
@@ -136,12 +147,6 @@ impl Tree<'_> {
         self.given
             .get(&(self.entries[entry].entry.as_str(), self.categories[category].name.as_str()))
             .copied()
-    }
-
-    /// A dash is shown: by statement, or by the table's column.
-    fn opted_out(&self, entry: usize, category: usize) -> bool {
-        let stated = self.edition.has_opted_out(&self.entries[entry].entry, &self.categories[category].name);
-        stated || self.given(entry, category).is_some_and(|given| given.opted_out)
     }
 
     /// Fixes n, the values and whether the category is held.
@@ -174,19 +179,21 @@ impl Tree<'_> {
         }
         let teams: BTreeSet<&str> = (0..self.entries.len())
             .filter(|entry| {
-                self.values.contains_key(&(*entry, category)) && !self.opted_out(*entry, category)
+                let of = (*entry, category);
+                self.values.contains_key(&of) && !self.opted_out.contains(&of)
             })
             .map(|entry| self.entries[entry].tool.as_str())
             .collect();
         let needed = self.edition.qualification.teams_for_a_new_category;
-        self.held[category] = !(self.categories[category].new && teams.len() < needed);
+        self.held[category] = !(self.categories[category].new && teams.len() < needed)
+            && (!is_meta || self.held_parts(category).next().is_some());
         Ok(())
     }
 
     fn plain(&self, entry: usize, category: usize) -> Option<Value> {
         let sound = |points, success_cpu_s| Value { points, success_cpu_s, note: String::new(), sound: true };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
-            return Some(sound(tally.points.clone(), Some(tally.success_cpu_s.clone())));
+            return Some(sound(tally.points.clone(), tally.success_cpu_s()));
         }
         let given = self.given(entry, category)?;
         Some(sound(given.score.clone()?, given.success_cpu_s.clone()))
@@ -236,7 +243,7 @@ impl Tree<'_> {
             let mut standings = Vec::new();
             for entry in 0..self.entries.len() {
                 let value = self.values.get(&(entry, category)).cloned();
-                let opted_out = self.opted_out(entry, category);
+                let opted_out = self.opted_out.contains(&(entry, category));
                 if value.is_none() && !opted_out && self.given(entry, category).is_none() {
                     continue;
                 }
@@ -258,6 +265,9 @@ impl Tree<'_> {
             held: self.held[number],
             note: match self.held[number] {
                 true => String::new(),
+                false if !self.children[number].is_empty() && self.held_parts(number).next().is_none() => {
+                    "not held: none of its parts is".to_owned()
+                }
                 false => format!(
                     "new and not held: fewer than {} teams took part",
                     self.edition.qualification.teams_for_a_new_category
@@ -332,14 +342,16 @@ impl Tree<'_> {
         found
     }
 
-    /// Where every plain category's runs are known; the right end is the score.
+    /// Where every plain category's runs are known, and the time of those with points; the right end is the score.
     fn quantile(&self, entry: usize, category: usize) -> Option<Quantile> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
         for (of, weight) in self.below(category) {
             let tally = self.tallies.get(&(entry, of))?;
             start += &tally.negative * &weight;
-            runs.extend(tally.with_points.iter().map(|point| (point.cpu_s.clone(), &point.points * &weight)));
+            for (cpu_s, points) in &tally.with_points {
+                runs.push((cpu_s.clone()?, points * &weight));
+            }
         }
         runs.sort();
         let mut x = start.clone();

@@ -10,16 +10,15 @@ pub use benchexec::RawRun;
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::edition::svcomp::{Category, SvcompEdition};
+use crate::edition::svcomp::{Category, SvcompEdition, Unconfirmed};
 use crate::edition::{SisterEdition, Status};
 use crate::judge::judgement::{Entry, InputDigest};
-use crate::judge::sister::{self, Block, Cell, Judgement, Measure, Verdict};
+use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use verdict::judge as judge_run;
+use verdict::{Answer, Witness, judge as judge_run};
 
 /// What is to be judged.
 #[derive(Debug, Default)]
@@ -45,6 +44,11 @@ impl Run {
     pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
         Self { entry, category, raw, confirmation: Confirmation::Unsaid }
     }
+
+    /// What runs are sorted by.
+    fn place(&self) -> (usize, &str, &str, usize) {
+        (self.category, &self.raw.name, &self.raw.properties, self.entry)
+    }
 }
 
 /// A score as a table gives it.
@@ -68,7 +72,7 @@ fn alone(name: &str) -> Category {
 /// Judges all results by an edition.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
     // Who resigned vanishes from everything.
-    let stays = |name: &str| sister::status(&edition.statuses, name) != Status::Resigned;
+    let stays = |name: &str| edition.status_of(name) != Status::Resigned;
     results.runs.retain(|run| stays(&results.entries[run.entry]));
     results.given.retain(|given| stays(&given.entry));
     let names: BTreeSet<String> = results
@@ -83,11 +87,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     let number = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).unwrap_or_default();
     let renumbered: Vec<usize> = results.entries.iter().map(|name| number(name)).collect();
     results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
-    results.runs.sort_by(|a, b| {
-        let key = |run: &Run| (run.category, run.entry);
-        let task = |run: &Run| (run.raw.name.clone(), run.raw.properties.clone());
-        (a.category.cmp(&b.category)).then_with(|| task(a).cmp(&task(b))).then_with(|| key(a).cmp(&key(b)))
-    });
+    results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
 
     let mut tallies: BTreeMap<(usize, usize), Tally> = BTreeMap::new();
     // By entry: tasks started, and all.
@@ -139,12 +139,18 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
             measured: measured.collect(),
         });
     }
-    results.notes.extend(unvalidated_note(edition, &names, &results.runs));
+    results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
     blocks.iter().for_each(|block| tasks[block.category] += 1);
-    let scored = meta::score(edition, &results, &entries, &tallies, &tasks)?;
+    let opted_out = opted_out(edition, &names, &results);
+    let scored = meta::score(edition, &results, &entries, &tallies, &tasks, &opted_out)?;
+    // What it did there counts in the meta category and is shown nowhere.
+    for block in &mut blocks {
+        block.cells.retain(|cell| !opted_out.contains(&(cell.entry, block.category)));
+    }
+    blocks.retain(|block| !block.cells.is_empty());
     results.notes.extend(scored.notes);
     // One and the same input gives the same notes in the same order.
     let mut seen = BTreeSet::new();
@@ -153,7 +159,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     Ok(Judgement {
         contest: "sv-comp".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Svcomp(edition.clone()),
+        edition: SisterEdition::Svcomp(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         entries,
@@ -171,7 +177,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
         let share = |started: u64, tasks: u64| BigRational::new(started.into(), tasks.into());
         let unqualified = *tasks > 0 && share(*started, *tasks) <= edition.qualification.more_than;
-        let status = sister::status(&edition.statuses, name);
+        let status = edition.status_of(name);
         Entry {
             entry: name.clone(),
             tool: edition.team_of(name).to_owned(),
@@ -185,34 +191,54 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     names.iter().zip(started).map(entry).collect()
 }
 
-/// Where witnesses matter, people must know whose were never validated, as far as the files tell.
-fn unvalidated_note(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Option<String> {
-    edition.witnesses.as_ref()?;
-    let told =
-        |run: &&Run| run.confirmation != Confirmation::Unsaid || run.raw.category == "correct-unconfirmed";
-    let all: BTreeSet<usize> = runs.iter().map(|run| run.entry).collect();
-    let told: BTreeSet<usize> = runs.iter().filter(told).map(|run| run.entry).collect();
-    let untold: Vec<&str> = all.difference(&told).map(|entry| names[*entry].as_str()).collect();
-    (!untold.is_empty()).then(|| {
-        format!(
-            "no validator's results are here of {}, nor does a result file of theirs say correct-unconfirmed: each \
-             of their right answers counts as confirmed",
-            untold.join(", ")
-        )
-    })
-}
-
-/// Of a run with points: its time and points, for the quantile function.
-#[derive(Clone, Debug)]
-pub(super) struct Point {
-    pub cpu_s: BigRational,
-    pub points: BigRational,
-}
-
-impl Point {
-    /// Runs that got points and whose time is known.
-    fn of(judged: &verdict::Judged) -> Option<Self> {
-        let cpu_s = judged.cpu_s.clone().unwrap_or_else(BigRational::zero);
-        judged.points.is_positive().then(|| Self { cpu_s, points: judged.points.clone() })
+/// Where a dash is shown, by statement or by a table's column: entry, category.
+fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BTreeSet<(usize, usize)> {
+    let given: BTreeSet<(&str, &str)> = results
+        .given
+        .iter()
+        .filter(|given| given.opted_out)
+        .map(|given| (given.entry.as_str(), given.category.as_str()))
+        .collect();
+    let mut found = BTreeSet::new();
+    for (entry, name) in names.iter().enumerate() {
+        for (category, of) in results.categories.iter().enumerate() {
+            if edition.has_opted_out(name, &of.name) || given.contains(&(name, &of.name)) {
+                found.insert((entry, category));
+            }
+        }
     }
+    found
+}
+
+/// Where an unconfirmed answer counts less, people must know whose were never validated, as far as the files tell; one
+/// note for each kind of witness.
+fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Vec<String> {
+    let points = &edition.points;
+    let matters = |witness: &Witness| {
+        let unconfirmed = match witness {
+            Witness::Correctness => &points.true_unconfirmed,
+            Witness::Violation => &points.false_unconfirmed,
+        };
+        edition.witnesses.is_some() && *unconfirmed != Unconfirmed::AsRight
+    };
+    // A merged file tells of both kinds.
+    let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
+    let merged: BTreeSet<usize> = merged.collect();
+    let mut untold: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.confirmation == Confirmation::Unsaid) {
+        let witness = Answer::parse(&run.raw.status).map(|answer| answer.witness());
+        if let Some(witness) = witness.filter(matters).filter(|_| !merged.contains(&run.entry)) {
+            untold.entry(witness).or_default().insert(run.entry);
+        }
+    }
+    let note = |(witness, entries): (Witness, BTreeSet<usize>)| {
+        let [answer, kind] = witness.words();
+        let entries: Vec<&str> = entries.iter().map(|entry| names[*entry].as_str()).collect();
+        format!(
+            "no validator's results of {kind} witnesses are here of {}, nor does a result file of theirs say \
+             correct-unconfirmed: each of their right answers {answer} counts as confirmed",
+            entries.join(", ")
+        )
+    };
+    untold.into_iter().map(note).collect()
 }

@@ -1,7 +1,8 @@
 //! From what a verifier said of a task to its points (the contest's section on definitions and scores).
 
 use super::benchexec::RawRun;
-use crate::edition::svcomp::{SvcompEdition, Unconfirmed, fits};
+use crate::edition::fits;
+use crate::edition::svcomp::{SvcompEdition, Unconfirmed};
 use crate::judge::sister::Verdict;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -25,6 +26,13 @@ impl Answer {
         let property = text.strip_prefix("false(")?.strip_suffix(')')?;
         Some(Self::False(Some(plain(property).to_owned())))
     }
+
+    pub fn witness(&self) -> Witness {
+        match self {
+            Self::True => Witness::Correctness,
+            Self::False(_) => Witness::Violation,
+        }
+    }
 }
 
 impl std::fmt::Display for Answer {
@@ -33,6 +41,23 @@ impl std::fmt::Display for Answer {
             Self::True => out.write_str("true"),
             Self::False(None) => out.write_str("false"),
             Self::False(Some(property)) => write!(out, "false({property})"),
+        }
+    }
+}
+
+/// What is validated of an answer: a witness that the property holds (of TRUE), or that it is violated (of FALSE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Witness {
+    Correctness,
+    Violation,
+}
+
+impl Witness {
+    /// As files write it: answers `true` or `false`, and the kind.
+    pub fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::Correctness => ["true", "correctness"],
+            Self::Violation => ["false", "violation"],
         }
     }
 }
