@@ -384,6 +384,26 @@ fn an_entry_that_the_edition_says_resigned_is_named_nowhere_not_even_in_the_sett
 }
 
 #[test]
+fn an_edition_withdraws_an_entry_with_its_reason_or_is_refused() {
+    let dir =
+        table(&format!("{HEADER}LoLA,F-PT-1,ReachabilityDeadlock,T,\nM4M,F-PT-1,ReachabilityDeadlock,F,\n"));
+    let from = "pattern = \"BVT*\"\nstatus = \"virtual\"";
+    let arguments = |edition: &Path| {
+        ["judge", "answers.csv", "--edition", edition.to_str().unwrap(), "--out", "out"].map(str::to_owned)
+    };
+    let silent = edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"");
+    let refused = harness().current_dir(dir.path()).args(arguments(&silent)).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("needs a `note`"), "{message}");
+    let said = edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"\nnote = \"T-5\"");
+    harness().current_dir(dir.path()).args(arguments(&said)).assert().success();
+    let tools = rows(&dir.path().join("out/tools.csv"));
+    let shown: Vec<[&str; 3]> =
+        tools.iter().map(|row| ["entry", "status", "note"].map(|column| &*row[column])).collect();
+    assert_eq!(shown, [["LoLA", "competing", ""], ["M4M", "withdrawn", "T-5"]]);
+}
+
+#[test]
 fn bad_input_gets_one_line_with_file_line_and_way_out() {
     let good = "a,F-PT-1,ReachabilityDeadlock,T,\n";
     for (content, parts) in [

@@ -155,15 +155,44 @@ impl Status {
 
 /// The status of the entries whose name fits a pattern (`*`, `?`, `[ab]`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenStatusRule")]
 pub struct StatusRule {
     pub pattern: Pattern,
     pub status: Status,
+    /// By which rule and why; a withdrawn entry has one (P-3).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenStatusRule {
+    pattern: Pattern,
+    status: Status,
+    #[serde(default)]
+    note: String,
+}
+
+impl TryFrom<WrittenStatusRule> for StatusRule {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenStatusRule) -> Result<Self, Self::Error> {
+        let WrittenStatusRule { pattern, status, note } = written;
+        if status == Status::Withdrawn && note.trim().is_empty() {
+            return Err("a withdrawn entry needs a `note` that says by which rule and why (P-3)");
+        }
+        Ok(Self { pattern, status, note })
+    }
 }
 
 impl StatusRule {
+    /// The first rule that fits an entry.
+    pub fn of<'a>(rules: &'a [Self], entry: &str) -> Option<&'a Self> {
+        rules.iter().find(|rule| rule.pattern.fits(entry))
+    }
+
     /// The status of an entry as the first rule says that fits it, `competing` where none does.
     pub fn status_of(rules: &[Self], entry: &str) -> Status {
-        rules.iter().find(|rule| rule.pattern.fits(entry)).map_or(Status::Competing, |rule| rule.status)
+        Self::of(rules, entry).map_or(Status::Competing, |rule| rule.status)
     }
 }

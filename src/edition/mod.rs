@@ -96,6 +96,11 @@ impl Edition {
     pub fn status_of(&self, entry: &str) -> Status {
         StatusRule::status_of(&self.statuses, entry)
     }
+
+    /// Why the entry has its status; empty where nothing is said.
+    pub fn note_of(&self, entry: &str) -> &str {
+        StatusRule::of(&self.statuses, entry).map_or("", |rule| &rule.note)
+    }
 }
 
 /// One examination (rules E-1.2 to E-1.6).

@@ -102,7 +102,8 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
     fed?;
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
-        let facts = EntryFacts { tool: entry.tool.clone(), status, note: String::new() };
+        let note = edition.note_of(&entry.entry).to_owned();
+        let facts = EntryFacts { tool: entry.tool.clone(), status, note };
         ballots.describe_entry(&entry.entry, facts);
     }
     for instance in &facts.instances {

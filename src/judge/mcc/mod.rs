@@ -345,7 +345,7 @@ fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
             entry: name.to_owned(),
             tool: edition.tool_of(name).to_owned(),
             status: edition.status_of(name),
-            note: String::new(),
+            note: edition.note_of(name).to_owned(),
         },
     }
 }
