@@ -2,7 +2,6 @@
 
 use super::load::Fault;
 use super::{StatusRule, fraction};
-use globset::Glob;
 use num_rational::BigRational;
 use num_traits::Signed;
 use serde::{Deserialize, Serialize};
@@ -118,11 +117,6 @@ impl CrvEdition {
             if self.tracks[..number].iter().any(|other| other.name == track.name) {
                 let message = format!("track `{}` is named twice", track.name);
                 return Some((at(&["track", &number.to_string(), "name"]), message));
-            }
-        }
-        for (number, rule) in self.statuses.iter().enumerate() {
-            if let Err(error) = Glob::new(&rule.pattern) {
-                return Some((at(&["status", &number.to_string(), "pattern"]), error.to_string()));
             }
         }
         None

@@ -1,7 +1,6 @@
 //! The settings of judging (rules E-2 to E-4; RULES names the readings).
 
-use super::fraction;
-use globset::Glob;
+use super::{Pattern, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -158,13 +157,13 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusRule {
-    pub pattern: String,
+    pub pattern: Pattern,
     pub status: Status,
 }
 
 impl StatusRule {
-    /// A pattern that cannot be read fits nothing; `Edition::load` refuses it.
-    pub fn fits(&self, entry: &str) -> bool {
-        Glob::new(&self.pattern).is_ok_and(|glob| glob.compile_matcher().is_match(entry))
+    /// The status of an entry as the first rule says that fits it, `competing` where none does.
+    pub fn status_of(rules: &[Self], entry: &str) -> Status {
+        rules.iter().find(|rule| rule.pattern.fits(entry)).map_or(Status::Competing, |rule| rule.status)
     }
 }

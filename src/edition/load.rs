@@ -201,7 +201,7 @@ mod tests {
             ("concurrent_cores = 4", "concurrent_cores = 0", "0 is not from 1 to 4096"),
             ("\"97/100\"", &format!("\"0.{}\"", "9".repeat(30_000)), "exact number in quotes"),
             ("min_agreeing = 3", "min_agreeing = 1", "at least 2"),
-            ("pattern = \"BVT*\"", "pattern = \"BVT[\"", "status.0.pattern"),
+            ("pattern = \"BVT*\"", "pattern = \"BVT[\"", "glob 'BVT[': unclosed character class"),
             ("values = 4", "values = 5", "4 values"),
             ("name = \"UpperBounds\"", "name = \"StateSpace\"", "twice"),
             ("Irma = [\"Irma.full\"", "Irma = [\"ITS-Tools\"", "already"),

@@ -7,6 +7,7 @@ pub mod fraction;
 mod judging;
 mod layers;
 mod load;
+mod pattern;
 mod rules;
 mod suggest;
 pub mod svcomp;
@@ -17,6 +18,7 @@ pub use judging::{
     StatusRule, Votes,
 };
 pub use load::{EditionError, known};
+pub use pattern::{Pattern, fits};
 pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -92,8 +94,7 @@ impl Edition {
 
     /// The entry's status as the edition's patterns say, `competing` where none fits.
     pub fn status_of(&self, entry: &str) -> Status {
-        let rule = self.statuses.iter().find(|rule| rule.fits(entry));
-        rule.map_or(Status::Competing, |rule| rule.status)
+        StatusRule::status_of(&self.statuses, entry)
     }
 }
 

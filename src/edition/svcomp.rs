@@ -1,8 +1,7 @@
 //! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
 
 use super::load::Fault;
-use super::{StatusRule, YEAR_S, between, fraction};
-use globset::Glob;
+use super::{Pattern, StatusRule, YEAR_S, between, fits, fraction};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -124,8 +123,8 @@ pub struct Witnesses {
     #[serde(deserialize_with = "between::<1, 1048576, _, _>")]
     pub memory_gb: u64,
     /// Patterns of categories whose violation witnesses are not validated: a right FALSE counts as confirmed.
-    pub exempt_violation: Vec<String>,
-    pub exempt_correctness: Vec<String>,
+    pub exempt_violation: Vec<Pattern>,
+    pub exempt_correctness: Vec<Pattern>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,7 +134,7 @@ pub struct Qualification {
     #[serde(with = "fraction")]
     pub more_than: BigRational,
     /// Patterns of a run's status that say the verifier never started; no status at all says so too.
-    pub not_started: Vec<String>,
+    pub not_started: Vec<Pattern>,
     /// Teams a new category needs to be held.
     pub teams_for_a_new_category: usize,
 }
@@ -172,7 +171,8 @@ pub struct Category {
 #[serde(deny_unknown_fields)]
 pub struct OptOut {
     pub entry: String,
-    pub categories: Vec<String>,
+    /// Patterns.
+    pub categories: Vec<Pattern>,
 }
 
 impl SvcompEdition {
@@ -194,25 +194,6 @@ impl SvcompEdition {
         if share.is_negative() || *share >= BigRational::one() {
             return Some((at(&["qualification", "more_than"]), "a share from 0 to below 1".to_owned()));
         }
-        let (violation, correctness) = match &self.witnesses {
-            Some(of) => (of.exempt_violation.as_slice(), of.exempt_correctness.as_slice()),
-            None => (&[][..], &[][..]),
-        };
-        let patterns = [
-            (["qualification", "not_started"], self.qualification.not_started.as_slice()),
-            (["witnesses", "exempt_violation"], violation),
-            (["witnesses", "exempt_correctness"], correctness),
-        ];
-        for (key, patterns) in patterns {
-            if let Some(error) = patterns.iter().find_map(|pattern| Glob::new(pattern).err()) {
-                return Some((at(&key), error.to_string()));
-            }
-        }
-        for (number, rule) in self.statuses.iter().enumerate() {
-            if let Err(error) = Glob::new(&rule.pattern) {
-                return Some((at(&["status", &number.to_string(), "pattern"]), error.to_string()));
-            }
-        }
         if let Err((number, message)) = check_categories(&self.categories) {
             return Some((at(&["category", &number.to_string(), "name"]), message));
         }
@@ -229,11 +210,6 @@ impl SvcompEdition {
         let mut statements = self.opt_outs.iter().filter(|opt_out| opt_out.entry == entry);
         statements.any(|opt_out| fits(&opt_out.categories, category))
     }
-}
-
-/// Whether one of the patterns fits; one that cannot be read, which loading refuses, fits nothing.
-pub fn fits(patterns: &[String], text: &str) -> bool {
-    patterns.iter().any(|pattern| Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text)))
 }
 
 /// The number of the category that cannot be, and why: named twice, without its parent, or its own ancestor.

@@ -6,7 +6,7 @@ mod source;
 pub use source::{CrvError, read};
 
 use crate::edition::crv::{CrvEdition, Monitoring};
-use crate::edition::{SisterEdition, Status};
+use crate::edition::{SisterEdition, Status, StatusRule};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{
     self, Block, Category, Cell, Judgement, Measure, Points, Score, Standing, Ties, Verdict,
@@ -84,7 +84,7 @@ struct Bench {
 
 /// Judges all results by an edition.
 pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
-    let status = |name: &str| sister::status(&edition.statuses, name);
+    let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // Who resigned vanishes from everything.
     results.experiments.retain(|of| status(&of.tool) != Status::Resigned);
     results.totals.retain(|of| status(&of.tool) != Status::Resigned);

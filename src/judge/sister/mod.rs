@@ -10,7 +10,7 @@ pub use rank::{Standing, Ties, podium};
 pub use write::write;
 
 use super::judgement::{Entry, InputDigest, JudgementError};
-use crate::edition::{SisterEdition, Status, StatusRule, fraction};
+use crate::edition::{SisterEdition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::io::{BufReader, Read, Seek};
@@ -253,9 +253,4 @@ impl Judgement {
             false => Err(JudgementError::Broken("a figure belongs to no entry or category".to_owned())),
         }
     }
-}
-
-/// The status of an entry as an edition's patterns say, `competing` where none fits.
-pub fn status(rules: &[StatusRule], entry: &str) -> Status {
-    rules.iter().find(|rule| rule.fits(entry)).map_or(Status::Competing, |rule| rule.status)
 }

@@ -11,9 +11,9 @@ pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
 use crate::edition::svcomp::{Category, SvcompEdition};
-use crate::edition::{SisterEdition, Status};
+use crate::edition::{SisterEdition, Status, StatusRule};
 use crate::judge::judgement::{Entry, InputDigest};
-use crate::judge::sister::{self, Block, Cell, Judgement, Measure, Verdict};
+use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -45,6 +45,11 @@ impl Run {
     pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
         Self { entry, category, raw, confirmation: Confirmation::Unsaid }
     }
+
+    /// What runs are sorted by.
+    fn place(&self) -> (usize, &str, &str, usize) {
+        (self.category, &self.raw.name, &self.raw.properties, self.entry)
+    }
 }
 
 /// A score as a table gives it.
@@ -68,7 +73,7 @@ fn alone(name: &str) -> Category {
 /// Judges all results by an edition.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
     // Who resigned vanishes from everything.
-    let stays = |name: &str| sister::status(&edition.statuses, name) != Status::Resigned;
+    let stays = |name: &str| StatusRule::status_of(&edition.statuses, name) != Status::Resigned;
     results.runs.retain(|run| stays(&results.entries[run.entry]));
     results.given.retain(|given| stays(&given.entry));
     let names: BTreeSet<String> = results
@@ -83,11 +88,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     let number = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).unwrap_or_default();
     let renumbered: Vec<usize> = results.entries.iter().map(|name| number(name)).collect();
     results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
-    results.runs.sort_by(|a, b| {
-        let key = |run: &Run| (run.category, run.entry);
-        let task = |run: &Run| (run.raw.name.clone(), run.raw.properties.clone());
-        (a.category.cmp(&b.category)).then_with(|| task(a).cmp(&task(b))).then_with(|| key(a).cmp(&key(b)))
-    });
+    results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
 
     let mut tallies: BTreeMap<(usize, usize), Tally> = BTreeMap::new();
     // By entry: tasks started, and all.
@@ -171,7 +172,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
         let share = |started: u64, tasks: u64| BigRational::new(started.into(), tasks.into());
         let unqualified = *tasks > 0 && share(*started, *tasks) <= edition.qualification.more_than;
-        let status = sister::status(&edition.statuses, name);
+        let status = StatusRule::status_of(&edition.statuses, name);
         Entry {
             entry: name.clone(),
             tool: edition.team_of(name).to_owned(),

@@ -1,7 +1,8 @@
 //! From what a verifier said of a task to its points (the contest's section on definitions and scores).
 
 use super::benchexec::RawRun;
-use crate::edition::svcomp::{SvcompEdition, Unconfirmed, fits};
+use crate::edition::fits;
+use crate::edition::svcomp::{SvcompEdition, Unconfirmed};
 use crate::judge::sister::Verdict;
 use num_rational::BigRational;
 use num_traits::Zero;

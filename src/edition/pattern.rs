@@ -1,0 +1,42 @@
+//! Patterns of names, compiled when an edition is read.
+
+use globset::{Glob, GlobMatcher};
+use serde::{Deserialize, Serialize};
+
+/// `*`, `?`, `[ab]`; written as its text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(GlobMatcher);
+
+impl Pattern {
+    pub fn fits(&self, name: &str) -> bool {
+        self.0.is_match(name)
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = globset::Error;
+
+    fn try_from(text: String) -> Result<Self, globset::Error> {
+        Ok(Self(Glob::new(&text)?.compile_matcher()))
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.0.glob().glob().to_owned()
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.glob() == other.0.glob()
+    }
+}
+
+impl Eq for Pattern {}
+
+/// Whether one of the patterns fits.
+pub fn fits(patterns: &[Pattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.fits(name))
+}
