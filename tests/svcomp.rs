@@ -8,6 +8,7 @@ use mcc_harness::edition::svcomp::SvcompEdition;
 use mcc_harness::edition::{Rules, SisterEdition};
 use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
 use num_rational::BigRational;
+use predicates::prelude::PredicateBooleanExt;
 use proptest::prelude::*;
 use site_data::data_of;
 use std::collections::BTreeMap;
@@ -395,6 +396,36 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
     write(dir.path(), "cycle/categories.csv", cycle);
     write(dir.path(), "cycle/1.xml", &result("t", "SV.Loops", "Loops", &run));
     refused("cycle", "", &["categories.csv:2", "a part of itself"]);
+}
+
+#[test]
+fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    example(input.path());
+    let opt_out = "\n[[opt_out]]\nentry = \"A\"\ncategories = [\"*2\"]\n";
+    let rules = edition(out.path(), 2024, ("", ""), opt_out);
+    judge(input.path(), &rules, out.path(), &[]);
+    let verdicts = rows(&out.path().join("verdicts.csv"));
+    let of = |category: &str| {
+        verdicts.iter().filter(|row| row["tool"] == "A" && row["category"] == category).count()
+    };
+    assert_eq!((of("Category1"), of("Category2"), verdicts.len()), (10, 0, 70));
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--instance", "c1/t0.yml", "--examination", "Category2"])
+        .assert()
+        .success()
+        .stdout(predicates::str::is_match("(?m)^A ").unwrap().not())
+        .stdout(predicates::str::is_match("(?m)^D ").unwrap());
+    // A pattern that fits nothing would let the entry be ranked against its will.
+    let rules = edition(out.path(), 2024, ("", ""), &opt_out.replace("*2", "Category2["));
+    let line = std::fs::read_to_string(&rules).unwrap().lines().count();
+    harness()
+        .args(["judge".as_ref(), input.path().as_os_str(), "--edition".as_ref(), rules.as_ref()])
+        .args(["--out".as_ref(), out.path().as_os_str()])
+        .assert()
+        .code(2)
+        .stderr(predicates::str::contains(format!("edition.toml:{line}: `categories = [\"Category2[\"]`")));
 }
 
 fn rules(name: &str) -> SvcompEdition {

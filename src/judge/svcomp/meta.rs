@@ -76,6 +76,8 @@ struct Tree<'a> {
     entries: &'a [Entry],
     tallies: &'a BTreeMap<(usize, usize), Tally>,
     given: BTreeMap<(&'a str, &'a str), &'a Given>,
+    /// Entry, category: a dash is shown.
+    opted_out: &'a BTreeSet<(usize, usize)>,
     /// By (entry, category).
     values: BTreeMap<(usize, usize), Value>,
     notes: Vec<String>,
@@ -88,6 +90,7 @@ pub(super) fn score(
     entries: &[Entry],
     tallies: &BTreeMap<(usize, usize), Tally>,
     shown_tasks: &[u64],
+    opted_out: &BTreeSet<(usize, usize)>,
 ) -> Result<Scored, SvcompError> {
     let categories = &results.categories;
     let number: BTreeMap<&str, usize> =
@@ -111,6 +114,7 @@ pub(super) fn score(
         entries,
         tallies,
         given,
+        opted_out,
         values: BTreeMap::new(),
         notes: Vec::new(),
     };
@@ -136,12 +140,6 @@ impl Tree<'_> {
         self.given
             .get(&(self.entries[entry].entry.as_str(), self.categories[category].name.as_str()))
             .copied()
-    }
-
-    /// A dash is shown: by statement, or by the table's column.
-    fn opted_out(&self, entry: usize, category: usize) -> bool {
-        let stated = self.edition.has_opted_out(&self.entries[entry].entry, &self.categories[category].name);
-        stated || self.given(entry, category).is_some_and(|given| given.opted_out)
     }
 
     /// Fixes n, the values and whether the category is held.
@@ -174,7 +172,8 @@ impl Tree<'_> {
         }
         let teams: BTreeSet<&str> = (0..self.entries.len())
             .filter(|entry| {
-                self.values.contains_key(&(*entry, category)) && !self.opted_out(*entry, category)
+                let of = (*entry, category);
+                self.values.contains_key(&of) && !self.opted_out.contains(&of)
             })
             .map(|entry| self.entries[entry].tool.as_str())
             .collect();
@@ -236,7 +235,7 @@ impl Tree<'_> {
             let mut standings = Vec::new();
             for entry in 0..self.entries.len() {
                 let value = self.values.get(&(entry, category)).cloned();
-                let opted_out = self.opted_out(entry, category);
+                let opted_out = self.opted_out.contains(&(entry, category));
                 if value.is_none() && !opted_out && self.given(entry, category).is_none() {
                     continue;
                 }

@@ -145,7 +145,13 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
     blocks.iter().for_each(|block| tasks[block.category] += 1);
-    let scored = meta::score(edition, &results, &entries, &tallies, &tasks)?;
+    let opted_out = opted_out(edition, &names, &results);
+    let scored = meta::score(edition, &results, &entries, &tallies, &tasks, &opted_out)?;
+    // What it did there counts in the meta category and is shown nowhere.
+    for block in &mut blocks {
+        block.cells.retain(|cell| !opted_out.contains(&(cell.entry, block.category)));
+    }
+    blocks.retain(|block| !block.cells.is_empty());
     results.notes.extend(scored.notes);
     // One and the same input gives the same notes in the same order.
     let mut seen = BTreeSet::new();
@@ -184,6 +190,25 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
         }
     };
     names.iter().zip(started).map(entry).collect()
+}
+
+/// Where a dash is shown, by statement or by a table's column: entry, category.
+fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BTreeSet<(usize, usize)> {
+    let given: BTreeSet<(&str, &str)> = results
+        .given
+        .iter()
+        .filter(|given| given.opted_out)
+        .map(|given| (given.entry.as_str(), given.category.as_str()))
+        .collect();
+    let mut found = BTreeSet::new();
+    for (entry, name) in names.iter().enumerate() {
+        for (category, of) in results.categories.iter().enumerate() {
+            if edition.has_opted_out(name, &of.name) || given.contains(&(name, &of.name)) {
+                found.insert((entry, category));
+            }
+        }
+    }
+    found
 }
 
 /// Where witnesses matter, people must know whose were never validated, as far as the files tell.
