@@ -173,7 +173,8 @@ fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() 
         overall.iter().map(|(rank, tool, points)| format!("{rank} {tool} {points}")).collect();
     assert_eq!(shown, ["1 D 24", "2 B 20", "3 A 15", "4 C 10"]);
     assert!(said.contains("Overall\n   1  D"), "{said}");
-    assert!(notes.contains("no validator's results are here of A, B, C, D"), "{notes}");
+    assert!(notes.contains("results of correctness witnesses are here of A, B, D, nor"), "{notes}");
+    assert!(notes.contains("results of violation witnesses are here of A, C, D, nor"), "{notes}");
     // The right end of the quantile function is the score; its points weigh as in the meta category.
     let quantiles = rows(&out.path().join("quantiles.csv"));
     for (_, tool, points) in overall {
@@ -426,6 +427,42 @@ fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains(format!("edition.toml:{line}: `categories = [\"Category2[\"]`")));
+}
+
+#[test]
+fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [
+        ("a.yml", "true", "true", "correct", "1", "1"),
+        ("b.yml", "false", "false", "correct", "1", "1"),
+        ("c.yml", "false", "false", "correct", "1", "1"),
+    ];
+    write(input.path(), "one.xml", &result("one", "SV.ReachSafety-Loops", "ReachSafety-Loops", &runs));
+    // A violation validator confirms b; that it found a to hold confirms nothing.
+    let checked = [runs[0], runs[1]];
+    let name = "val-validate-violation-witnesses-one";
+    write(input.path(), "val.xml", &result(name, "SV", "ReachSafety-Loops", &checked));
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["3", "2", "1"]);
+    let note = "no validator's results of correctness witnesses are here of one, nor does a result file of theirs \
+                say correct-unconfirmed: each of their right answers true counts as confirmed";
+    assert!(notes.contains(note) && !notes.contains("violation witnesses are here"), "{notes}");
+    write(
+        input.path(),
+        "val.xml",
+        &result(&name.replace("violation", "correctness"), "SV", "ReachSafety-Loops", &checked),
+    );
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["4", "3", "0"]);
+    assert!(
+        notes.contains("of violation witnesses are here of one") && notes.contains("right answers false"),
+        "{notes}"
+    );
+    // Where an unconfirmed TRUE counts like a confirmed one, nobody needs to know who confirmed it.
+    let (_, notes) = judge(input.path(), "svcomp-2016", out.path(), &[]);
+    assert!(!notes.contains("correctness witnesses"), "{notes}");
 }
 
 fn rules(name: &str) -> SvcompEdition {

@@ -10,7 +10,7 @@ pub use benchexec::RawRun;
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::edition::svcomp::{Category, SvcompEdition};
+use crate::edition::svcomp::{Category, SvcompEdition, Unconfirmed};
 use crate::edition::{SisterEdition, Status, StatusRule};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
@@ -19,7 +19,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use verdict::judge as judge_run;
+use verdict::{Answer, Witness, judge as judge_run};
 
 /// What is to be judged.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
             measured: measured.collect(),
         });
     }
-    results.notes.extend(unvalidated_note(edition, &names, &results.runs));
+    results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
@@ -211,21 +211,37 @@ fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BT
     found
 }
 
-/// Where witnesses matter, people must know whose were never validated, as far as the files tell.
-fn unvalidated_note(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Option<String> {
-    edition.witnesses.as_ref()?;
-    let told =
-        |run: &&Run| run.confirmation != Confirmation::Unsaid || run.raw.category == "correct-unconfirmed";
-    let all: BTreeSet<usize> = runs.iter().map(|run| run.entry).collect();
-    let told: BTreeSet<usize> = runs.iter().filter(told).map(|run| run.entry).collect();
-    let untold: Vec<&str> = all.difference(&told).map(|entry| names[*entry].as_str()).collect();
-    (!untold.is_empty()).then(|| {
+/// Where an unconfirmed answer counts less, people must know whose were never validated, as far as the files tell; one
+/// note for each kind of witness.
+fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Vec<String> {
+    let points = &edition.points;
+    let matters = |witness: &Witness| {
+        let unconfirmed = match witness {
+            Witness::Correctness => &points.true_unconfirmed,
+            Witness::Violation => &points.false_unconfirmed,
+        };
+        edition.witnesses.is_some() && *unconfirmed != Unconfirmed::AsRight
+    };
+    // A merged file tells of both kinds.
+    let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
+    let merged: BTreeSet<usize> = merged.collect();
+    let mut untold: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.confirmation == Confirmation::Unsaid) {
+        let witness = Answer::parse(&run.raw.status).map(|answer| answer.witness());
+        if let Some(witness) = witness.filter(matters).filter(|_| !merged.contains(&run.entry)) {
+            untold.entry(witness).or_default().insert(run.entry);
+        }
+    }
+    let note = |(witness, entries): (Witness, BTreeSet<usize>)| {
+        let [answer, kind] = witness.words();
+        let entries: Vec<&str> = entries.iter().map(|entry| names[*entry].as_str()).collect();
         format!(
-            "no validator's results are here of {}, nor does a result file of theirs say correct-unconfirmed: each \
-             of their right answers counts as confirmed",
-            untold.join(", ")
+            "no validator's results of {kind} witnesses are here of {}, nor does a result file of theirs say \
+             correct-unconfirmed: each of their right answers {answer} counts as confirmed",
+            entries.join(", ")
         )
-    })
+    };
+    untold.into_iter().map(note).collect()
 }
 
 /// Of a run with points: its time and points, for the quantile function.

@@ -2,11 +2,12 @@
 
 use super::benchexec::{self, Header, RawRun, ResultError};
 use super::tables;
-use super::verdict::Answer;
+use super::verdict::{Answer, Confirmation, Witness};
 use super::{Given, Results, Run};
 use crate::benchkit::published::{Table, TableError, open};
 use crate::edition::svcomp::{EntryName, SvcompEdition};
 use crate::judge::source::digest;
+use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -218,9 +219,10 @@ struct Archive {
     files: Vec<PathBuf>,
     /// By run: its file.
     file_of: Vec<usize>,
-    /// What validators confirmed, by the entry they validated, and the entries that were validated at all.
+    /// What validators confirmed, by the entry they validated; the entries that were validated at all, and which of
+    /// their witnesses.
     confirmed: HashMap<TaskKey, Vec<Answer>>,
-    validated: BTreeMap<String, u64>,
+    validated: BTreeMap<String, BTreeSet<Witness>>,
 }
 
 impl Archive {
@@ -235,8 +237,8 @@ impl Archive {
         if !header.error.is_empty() {
             results.notes.push(format!("{file} says of itself: {}", header.error));
         }
-        if let Some(entry) = validated(&header.benchmarkname) {
-            return self.add_validation(edition, path, entry);
+        if let Some((witness, entry)) = validated(&header.benchmarkname) {
+            return self.add_validation(edition, path, witness, entry);
         }
         let limit = header.timelimit.trim_end_matches('s').trim();
         if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
@@ -277,21 +279,25 @@ impl Archive {
         }
     }
 
-    /// A validator confirms an answer by giving it too, within its time.
+    /// A validator of one kind of witness confirms an answer of that kind by giving it too, within its time.
     fn add_validation(
         &mut self,
         edition: &SvcompEdition,
         path: &Path,
+        witness: Witness,
         entry: &str,
     ) -> Result<(), SvcompError> {
-        *self.validated.entry(entry.to_owned()).or_default() += 1;
+        self.validated.entry(entry.to_owned()).or_default().insert(witness);
         let Some(rules) = &edition.witnesses else { return Ok(()) };
+        let limit = match witness {
+            Witness::Correctness => rules.correctness_s,
+            Witness::Violation => rules.violation_s,
+        };
+        let limit = BigRational::from_integer(limit.into());
         let each = |raw: RawRun| {
-            let Some(answer) = Answer::parse(&raw.status) else { return Ok(()) };
-            let limit = if answer == Answer::True { rules.correctness_s } else { rules.violation_s };
-            let in_time =
-                raw.cputime.is_none_or(|time| time < num_rational::BigRational::from_integer(limit.into()));
-            if in_time {
+            let answer = Answer::parse(&raw.status).filter(|answer| answer.witness() == witness);
+            let Some(answer) = answer else { return Ok(()) };
+            if raw.cputime.is_none_or(|time| time < limit) {
                 self.confirmed.entry((entry.to_owned(), raw.name, raw.properties)).or_default().push(answer);
             }
             Ok(())
@@ -299,7 +305,7 @@ impl Archive {
         Ok(benchexec::read(path, each, |_| true)?)
     }
 
-    /// Says of every run whether a validator confirmed it, where the entry was validated.
+    /// Says of every run whether a validator confirmed it, where the entry's witnesses of that kind were validated.
     fn confirm(&self, results: &mut Results) {
         let entry_of = |validated: &str| {
             // `-1.0-`, `-2.0-`: the version of the witness stands before the entry.
@@ -310,18 +316,22 @@ impl Archive {
             let longest = names.by_ref().max_by_key(|name| name.len());
             longest.cloned()
         };
-        let mut known: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
         let matched: Vec<(&String, Option<String>)> =
             self.validated.keys().map(|validated| (validated, entry_of(validated))).collect();
         for (validated, entry) in &matched {
-            match entry {
-                Some(entry) => known.entry(entry).or_default().push(validated),
-                None => results.notes.push(format!("validation of {validated}: no such entry is judged")),
+            let Some(entry) = entry else {
+                results.notes.push(format!("validation of {validated}: no such entry is judged"));
+                continue;
+            };
+            for witness in &self.validated[*validated] {
+                known.entry((entry, *witness)).or_default().push(validated);
             }
         }
         for run in &mut results.runs {
-            let Some(validated) = known.get(results.entries[run.entry].as_str()) else { continue };
             let Some(said) = Answer::parse(&run.raw.status) else { continue };
+            let entry = results.entries[run.entry].as_str();
+            let Some(validated) = known.get(&(entry, said.witness())) else { continue };
             let confirms = |answer: &Answer| match (answer, &said) {
                 (Answer::False(Some(a)), Answer::False(Some(b))) => a == b,
                 (Answer::False(_), Answer::False(_)) => true,
@@ -332,18 +342,21 @@ impl Archive {
                 self.confirmed.get(&key).is_some_and(|answers| answers.iter().any(confirms))
             });
             run.confirmation = match confirmed {
-                true => super::verdict::Confirmation::Confirmed,
-                false => super::verdict::Confirmation::Unconfirmed,
+                true => Confirmation::Confirmed,
+                false => Confirmation::Unconfirmed,
             };
         }
     }
 }
 
-/// The entry whose witnesses a file's runs validated: `cpachecker-validate-violation-witnesses-2ls` is about `2ls`.
-fn validated(benchmarkname: &str) -> Option<&str> {
+/// Which witnesses a file's runs validated, and of which entry: `cpachecker-validate-violation-witnesses-2ls` is about
+/// violations that `2ls` found.
+fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
     let (_, of) = benchmarkname.split_once("-validate-")?;
-    let (_, entry) = of.split_once("-witnesses-")?;
-    Some(entry)
+    [Witness::Correctness, Witness::Violation].into_iter().find_map(|witness| {
+        let [_, kind] = witness.words();
+        Some((witness, of.strip_prefix(kind)?.strip_prefix("-witnesses-")?))
+    })
 }
 
 fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {

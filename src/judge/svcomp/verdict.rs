@@ -26,6 +26,13 @@ impl Answer {
         let property = text.strip_prefix("false(")?.strip_suffix(')')?;
         Some(Self::False(Some(plain(property).to_owned())))
     }
+
+    pub fn witness(&self) -> Witness {
+        match self {
+            Self::True => Witness::Correctness,
+            Self::False(_) => Witness::Violation,
+        }
+    }
 }
 
 impl std::fmt::Display for Answer {
@@ -34,6 +41,23 @@ impl std::fmt::Display for Answer {
             Self::True => out.write_str("true"),
             Self::False(None) => out.write_str("false"),
             Self::False(Some(property)) => write!(out, "false({property})"),
+        }
+    }
+}
+
+/// What is validated of an answer: a witness that the property holds (of TRUE), or that it is violated (of FALSE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Witness {
+    Correctness,
+    Violation,
+}
+
+impl Witness {
+    /// As files write it: answers `true` or `false`, and the kind.
+    pub fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::Correctness => ["true", "correctness"],
+            Self::Violation => ["false", "violation"],
         }
     }
 }
