@@ -465,6 +465,27 @@ fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
     assert!(!notes.contains("correctness witnesses"), "{notes}");
 }
 
+#[test]
+fn a_meta_category_none_of_whose_parts_is_held_is_not_held_either() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let categories = "category,tasks,parent,new\nOverall,,,\nSub,,Overall,\nNew,5,Sub,yes\n";
+    write(input.path(), "categories.csv", categories);
+    for printed in ["A,New,no,3,1\nA,Overall,no,7,2\n", "A,New,no,3,1\nA,Sub,no,2,2\n"] {
+        let header = "tool,category,opted_out,score,success_cpu_s\n";
+        write(input.path(), "scores.csv", &format!("{header}{printed}"));
+        judge(input.path(), "svcomp-2024", out.path(), &[]);
+        assert_eq!(rows(&out.path().join("podiums.csv")), []);
+        let judgement = std::fs::read_to_string(out.path().join("judgement.json")).unwrap();
+        let judgement: serde_json::Value = serde_json::from_str(&judgement).unwrap();
+        let of = |number: usize| {
+            (&judgement["categories"][number]["held"], &judgement["categories"][number]["note"])
+        };
+        assert_eq!(of(0), (&false.into(), &"not held: none of its parts is".into()));
+        assert_eq!(of(1), of(0));
+        assert_eq!(of(2), (&false.into(), &"new and not held: fewer than 3 teams took part".into()));
+    }
+}
+
 fn rules(name: &str) -> SvcompEdition {
     let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
     let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };

@@ -178,7 +178,8 @@ impl Tree<'_> {
             .map(|entry| self.entries[entry].tool.as_str())
             .collect();
         let needed = self.edition.qualification.teams_for_a_new_category;
-        self.held[category] = !(self.categories[category].new && teams.len() < needed);
+        self.held[category] = !(self.categories[category].new && teams.len() < needed)
+            && (!is_meta || self.held_parts(category).next().is_some());
         Ok(())
     }
 
@@ -257,6 +258,9 @@ impl Tree<'_> {
             held: self.held[number],
             note: match self.held[number] {
                 true => String::new(),
+                false if !self.children[number].is_empty() && self.held_parts(number).next().is_none() => {
+                    "not held: none of its parts is".to_owned()
+                }
                 false => format!(
                     "new and not held: fewer than {} teams took part",
                     self.edition.qualification.teams_for_a_new_category
