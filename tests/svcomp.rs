@@ -486,6 +486,26 @@ fn a_meta_category_none_of_whose_parts_is_held_is_not_held_either() {
     }
 }
 
+#[test]
+fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_time_is_known() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [("a.c", "true", "true", "correct", "5", "5"), ("b.c", "true", "unknown", "unknown", "", "5")];
+    let text = |entry: &str, runs: &[_]| {
+        let text = result(entry, "SV.Loops", "Loops", runs);
+        text.replace("    <column title=\"cputime\" value=\"s\"/>\n", "")
+    };
+    // Whose time is missing where there are no points has lost nothing by it.
+    write(input.path(), "timed.xml", &text("timed", &runs));
+    write(input.path(), "other.xml", &text("other", &[("a.c", "true", "true", "correct", "", "5")]));
+    judge(input.path(), "svcomp-2013", out.path(), &[]);
+    let place = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned(), "2".to_owned());
+    assert_eq!(podium(out.path(), "Loops"), [place("1", "timed"), place("2", "other")]);
+    let times = ["timed", "other"].map(|tool| score(out.path(), tool, "Loops", "success_cpu_s"));
+    assert_eq!(times, ["5", ""]);
+    // No function of time can be drawn of it.
+    assert!(rows(&out.path().join("quantiles.csv")).iter().all(|row| row["tool"] == "timed"));
+}
+
 fn rules(name: &str) -> SvcompEdition {
     let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
     let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };

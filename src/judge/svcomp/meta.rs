@@ -2,7 +2,7 @@
 //! never rounded on the way.
 
 use super::verdict::Judged;
-use super::{Given, Point, Results, SvcompError};
+use super::{Given, Results, SvcompError};
 use crate::edition::svcomp::{Category, SvcompEdition};
 use crate::judge::judgement::Entry;
 use crate::judge::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why a score is a printed one.
 const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
 
+/// Of a run with points: seconds of CPU time, None where nobody measured it, and the points.
+type Point = (Option<BigRational>, BigRational);
+
 /// What an entry's runs in a category amount to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
@@ -22,7 +25,7 @@ pub(super) struct Tally {
     unjudged: u64,
     points: BigRational,
     negative: BigRational,
-    success_cpu_s: BigRational,
+    /// Runs that got points.
     with_points: Vec<Point>,
 }
 
@@ -39,10 +42,14 @@ impl Tally {
         if judged.points.is_negative() {
             self.negative += &judged.points;
         }
-        if let Some(point) = Point::of(judged) {
-            self.success_cpu_s += &point.cpu_s;
-            self.with_points.push(point);
+        if judged.points.is_positive() {
+            self.with_points.push((judged.cpu_s.clone(), judged.points.clone()));
         }
+    }
+
+    /// None where the time of a run with points is unknown.
+    fn success_cpu_s(&self) -> Option<BigRational> {
+        self.with_points.iter().map(|(cpu_s, _)| cpu_s.as_ref()).sum()
     }
 }
 
@@ -186,7 +193,7 @@ impl Tree<'_> {
     fn plain(&self, entry: usize, category: usize) -> Option<Value> {
         let sound = |points, success_cpu_s| Value { points, success_cpu_s, note: String::new(), sound: true };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
-            return Some(sound(tally.points.clone(), Some(tally.success_cpu_s.clone())));
+            return Some(sound(tally.points.clone(), tally.success_cpu_s()));
         }
         let given = self.given(entry, category)?;
         Some(sound(given.score.clone()?, given.success_cpu_s.clone()))
@@ -335,14 +342,16 @@ impl Tree<'_> {
         found
     }
 
-    /// Where every plain category's runs are known; the right end is the score.
+    /// Where every plain category's runs are known, and the time of those with points; the right end is the score.
     fn quantile(&self, entry: usize, category: usize) -> Option<Quantile> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
         for (of, weight) in self.below(category) {
             let tally = self.tallies.get(&(entry, of))?;
             start += &tally.negative * &weight;
-            runs.extend(tally.with_points.iter().map(|point| (point.cpu_s.clone(), &point.points * &weight)));
+            for (cpu_s, points) in &tally.with_points {
+                runs.push((cpu_s.clone()?, points * &weight));
+            }
         }
         runs.sort();
         let mut x = start.clone();

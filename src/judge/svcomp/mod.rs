@@ -16,7 +16,6 @@ use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use verdict::{Answer, Witness, judge as judge_run};
@@ -242,19 +241,4 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
         )
     };
     untold.into_iter().map(note).collect()
-}
-
-/// Of a run with points: its time and points, for the quantile function.
-#[derive(Clone, Debug)]
-pub(super) struct Point {
-    pub cpu_s: BigRational,
-    pub points: BigRational,
-}
-
-impl Point {
-    /// Runs that got points and whose time is known.
-    fn of(judged: &verdict::Judged) -> Option<Self> {
-        let cpu_s = judged.cpu_s.clone().unwrap_or_else(BigRational::zero);
-        judged.points.is_positive().then(|| Self { cpu_s, points: judged.points.clone() })
-    }
 }
