@@ -27,8 +27,12 @@ fn exact(text: &str) -> BigRational {
 }
 
 fn judge(input: &Path, out: &Path) -> String {
+    judge_by(input, "crv-2014", out)
+}
+
+fn judge_by(input: &Path, edition: &str, out: &Path) -> String {
     let judged = harness()
-        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), "crv-2014".as_ref()])
+        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), edition.as_ref()])
         .args(["--out".as_ref(), out.as_os_str()])
         .assert()
         .success();
@@ -198,6 +202,22 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains("m.csv:1: header `a,b`: expected track,benchmark,tool,verdict"));
+}
+
+#[test]
+fn who_resigned_is_named_nowhere_in_the_judgement() {
+    let dir = TempDir::new().unwrap();
+    let (input, rules, out) =
+        (dir.path().join("m.csv"), dir.path().join("mine.toml"), dir.path().join("out"));
+    std::fs::write(&input, format!("{HEADER}java,1,goner,T,10,1,T,ok,1\njava,1,b,T,10,1,T,ok,1\n")).unwrap();
+    let text =
+        "base = \"crv-2014\"\nname = \"mine\"\n[[status]]\npattern = \"goner\"\nstatus = \"resigned\"\n";
+    std::fs::write(&rules, text).unwrap();
+    judge_by(&input, rules.to_str().unwrap(), &out);
+    for file in std::fs::read_dir(&out).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        assert!(!text.contains("goner"), "{text}");
+    }
 }
 
 fn edition() -> CrvEdition {

@@ -506,6 +506,29 @@ fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_tim
     assert!(rows(&out.path().join("quantiles.csv")).iter().all(|row| row["tool"] == "timed"));
 }
 
+#[test]
+fn who_resigned_is_named_nowhere_in_the_judgement() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("a.yml", "true", "true", "correct", "1", "1")];
+    for entry in ["goner", "goner-next", "stays", "val-validate-correctness-witnesses-1.0-goner"] {
+        let text = result(entry, "SV.Loops", "Loops", &run).replace("\"900s\"", "\"60s\"");
+        write(input.path(), &format!("{entry}.xml"), &text);
+    }
+    let more = "\n[teams]\nalone = [\"goner\"]\nboth = [\"goner-next\", \"stays\"]\n\n[[status]]\npattern = \
+                \"goner*\"\nstatus = \"resigned\"\n\n[[opt_out]]\nentry = \"goner\"\ncategories = [\"Loops\"]\n";
+    let rules = edition(input.path(), 2024, ("", ""), more);
+    let (said, notes) = judge(input.path(), &rules, out.path(), &[]);
+    assert!(notes.contains("stays.xml had a time limit of 60s"), "{notes}");
+    let mut texts = vec![said, notes];
+    for file in std::fs::read_dir(out.path()).unwrap() {
+        texts.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
+    }
+    assert!(texts.iter().any(|text| text.contains("\"both\":[\"stays\"]")));
+    for text in texts {
+        assert!(!text.contains("goner") && !text.contains("alone"), "{text}");
+    }
+}
+
 fn rules(name: &str) -> SvcompEdition {
     let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
     let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };

@@ -1,7 +1,7 @@
 //! An edition of CRV, the competition on runtime verification (section 4 of the report of 2014).
 
 use super::load::Fault;
-use super::{StatusRule, fraction};
+use super::{Status, StatusRule, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
 use serde::{Deserialize, Serialize};
@@ -120,6 +120,13 @@ impl CrvEdition {
             }
         }
         None
+    }
+
+    /// The settings as they are published: they don't name who resigned either (P-4).
+    pub fn without_resigned(&self) -> Self {
+        let mut edition = self.clone();
+        edition.statuses.retain(|rule| rule.status != Status::Resigned);
+        edition
     }
 
     pub fn track(&self, name: &str) -> Option<(usize, &Track)> {

@@ -1,7 +1,7 @@
 //! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
 
 use super::load::Fault;
-use super::{Pattern, StatusRule, YEAR_S, between, fits, fraction};
+use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -204,6 +204,24 @@ impl SvcompEdition {
     pub fn team_of<'a>(&'a self, entry: &'a str) -> &'a str {
         let team = self.teams.iter().find(|(_, entries)| entries.iter().any(|known| known == entry));
         team.map_or(entry, |(team, _)| team)
+    }
+
+    pub fn status_of(&self, entry: &str) -> Status {
+        StatusRule::status_of(&self.statuses, entry)
+    }
+
+    /// The settings as they are published: they don't name who resigned either (P-4).
+    pub fn without_resigned(&self) -> Self {
+        let stays = |entry: &str| self.status_of(entry) != Status::Resigned;
+        let mut edition = self.clone();
+        edition.teams.retain(|_, entries| {
+            let named = entries.len();
+            entries.retain(|entry| stays(entry));
+            !entries.is_empty() || named == 0
+        });
+        edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
+        edition.statuses.retain(|rule| rule.status != Status::Resigned);
+        edition
     }
 
     pub fn has_opted_out(&self, entry: &str, category: &str) -> bool {

@@ -181,7 +181,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
     Judgement {
         contest: "crv".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Crv(edition.clone()),
+        edition: SisterEdition::Crv(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         categories: categories.collect(),

@@ -11,7 +11,7 @@ pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
 use crate::edition::svcomp::{Category, SvcompEdition, Unconfirmed};
-use crate::edition::{SisterEdition, Status, StatusRule};
+use crate::edition::{SisterEdition, Status};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
@@ -72,7 +72,7 @@ fn alone(name: &str) -> Category {
 /// Judges all results by an edition.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
     // Who resigned vanishes from everything.
-    let stays = |name: &str| StatusRule::status_of(&edition.statuses, name) != Status::Resigned;
+    let stays = |name: &str| edition.status_of(name) != Status::Resigned;
     results.runs.retain(|run| stays(&results.entries[run.entry]));
     results.given.retain(|given| stays(&given.entry));
     let names: BTreeSet<String> = results
@@ -159,7 +159,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     Ok(Judgement {
         contest: "sv-comp".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Svcomp(edition.clone()),
+        edition: SisterEdition::Svcomp(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         entries,
@@ -177,7 +177,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
         let share = |started: u64, tasks: u64| BigRational::new(started.into(), tasks.into());
         let unqualified = *tasks > 0 && share(*started, *tasks) <= edition.qualification.more_than;
-        let status = StatusRule::status_of(&edition.statuses, name);
+        let status = edition.status_of(name);
         Entry {
             entry: name.clone(),
             tool: edition.team_of(name).to_owned(),

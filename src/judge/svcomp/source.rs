@@ -5,6 +5,7 @@ use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
 use super::{Given, Results, Run};
 use crate::benchkit::published::{Table, TableError, open};
+use crate::edition::Status;
 use crate::edition::svcomp::{EntryName, SvcompEdition};
 use crate::judge::source::digest;
 use num_rational::BigRational;
@@ -58,6 +59,7 @@ const MOST_ENTRIES: usize = 1000;
 pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
     let mut files = files(path, &mut results.notes)?;
+    forget_resigned(edition, &mut files);
     let found = files.iter().filter(|(_, kind)| matches!(kind, Kind::Categories));
     let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
     if let (None, [first, second, ..]) = (categories, found.as_slice()) {
@@ -140,6 +142,25 @@ fn kind(path: &Path) -> Result<Option<Kind>, ResultError> {
         [tool, rest @ ..] if tool == "tool" && !rest.is_empty() && !has("category") => Some(Kind::Wide),
         _ => None,
     })
+}
+
+/// Who resigned vanishes from everything (P-4): no file of theirs is read, digested or named in a note.
+fn forget_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, Kind)>) {
+    let entry = |(_, kind): &(PathBuf, Kind)| match kind {
+        Kind::Result(header) if validated(&header.benchmarkname).is_none() => {
+            Some(entry_name(edition, header).to_owned())
+        }
+        _ => None,
+    };
+    let entries: Vec<String> = files.iter().filter_map(entry).collect();
+    files.retain(|(_, kind)| {
+        let Kind::Result(header) = kind else { return true };
+        let entry = match validated(&header.benchmarkname) {
+            Some((_, of)) => entry_validated(&entries, of),
+            None => Some(entry_name(edition, header)),
+        };
+        entry.is_none_or(|entry| edition.status_of(entry) != Status::Resigned)
+    });
 }
 
 /// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
@@ -307,24 +328,13 @@ impl Archive {
 
     /// Says of every run whether a validator confirmed it, where the entry's witnesses of that kind were validated.
     fn confirm(&self, results: &mut Results) {
-        let entry_of = |validated: &str| {
-            // `-1.0-`, `-2.0-`: the version of the witness stands before the entry.
-            let mut names = results.entries.iter().filter(|name| {
-                validated == name.as_str()
-                    || validated.strip_suffix(name.as_str()).is_some_and(|of| of.ends_with('-'))
-            });
-            let longest = names.by_ref().max_by_key(|name| name.len());
-            longest.cloned()
-        };
         let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
-        let matched: Vec<(&String, Option<String>)> =
-            self.validated.keys().map(|validated| (validated, entry_of(validated))).collect();
-        for (validated, entry) in &matched {
-            let Some(entry) = entry else {
+        for (validated, witnesses) in &self.validated {
+            let Some(entry) = entry_validated(&results.entries, validated) else {
                 results.notes.push(format!("validation of {validated}: no such entry is judged"));
                 continue;
             };
-            for witness in &self.validated[*validated] {
+            for witness in witnesses {
                 known.entry((entry, *witness)).or_default().push(validated);
             }
         }
@@ -357,6 +367,15 @@ fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
         let [_, kind] = witness.words();
         Some((witness, of.strip_prefix(kind)?.strip_prefix("-witnesses-")?))
     })
+}
+
+/// Of these entries the one that was validated; `-1.0-`, `-2.0-`, the version of the witness, may stand before its name.
+fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str> {
+    let names = entries.iter().map(String::as_str);
+    let fitting = names.filter(|name| {
+        validated.strip_suffix(name).is_some_and(|version| version.is_empty() || version.ends_with('-'))
+    });
+    fitting.max_by_key(|name| name.len())
 }
 
 fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {
