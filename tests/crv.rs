@@ -220,6 +220,41 @@ fn who_resigned_is_named_nowhere_in_the_judgement() {
     }
 }
 
+#[test]
+fn tables_that_contradict_each_other_are_refused_with_both_places() {
+    let dir = TempDir::new().unwrap();
+    let printed =
+        "track,benchmark,tool,verdict,memory_mb,time_s,correctness_score,overhead_score,memory_score\n";
+    let totals = "track,tool,correctness,overhead,memory,total\n";
+    for (one, two, parts) in [
+        (
+            format!("{HEADER}java,1,a,T,10,1,T,ok,1\njava,2,a,T,10,1,F,ok,1\n"),
+            format!("{HEADER}java,1,b,F,10,1,F,ok,1\n"),
+            ["two.csv:2: ", "java 1 has the right verdict F here and T in ", "one.csv:2"],
+        ),
+        (
+            format!("{HEADER}java,1,a,,N/A,N/A,T,crash,1\n"),
+            format!("{printed}java,1,b,F,10,1,10,10,10\n"),
+            ["two.csv:2: ", "java 1 has the right verdict F here and T in ", "one.csv:2"],
+        ),
+        (
+            format!("{totals}c,a,10,10,7,27\n"),
+            format!("{totals}c,b,1,1,1,3\nc,a,1,1,1,3\n"),
+            ["two.csv:3: ", "a has a total of c already, in ", "one.csv:2; keep one"],
+        ),
+    ] {
+        std::fs::write(dir.path().join("one.csv"), one).unwrap();
+        std::fs::write(dir.path().join("two.csv"), two).unwrap();
+        let failed = harness()
+            .args(["judge".as_ref(), dir.path().as_os_str(), "--edition".as_ref(), "crv-2014".as_ref()])
+            .args(["--out".as_ref(), dir.path().join("out").as_os_str()])
+            .assert()
+            .code(2);
+        let message = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+}
+
 fn edition() -> CrvEdition {
     let Ok(Rules::Sister(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
     let SisterEdition::Crv(edition) = *edition else { panic!("crv-2014") };

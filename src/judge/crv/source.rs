@@ -7,7 +7,7 @@ use crate::edition::fraction;
 use crate::judge::source::digest;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
@@ -27,10 +27,10 @@ const TOTALS: [&str; 6] = ["track", "tool", "correctness", "overhead", "memory",
 
 /// Reads a table, or all of a folder; which one it is, its header says.
 pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
-    let mut results = Results::default();
+    let (mut results, mut said) = (Results::default(), Said::default());
     if !path.is_dir() {
         let mut table = Table::open(path)?;
-        if !read_table(edition, &mut table, &mut results)? {
+        if !read_table(edition, path, &mut table, &mut results, &mut said)? {
             let (measured, expected) = (MEASURED.join(","), EXPECTED.join(","));
             let expected = format!("{measured} with {expected}, or with {}", PRINTED.join(","));
             return Err(table.wrong_header(expected).into());
@@ -49,7 +49,7 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
     files.sort();
     for file in files {
-        if read_table(edition, &mut Table::open(&file)?, &mut results)? {
+        if read_table(edition, &file, &mut Table::open(&file)?, &mut results, &mut said)? {
             results.inputs.push(digest(&file)?);
         } else {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -62,8 +62,26 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
 }
 
+/// What may be said once only, by track and name, and where the tables said it (`FILE:LINE`).
+#[derive(Default)]
+struct Said {
+    /// Of a benchmark: its right verdict.
+    right: HashMap<(usize, String), (String, String)>,
+    /// Of a tool: its total.
+    totals: HashMap<(usize, String), String>,
+}
+
 /// False for another kind of table.
-fn read_table(edition: &CrvEdition, table: &mut Table, results: &mut Results) -> Result<bool, TableError> {
+fn read_table(
+    edition: &CrvEdition,
+    path: &Path,
+    table: &mut Table,
+    results: &mut Results,
+    said: &mut Said,
+) -> Result<bool, TableError> {
+    let place = |row: &csv::StringRecord| {
+        format!("{}:{}", path.display(), row.position().map_or(0, csv::Position::line))
+    };
     let header = table.header().to_vec();
     let column = |name: &str| header.iter().position(|known| known == name);
     let columns = |names: &[&str]| names.iter().map(|name| column(name)).collect::<Option<Vec<_>>>();
@@ -75,13 +93,23 @@ fn read_table(edition: &CrvEdition, table: &mut Table, results: &mut Results) ->
         table.each_row(|row| {
             let row = Row { row, edition };
             let experiment = row.experiment(&measured, expected.as_deref(), printed.as_deref())?;
+            if let Some(right) = experiment.right_verdict() {
+                let (track, benchmark) = (experiment.track, &experiment.benchmark);
+                let first = said.right.entry((track, benchmark.clone()));
+                let (known, at) = first.or_insert_with(|| (right.to_owned(), place(row.row)));
+                if known != right {
+                    let track = &edition.tracks[track].name;
+                    return Err(format!(
+                        "{track} {benchmark} has the right verdict {right} here and {known} in {at}; keep one"
+                    ));
+                }
+            }
             results.experiments.push(experiment);
             Ok(())
         })?;
         return Ok(true);
     }
     let Some(totals) = columns(&TOTALS) else { return Ok(false) };
-    let mut seen = BTreeSet::new();
     table.each_row(|row| {
         let row = Row { row, edition };
         let number = |at: usize| {
@@ -89,8 +117,9 @@ fn read_table(edition: &CrvEdition, table: &mut Table, results: &mut Results) ->
                 .ok_or_else(|| format!("column {}: a total must be there", TOTALS[at]))
         };
         let (track, tool) = (row.track(totals[0])?, row.name(totals[1], "tool")?);
-        if !seen.insert((track, tool.clone())) {
-            return Err(format!("{tool} has a total of this track already; keep one"));
+        if let Some(first) = said.totals.insert((track, tool.clone()), place(row.row)) {
+            let track = &edition.tracks[track].name;
+            return Err(format!("{tool} has a total of {track} already, in {first}; keep one"));
         }
         let parts = [number(2)?, number(3)?, number(4)?];
         results.totals.push(Total { track, tool, parts, total: number(5)? });
