@@ -397,6 +397,13 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
     write(dir.path(), "cycle/categories.csv", cycle);
     write(dir.path(), "cycle/1.xml", &result("t", "SV.Loops", "Loops", &run));
     refused("cycle", "", &["categories.csv:2", "a part of itself"]);
+    let endless = "category,tasks,parent\nOverall,,\nA,1,Overall\nB,18446744073709551615,Overall\n";
+    write(dir.path(), "cycle/categories.csv", endless);
+    refused(
+        "cycle",
+        "",
+        &["categories.csv:4", "category `B` has 18446744073709551615 tasks", "1 to 1000000000"],
+    );
 }
 
 #[test]

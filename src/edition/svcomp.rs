@@ -230,7 +230,10 @@ impl SvcompEdition {
     }
 }
 
-/// The number of the category that cannot be, and why: named twice, without its parent, or its own ancestor.
+/// Of one category: more are a slip of the pen, and their sum must be countable.
+const MOST_TASKS: u64 = 1_000_000_000;
+
+/// The number of the category that cannot be, and why: named twice, with a wrong number of tasks, without its parent, or its own ancestor.
 pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> {
     let mut names = BTreeMap::new();
     for (number, category) in categories.iter().enumerate() {
@@ -240,8 +243,12 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         if names.insert(category.name.as_str(), category.parent.as_deref()).is_some() {
             return Err((number, format!("category `{}` is named twice", category.name)));
         }
-        if category.tasks == Some(0) {
-            return Err((number, format!("category `{}` has no task", category.name)));
+        if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MOST_TASKS).contains(tasks)) {
+            let name = &category.name;
+            return Err((
+                number,
+                format!("category `{name}` has {tasks} tasks; allowed are 1 to {MOST_TASKS}"),
+            ));
         }
     }
     for (number, category) in categories.iter().enumerate() {

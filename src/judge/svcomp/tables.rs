@@ -123,7 +123,7 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
     table.each_row(|row| {
         let tasks = match row[tasks].trim() {
             "" => None,
-            text => Some(text.parse().ok().filter(|tasks| *tasks > 0).ok_or_else(|| {
+            text => Some(text.parse().map_err(|_| {
                 format!("column tasks: `{text}` is no number of tasks; write 1 or more, or nothing")
             })?),
         };
