@@ -384,6 +384,8 @@ fn bad_input_is_refused_with_file_line_and_way_out() {
     refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
     refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
     refused("a.csv", &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"), &["a.csv:3", "again", "keep one"]);
+    refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
+    refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
     refused("a.xml", "<result><run name=\"x\">", &["a.xml:1", "ends inside an element"]);
     refused("a.xml.bz2", "<result/>x", &["a.xml.bz2:1", "not well-formed"]);

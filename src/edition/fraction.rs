@@ -28,7 +28,8 @@ const LONGEST: usize = 20_000;
 
 /// Reads `16`, `97/100` or `0.97`; None for anything else.
 pub fn parse(text: &str) -> Option<BigRational> {
-    if text.len() > LONGEST {
+    // What parses big numbers passes over `_`.
+    if text.len() > LONGEST || text.contains('_') {
         return None;
     }
     if let Some((whole, decimals)) = text.split_once('.') {
@@ -85,5 +86,21 @@ pub mod map {
     ) -> Result<BTreeMap<String, BigRational>, D::Error> {
         let map = BTreeMap::<String, Number>::deserialize(from)?;
         Ok(map.into_iter().map(|(key, Number(number))| (key, number)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_an_integer_a_fraction_or_a_plain_decimal_and_nothing_else() {
+        let read = |text| parse(text).map(|number| number.to_string());
+        for (text, exact) in [("16", "16"), ("97/100", "97/100"), ("0.97", "97/100"), ("-2.5", "-5/2")] {
+            assert_eq!(read(text).as_deref(), Some(exact));
+        }
+        for text in ["", "-", "1_95", "1_9.5", "1.9_5", "1/0", "1_0/3", "1e3", "1.", "0x10", "inf"] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 }

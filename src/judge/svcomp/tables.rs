@@ -93,10 +93,14 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
     }
     let mut given = Vec::new();
     table.each_row(|row| {
+        let entry = row[0].trim();
+        if entry.is_empty() {
+            return Err("tool must not be empty".to_owned());
+        }
         for (column, category) in columns.iter().enumerate() {
             let Some(score) = number(category, &row[column + 1])? else { continue };
             given.push(Given {
-                entry: row[0].trim().to_owned(),
+                entry: entry.to_owned(),
                 category: category.clone(),
                 opted_out: false,
                 score: Some(score),
