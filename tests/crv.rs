@@ -255,6 +255,21 @@ fn tables_that_contradict_each_other_are_refused_with_both_places() {
     }
 }
 
+#[test]
+fn online_the_mean_time_of_the_experiments_is_what_may_be_late() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("m.csv");
+    let rows = "java,1,near,T,10,9,T,ok,1\njava,1,near,T,10,10.5,T,ok,1\n\
+                java,1,far,T,10,9,T,ok,1\njava,1,far,T,10,11.5,T,ok,1\n";
+    std::fs::write(&input, format!("{HEADER}{rows}")).unwrap();
+    judge(&input, dir.path());
+    assert_eq!(
+        verdict(dir.path(), "near"),
+        "right 10 30 time_s=9.75 (mean of 2, 9 to 10.5) memory_mb=10 (mean of 2, 10 to 10)"
+    );
+    assert_eq!(verdict(dir.path(), "far"), "timeout -5 -5 ");
+}
+
 fn edition() -> CrvEdition {
     let Ok(Rules::Sister(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
     let SisterEdition::Crv(edition) = *edition else { panic!("crv-2014") };

@@ -221,14 +221,10 @@ fn nothing(entry: usize, category: usize) -> Score {
     }
 }
 
-/// Section 4.1 for one experiment.
-fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, &'static str) {
+/// Section 4.1 for one experiment; `late`: a verdict came when nobody waited any more.
+fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, Verdict, &'static str) {
     let points = &edition.correctness;
     let online = edition.tracks[of.track].monitoring == Monitoring::Online;
-    let late = match (&of.time_s, &of.base_time_s) {
-        (Some(time), Some(base)) if online => *time > base * &edition.patience,
-        _ => false,
-    };
     let wrong = (&points.wrong, Verdict::Wrong, "");
     let right = (&points.right, Verdict::Right, "");
     let (points, verdict, why) = match of.outcome {
@@ -236,7 +232,7 @@ fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, 
         Outcome::Crash if online => (&points.crash_online, Verdict::Crash, "the monitored program crashed"),
         Outcome::Crash => (&points.crash_offline, Verdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
-        Outcome::Ok if late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
+        Outcome::Ok if online && late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
         Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
@@ -247,7 +243,13 @@ fn correctness(edition: &CrvEdition, of: &Experiment) -> (BigRational, Verdict, 
 
 /// The experiments of a tool on a benchmark as one: the mean of each measurement, the least of the verdicts' points.
 fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Bench {
-    let judged = experiments.iter().map(|of| (correctness(edition, of), of.said.clone()));
+    let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
+        mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
+    };
+    let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
+    // By the means: what is measured is averaged before anything is scored.
+    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.patience);
+    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
     let mut judged: Vec<_> = judged.collect();
     // By points, then by words: the order of the rows never shows.
     judged.sort();
@@ -257,11 +259,8 @@ fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Benc
         true => format!("{} experiments of different verdicts: the worst counts", experiments.len()),
         false => why.to_owned(),
     };
-    let positive = correctness.is_positive();
-    let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
-        mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref())).filter(|_| positive)
-    };
-    let (time, memory) = (mean("time_s", |of| &of.time_s), mean("memory_mb", |of| &of.memory_mb));
+    let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
+    let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
     Bench { tool, said, verdict, why, correctness, time, memory }
 }
 
