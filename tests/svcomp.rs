@@ -432,6 +432,7 @@ fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
     let line = std::fs::read_to_string(&rules).unwrap().lines().count();
     harness()
         .args(["judge".as_ref(), input.path().as_os_str(), "--edition".as_ref(), rules.as_ref()])
+        .args(["--out".as_ref(), out.path().as_os_str()])
         .assert()
         .code(2)
         .stderr(predicates::str::contains(format!("edition.toml:{line}: `categories = [\"Category2[\"]`")));
