@@ -186,6 +186,28 @@ fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
     assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
 }
 
+#[test]
+fn a_quote_that_is_never_closed_is_refused_with_the_row_it_is_in_and_swallows_none() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let deadlock = |tool: &str| row(tool, "ReachabilityDeadlock", "T", "normal");
+    let good = format!("{HEADER}{}{}{}", deadlock("A"), deadlock("B"), deadlock("C"));
+    file("good.csv", &good);
+    // Of A's row, and of C's: the second quote would end what the first began.
+    file("table.csv", &good.replace("EXPLICIT SAT_SMT", "\"EXPLICIT SAT_SMT"));
+    file("tools.csv", "entry,tool,status,note\nA,A,withdrawn,\"broke rule T-5\nB,B,resigned,\n");
+    let overrides = "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,00,";
+    file("overrides.csv", &format!("{overrides}F,\"as \"\"we\"\"\nsaw\" it\n"));
+    let judge = |table: &str, more: &[&str], parts: &[&str]| {
+        let judge = ["judge", table, "--edition", "mcc-2018", "--out", "out"];
+        refused(folder.path(), &[&judge, more].concat(), parts);
+        assert!(!folder.path().join("out").exists());
+    };
+    judge("table.csv", &[], &["table.csv:2: a quote is not closed", "write a quote inside as `\"\"`"]);
+    judge("good.csv", &["--tools", "tools.csv"], &["tools.csv:2: a quote is not closed"]);
+    judge("good.csv", &["--overrides", "overrides.csv"], &["overrides.csv:2: a quote is not closed"]);
+}
+
 /// Archives of the fixtures, small ones.
 fn fixtures(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(|name| tool::fixtures().join(format!("{name}.tgz"))).collect()
