@@ -343,7 +343,8 @@ fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
     for block in &judgement.blocks {
         let instance = &judgement.instances[block.instance].instance;
         let examination = &edition.examinations[block.examination];
-        let Some(right) = oracle::read(&oracles, instance, examination).unwrap() else { continue };
+        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
+        let Some(right) = oracle::read(&oracles, instance, examination, &ids).unwrap() else { continue };
         for cell in &block.cells {
             for (given, right) in
                 cell.values.iter().zip(&right).filter(|(given, right)| given.is_some() && right.is_some())
@@ -405,7 +406,7 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             };
             let examination = edition.examinations.iter().find(is).unwrap_or_else(|| panic!("{name}"));
             let instance = name.rsplit_once('-').unwrap().0.to_owned();
-            let said = oracle::read(&oracles, &instance, examination).unwrap().unwrap();
+            let said = oracle::read(&oracles, &instance, examination, &[]).unwrap().unwrap();
             values += said.iter().flatten().count();
             files += 1;
             for entry in ["a", "b"] {
@@ -419,8 +420,51 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
         let folder = TempDir::new().unwrap();
         assert_eq!(oracle::write(&jury, folder.path()).unwrap(), files as u64);
         for (name, (instance, examination, said)) in read {
-            let again = oracle::read(folder.path(), &instance, &examination).unwrap().unwrap();
+            let again = oracle::read(folder.path(), &instance, &examination, &[]).unwrap().unwrap();
             assert_eq!(again, said, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let of_2017: Vec<String> = (0..16).map(|number| format!("F-PT-1-CTLFireability-{number}")).collect();
+    let years = (12..16).map(|number| (2023, number)).chain((0..12).map(|number| (2025, number)));
+    let of_2025 = years.map(|(year, number)| format!("F-PT-1-CTLFireability-{year}-{number:02}")).collect();
+    for mut ids in [of_2017, of_2025] {
+        ids.sort();
+        // All values; fewer, so that only ids say where they belong.
+        for unknown in [None, Some(5)] {
+            let letter = |at: usize| Some(if at % 3 == 0 { Value::True } else { Value::False });
+            let values: Vec<_> = (0..16).map(|at| letter(at).filter(|_| Some(at) != unknown)).collect();
+            let mut ballots = Ballots::new(&edition);
+            for entry in ["a", "b"] {
+                let ballot = Ballot::published(values.clone());
+                ballots.add(entry, "F-PT-1", "CTLFireability", &ids, ballot).unwrap();
+                let states = ["7", "inf", "3.2057E+0008", "2"].map(|text| text.parse().ok()).to_vec();
+                ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+            }
+            let jury = mcc::Jury::new(&edition, ballots).unwrap();
+            let folder = TempDir::new().unwrap();
+            assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 2);
+            let compared = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+            // No tool may print `inf` for a state space, so it is in no oracle.
+            let same = values.iter().flatten().count() as u64 + 3;
+            assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");
+            if unknown.is_none() {
+                let (_, examination) = edition.examination("CTLFireability").unwrap();
+                let by_order = oracle::read(folder.path(), "F-PT-1", examination, &[]).unwrap().unwrap();
+                assert_eq!(by_order, values);
+            }
+            let path = folder.path().join("F-PT-1-CTLF.out");
+            let text = fs::read_to_string(&path).unwrap().replace("-11 ", "-17 ");
+            fs::write(&path, text).unwrap();
+            let error = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
+            assert!(
+                error.to_string().contains("-17 is none of the ids of CTLFireability, such as F-PT-1-"),
+                "{error}"
+            );
         }
     }
 }

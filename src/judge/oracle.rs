@@ -47,11 +47,12 @@ pub enum OracleError {
 
 /// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
 ///
-/// Numbers of 5 digits are taken as such.
+/// `ids` are those of the positions, as far as they are known. Numbers of 5 digits are taken as such.
 pub fn read(
     folder: &Path,
     instance: &str,
     examination: &Examination,
+    ids: &[&str],
 ) -> Result<Option<Vec<Option<Value>>>, OracleError> {
     let path = folder.join(file_name(instance, &examination.name));
     let failed = |source| OracleError::Read { path: path.clone(), source };
@@ -66,11 +67,21 @@ pub fn read(
         return Err(OracleError::Line { path, line: odd.line, message: odd.kind.to_string() });
     }
     let mut values = vec![None; examination.values];
-    // Ids are numbered, but not always from the instance's name; some files say less than every position.
-    let alone = examination.values == 1 || examination.answers == AnswerKind::StateSpace;
+    let known = |id: &String| ids.iter().position(|known| known == id);
+    // Some files have other ids, and some say less than every position. In one that says all, ids are in their order,
+    // which need not be that of their numbers: `-0`, `-1`, `-10` (2017); `-2023-12`, `-2025-00` (2025).
+    let (named, whole) =
+        (answers.ids.iter().any(|id| known(id).is_some()), answers.ids.len() == values.len());
     for (at, (id, value)) in answers.ids.iter().zip(answers.values).enumerate() {
-        let number = id.rsplit('-').next().and_then(|number| number.parse().ok());
-        let position = if alone { Some(at) } else { number };
+        let position = match known(id) {
+            None if named => {
+                let message = format!("{id} is none of the ids of {}, such as {}", examination.name, ids[0]);
+                return Err(OracleError::Line { path, line: answers.lines[at].unwrap_or(1), message });
+            }
+            None if whole => Some(at),
+            None => id.rsplit('-').next().and_then(|number| number.parse().ok()),
+            known => known,
+        };
         if let Some(place) = position.and_then(|position: usize| values.get_mut(position)) {
             *place = value;
         }
@@ -119,7 +130,8 @@ pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, Oracl
     jury.judge_blocks(|block| {
         let instance = &jury.opening.instances[block.instance].instance;
         let examination = &jury.opening.edition.examinations[block.examination];
-        let expected = read(folder, instance, examination)?.unwrap_or_default();
+        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
+        let expected = read(folder, instance, examination, &ids)?.unwrap_or_default();
         for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
             let Some(expected) = expected else { continue };
             let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
@@ -149,6 +161,8 @@ fn text(instance: &str, examination: &Examination, block: &Block) -> String {
     for (position, trusted) in block.trusted.iter().enumerate() {
         let value = match &trusted.value {
             None | Some(Value::Overflow | Value::Lost) => continue,
+            // Nor does the protocol let a tool say it.
+            Some(Value::Infinite) if examination.answers == AnswerKind::StateSpace => continue,
             Some(Value::True) => "TRUE".to_owned(),
             Some(Value::False) => "FALSE".to_owned(),
             Some(number) => spelled(&number.to_string()).to_owned(),
