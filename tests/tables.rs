@@ -14,6 +14,7 @@ use mcc_harness::{benchkit::contest_table::Form, edition::Status};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -449,6 +450,11 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
             let folder = TempDir::new().unwrap();
             assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 2);
             let compared = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+            for file in ["F-PT-1-CTLF.out", "F-PT-1-SS.out", "oracle.csv"] {
+                let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+                fs::write(folder.path().join("usual"), "").unwrap();
+                assert_eq!(mode(&folder.path().join(file)), mode(&folder.path().join("usual")), "{file}");
+            }
             // No tool may print `inf` for a state space, so it is in no oracle.
             let same = values.iter().flatten().count() as u64 + 3;
             assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");

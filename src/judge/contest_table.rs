@@ -5,16 +5,15 @@
 //! So a judgement, exported and read again, comes out the same.
 
 use super::ballots::{Ballots, NONE, RunFacts};
+use super::draft::{Draft, WriteError};
 use super::judgement::{Block, Cell, Cost, Ending};
 use super::mcc::{Jury, Opening};
 use super::source::{self, SourceError};
-use super::write::WriteError;
 use crate::benchkit::contest_table::{Form, HEADER, Results, column, decimal, megabytes, spelled};
 use crate::benchkit::published::Table;
 use crate::edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// The columns that are read; a table without the optional ones is read all the same.
 pub(super) struct Columns {
@@ -185,45 +184,35 @@ pub fn export(
     let jury = Jury::new(edition, ballots)?;
     let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
-    let table = Draft::new(path)?;
-    let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(&table.file));
-    let wrote = |error: csv::Error| table.failed(error.into());
+    let mut table = Draft::new(path)?;
     // A summary has one blank in the name where the contest's table has two.
-    let header = columns.iter().map(|column| match layout {
+    table.row(columns.iter().map(|column| match layout {
         Layout::Summary => HEADER[*column].replace("  ", " "),
         Layout::Results(_) => HEADER[*column].to_owned(),
-    });
-    csv.write_record(header).map_err(wrote)?;
+    }))?;
     jury.judge_blocks(|block| {
         block.cells.iter().try_for_each(|cell| {
             let row = writer.row(&block, cell);
-            csv.write_record(columns.iter().map(|column| &row[*column]))
+            table.row(columns.iter().map(|column| &row[*column]))
         })
-    })
-    .map_err(wrote)?;
-    csv.flush().map_err(|error| table.failed(error))?;
-    drop(csv);
+    })?;
     let rows = writer.rows;
     if layout == Layout::Summary {
-        return Ok(Exported { rows, paths: vec![table.keep()?] });
+        return Ok(Exported { rows, paths: vec![table.rename()?] });
     }
-    let models = beside(path, "models")?;
-    let mut csv = csv::Writer::from_writer(&models.file);
-    let wrote = |error: csv::Error| models.failed(error.into());
-    csv.write_record(["instance", "family", "status"]).map_err(wrote)?;
+    let beside = |what: &str| Draft::new(&path.with_extension(format!("{what}.csv")));
+    let mut models = beside("models")?;
+    models.row(["instance", "family", "status"])?;
     for known in &jury.opening.instances {
-        csv.write_record([&known.instance, &known.family, &known.status]).map_err(wrote)?;
+        models.row([&known.instance, &known.family, &known.status])?;
     }
-    drop(csv);
-    let tools = beside(path, "tools")?;
-    let mut csv = csv::Writer::from_writer(&tools.file);
-    let wrote = |error: csv::Error| tools.failed(error.into());
-    csv.write_record(["entry", "tool", "status", "note"]).map_err(wrote)?;
+    let mut tools = beside("tools")?;
+    tools.row(["entry", "tool", "status", "note"])?;
     for known in &jury.opening.entries {
-        csv.write_record([&known.entry, &known.tool, known.status.word(), &known.note]).map_err(wrote)?;
+        tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
-    drop(csv);
-    let paths = vec![table.keep()?, models.keep()?, tools.keep()?];
+    let drafts = [table, models, tools];
+    let paths = drafts.into_iter().map(Draft::rename).collect::<Result<_, _>>()?;
     Ok(Exported { rows, paths })
 }
 
@@ -388,37 +377,6 @@ fn mask(verdicts: &str) -> String {
             _ => '-',
         })
         .collect()
-}
-
-/// A file under way beside its place.
-struct Draft {
-    path: PathBuf,
-    file: NamedTempFile,
-}
-
-fn beside(path: &Path, what: &str) -> Result<Draft, WriteError> {
-    Draft::new(&path.with_extension(format!("{what}.csv")))
-}
-
-impl Draft {
-    fn new(path: &Path) -> Result<Self, WriteError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let failed = |source| WriteError::Io { path: path.to_owned(), source };
-        let mut file = tempfile::Builder::new();
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        Ok(Self { path: path.to_owned(), file: file.tempfile_in(folder).map_err(failed)? })
-    }
-
-    fn failed(&self, source: std::io::Error) -> WriteError {
-        WriteError::Io { path: self.path.clone(), source }
-    }
-
-    fn keep(self) -> Result<PathBuf, WriteError> {
-        match self.file.persist(&self.path) {
-            Ok(_) => Ok(self.path),
-            Err(error) => Err(WriteError::Io { path: self.path, source: error.error }),
-        }
-    }
 }
 
 /// Reads the table; `source::read_answers` calls it when the header is this one.

@@ -1,6 +1,7 @@
 //! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
 //! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
 
+use super::draft::{Draft, WriteError};
 use super::judgement::Block;
 use super::mcc::Jury;
 use crate::benchkit::contest_table::spelled;
@@ -39,8 +40,8 @@ pub fn file_name(instance: &str, examination: &str) -> String {
 pub enum OracleError {
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
     Line { path: PathBuf, line: u64, message: String },
 }
@@ -89,22 +90,21 @@ pub fn read(
     Ok(Some(values))
 }
 
-/// Judges and writes an oracle file for every block in which some value is trusted; how many.
+/// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.
 pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
-    fs::create_dir_all(folder).map_err(|source| OracleError::Write { path: folder.to_owned(), source })?;
+    fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut written = 0;
     jury.judge_blocks(|block| {
         let instance = &jury.opening.instances[block.instance].instance;
         let examination = &jury.opening.edition.examinations[block.examination];
-        if block.trusted.iter().any(|trusted| trusted.value.is_some()) {
-            let path = folder.join(file_name(instance, &examination.name));
-            let failed = |source| OracleError::Write { path: path.clone(), source };
-            let beside = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-            fs::write(beside.path(), text(instance, examination, &block)).map_err(failed)?;
-            beside.persist(&path).map_err(|error| failed(error.error))?;
+        let lines = lines(instance, examination, &block);
+        if !lines.is_empty() {
+            let mut oracle = Draft::new(&folder.join(file_name(instance, &examination.name)))?;
+            oracle.text(&format!("{instance} {}\n{lines}", examination.name))?;
+            oracle.rename()?;
             written += 1;
         }
-        Ok(())
+        Ok::<(), WriteError>(())
     })?;
     Ok(written)
 }
@@ -121,11 +121,8 @@ pub struct Compared {
 /// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
 /// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
 pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, OracleError> {
-    let failed = |source: io::Error| OracleError::Write { path: out.to_owned(), source };
-    let beside = tempfile::NamedTempFile::new_in(out.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-    let mut csv = csv::Writer::from_writer(io::BufWriter::new(beside.as_file()));
-    let row = |error: csv::Error| failed(error.into());
-    csv.write_record(["instance", "examination", "position", "trusted", "oracle"]).map_err(row)?;
+    let mut table = Draft::new(out)?;
+    table.row(["instance", "examination", "position", "trusted", "oracle"])?;
     let mut compared = Compared::default();
     jury.judge_blocks(|block| {
         let instance = &jury.opening.instances[block.instance].instance;
@@ -145,19 +142,16 @@ pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, Oracl
             }
             let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
             let position = format!("{position:02}");
-            csv.write_record([instance, &examination.name, &position, &shown, &expected.to_string()])
-                .map_err(row)?;
+            table.row([instance, &examination.name, &position, &shown, &expected.to_string()])?;
         }
         Ok::<(), OracleError>(())
     })?;
-    csv.flush().map_err(failed)?;
-    drop(csv);
-    beside.persist(out).map_err(|error| failed(error.error))?;
+    table.rename()?;
     Ok(compared)
 }
 
-fn text(instance: &str, examination: &Examination, block: &Block) -> String {
-    let mut text = format!("{instance} {}\n", examination.name);
+fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
+    let mut lines = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
         let value = match &trusted.value {
             None | Some(Value::Overflow | Value::Lost) => continue,
@@ -172,7 +166,7 @@ fn text(instance: &str, examination: &Examination, block: &Block) -> String {
             (_, "") => format!("FORMULA {instance}-{}-{position:02}", examination.name),
             (_, id) => format!("FORMULA {id}"),
         };
-        let _ = writeln!(text, "{id} {value} TECHNIQUES ORACLE");
+        let _ = writeln!(lines, "{id} {value} TECHNIQUES ORACLE");
     }
-    text
+    lines
 }

@@ -2,27 +2,19 @@
 //!
 //! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
 
+use super::draft::{Draft, WriteError, field};
 use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use crate::benchkit::Value;
 use crate::edition::fraction;
 use crate::in_order::all_cores;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use tempfile::NamedTempFile;
-
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error("cannot write {path}")]
-    Io { path: PathBuf, source: std::io::Error },
-}
 
 /// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
 pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
@@ -33,12 +25,12 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
 pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdict, WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let opening = &jury.opening;
-    let mut json = Draft::new(dir, "judgement.json")?;
-    let mut trusted = Draft::new(dir, "trusted.csv")?;
+    let mut json = Draft::new(&dir.join("judgement.json"))?;
+    let mut trusted = Draft::new(&dir.join("trusted.csv"))?;
     trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
-    let mut weak = Draft::new(dir, "weak.csv")?;
+    let mut weak = Draft::new(&dir.join("weak.csv"))?;
     weak.text("instance,examination,position,value,kind,backers\n")?;
-    let mut overrides = Draft::new(dir, "overrides.csv")?;
+    let mut overrides = Draft::new(&dir.join("overrides.csv"))?;
     overrides.text("instance,examination,position,value,reason\n")?;
     json.text("{")?;
     opening_fields(&mut json, opening)?;
@@ -107,14 +99,14 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 /// Renames the drafts and the tables to their places when all of them are whole.
 fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> Result<(), WriteError> {
     for (name, content) in tables {
-        let mut draft = Draft::new(dir, name)?;
+        let mut draft = Draft::new(&dir.join(name))?;
         draft.text(content)?;
         drafts.push(draft);
     }
     for draft in &mut drafts {
         draft.flush()?;
     }
-    drafts.into_iter().try_for_each(Draft::rename)
+    drafts.into_iter().try_for_each(|draft| draft.rename().map(drop))
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
@@ -258,72 +250,6 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
     json.field("excluded", &opening.excluded, ",\n")?;
     json.field("common_values", &opening.common_values, ",\n")?;
     json.field("confidence", &opening.confidence, ",\n")
-}
-
-/// A file under way.
-pub(super) struct Draft {
-    path: PathBuf,
-    out: BufWriter<NamedTempFile>,
-}
-
-impl Draft {
-    pub(super) fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
-        let path = dir.join(name);
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        let builder = {
-            // As any file a user creates: the umask decides who else may read it.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666))
-        };
-        match builder.prefix(&format!(".{name}.")).tempfile_in(dir) {
-            Ok(file) => Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file) }),
-            Err(source) => Err(WriteError::Io { path, source }),
-        }
-    }
-
-    fn failed(&self, source: std::io::Error) -> WriteError {
-        WriteError::Io { path: self.path.clone(), source }
-    }
-
-    pub(super) fn text(&mut self, text: &str) -> Result<(), WriteError> {
-        self.bytes(text.as_bytes())
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.out.write_all(bytes).map_err(|source| self.failed(source))
-    }
-
-    pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
-    }
-
-    pub(super) fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
-        self.text(&format!("\"{name}\":"))?;
-        self.value(value)?;
-        self.text(end)
-    }
-
-    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
-        self.out.flush().map_err(|source| self.failed(source))
-    }
-
-    pub(super) fn rename(self) -> Result<(), WriteError> {
-        let Self { path, out } = self;
-        let failed = |source| WriteError::Io { path: path.clone(), source };
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
-    }
-}
-
-/// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-pub(super) fn field(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
-    }
 }
 
 /// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
