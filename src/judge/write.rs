@@ -1,6 +1,6 @@
 //! The files of a judgement: the tables and `judgement.json`, written while the blocks are judged.
 //!
-//! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
+//! Every file is written beside its place, and put there when all are whole (`replace`).
 
 use super::draft::{Draft, WriteError, field};
 use super::judgement::*;
@@ -77,36 +77,65 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
         ("virtual.csv", best_virtual(opening, &verdict)),
         ("flags.csv", flags(opening)),
     ];
-    tables_and(vec![json, trusted, weak, overrides], dir, &tables)?;
-    // Those of an earlier judgement in this folder would speak of another one.
-    for name in ["sensitivity.csv", "margins.csv"] {
-        match std::fs::remove_file(dir.join(name)) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(WriteError::Io { path: dir.join(name), source });
-            }
-            _ => {}
-        }
-    }
+    let mut drafts = drafts(&tables, dir)?;
+    drafts.extend([trusted, weak, overrides]);
+    replace(json, drafts, dir)?;
     Ok(verdict)
 }
 
 /// Writes sensitivity.csv and margins.csv.
 pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
     let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
-    tables_and(Vec::new(), dir, &tables)
+    drafts(&tables, dir)?.into_iter().try_for_each(|draft| draft.rename().map(drop))
 }
 
-/// Renames the drafts and the tables to their places when all of them are whole.
-fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> Result<(), WriteError> {
-    for (name, content) in tables {
+/// Every file that some judgement has, of the MCC or of a sister contest; `judgement.json` last.
+const FILES: [&str; 16] = [
+    "confidence.csv",
+    "trusted.csv",
+    "scores.csv",
+    "podiums.csv",
+    "awards.csv",
+    "tools.csv",
+    "weak.csv",
+    "overrides.csv",
+    "virtual.csv",
+    "flags.csv",
+    "sensitivity.csv",
+    "margins.csv",
+    "oracle.csv",
+    "verdicts.csv",
+    "quantiles.csv",
+    "judgement.json",
+];
+
+pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
+    let draft = |(name, content): &(&str, String)| {
         let mut draft = Draft::new(&dir.join(name))?;
         draft.text(content)?;
-        drafts.push(draft);
-    }
-    for draft in &mut drafts {
         draft.flush()?;
+        Ok(draft)
+    };
+    tables.iter().map(draft).collect()
+}
+
+/// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
+/// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
+pub(super) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
+    tables.iter_mut().chain([&mut json]).try_for_each(Draft::flush)?;
+    // Without a judgement, a file of such a name is somebody else's.
+    if json.path().exists() {
+        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
+        for name in FILES.into_iter().filter(|name| !stays(name)) {
+            match std::fs::remove_file(dir.join(name)) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(WriteError::Io { path: dir.join(name), source });
+                }
+                _ => {}
+            }
+        }
     }
-    drafts.into_iter().try_for_each(|draft| draft.rename().map(drop))
+    tables.into_iter().chain([json]).try_for_each(|draft| draft.rename().map(drop))
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
@@ -372,7 +401,7 @@ fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     }
 }
 
-fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
+pub(super) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&opening.instances[block.instance].instance);
         let examination = field(&opening.examinations[block.examination]);
