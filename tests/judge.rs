@@ -7,7 +7,7 @@ mod judge_what_if;
 use assert_cmd::Command;
 use mcc_harness::judge::judgement::Judgement;
 use num_rational::BigRational;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -472,4 +472,39 @@ fn the_same_input_gives_the_same_bytes_whatever_the_order_of_its_rows() {
     assert_eq!(tables(&lines), first);
     lines.reverse();
     assert_eq!(tables(&lines), first);
+}
+
+#[test]
+fn a_folder_that_is_judged_into_again_keeps_no_file_of_another_judgement() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let run = |arguments: &[&str]| harness().current_dir(folder.path()).args(arguments).assert().success();
+    let files = || {
+        let names = std::fs::read_dir(folder.path().join("out")).unwrap();
+        names.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<BTreeSet<_>>()
+    };
+    let answers = "tool,instance,examination,answers,wrong\na,F-PT-1,ReachabilityDeadlock,T,\n";
+    file("answers.csv", &format!("{answers}b,F-PT-1,ReachabilityDeadlock,T,\n"));
+    let track = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
+    file("crv.csv", &format!("{track}java,1,a,T,10,2,T,ok,1\n"));
+    let judge = ["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out"];
+    let crv = ["judge", "crv.csv", "--edition", "crv-2014", "--out", "out"];
+    // What lies in a folder without a judgement is nobody's to remove.
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    file("out/verdicts.csv", "mine\n");
+    file("out/notes.csv", "mine\n");
+    run(&judge);
+    assert_eq!(std::fs::read_to_string(folder.path().join("out/verdicts.csv")).unwrap(), "mine\n");
+    let plain = files();
+
+    run(&[&judge[..], &["--sensitivity", "--oracle", "."]].concat());
+    let all = files();
+    let more: Vec<&str> = all.difference(&plain).map(String::as_str).collect();
+    assert_eq!(more, ["margins.csv", "oracle.csv", "sensitivity.csv"]);
+    run(&crv);
+    let of_crv = ["judgement.json", "notes.csv", "podiums.csv", "quantiles.csv", "scores.csv", "tools.csv"];
+    assert_eq!(files(), of_crv.into_iter().chain(["verdicts.csv"]).map(str::to_owned).collect());
+    run(&judge);
+    let left: BTreeSet<String> = plain.into_iter().filter(|name| name != "verdicts.csv").collect();
+    assert_eq!(files(), left);
 }

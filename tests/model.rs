@@ -243,6 +243,13 @@ fn what_makes_a_model_improper_is_found_by_file_and_line() {
         let found = findings(file, old, new);
         assert!(found.iter().any(|finding| finding.contains(expected)), "{expected}\n{found:#?}");
     }
+    for (file, old, new) in [
+        ("model.pnml", "<place id='p'", "<place id='p' xml:id='q'"),
+        ("model.pnml", "<place id='p'", "<place xml:id='q' id='p'"),
+        ("CTLCardinality.xml", "<place>p</place>", "<place>p<!-- the only one --></place>"),
+    ] {
+        assert_eq!(findings(file, old, new), [""; 0], "{new}");
+    }
     let later = findings("ReachabilityDeadlock.xml", "", "");
     assert_eq!(later, [""; 0], "editions after 2018 have no such file");
 }

@@ -5,15 +5,17 @@ mod runs;
 mod tool;
 
 use assert_cmd::Command;
-use mcc_harness::benchkit::Value;
-use mcc_harness::edition::{AnswerKind, Edition};
+use mcc_harness::benchkit::{Repeat, Value};
+use mcc_harness::edition::{AnswerKind, Edition, InfrastructureRule};
 use mcc_harness::judge::contest_table::{Layout, export};
-use mcc_harness::judge::judgement::{Cost, Ending, Judgement};
+use mcc_harness::judge::judgement::{Cost, Ending, FlagKind, Judgement};
+use mcc_harness::judge::overrides::read_overrides;
 use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, oracle, source};
 use mcc_harness::{benchkit::contest_table::Form, edition::Status};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -44,8 +46,24 @@ fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
 /// The tables of a judgement; ids, which the contest's table does not have, left out.
 fn judged(folder: &Path) -> BTreeMap<String, String> {
     let mut tables = BTreeMap::new();
-    for name in ["confidence", "trusted", "scores", "podiums", "awards", "tools"] {
+    for name in [
+        "confidence",
+        "trusted",
+        "scores",
+        "podiums",
+        "awards",
+        "tools",
+        "weak",
+        "overrides",
+        "virtual",
+        "flags",
+    ] {
         let mut text = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
+        if name == "flags" {
+            // Of values given twice the contest's table says nothing.
+            let twice = |line: &&str| line.starts_with("repeat,") || line.starts_with("contradiction,");
+            text = text.lines().filter(|line| !twice(line)).collect::<Vec<_>>().join("\n");
+        }
         if name == "trusted" {
             let rows = csv::Reader::from_reader(text.as_bytes())
                 .into_records()
@@ -184,6 +202,69 @@ fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
     let tools = ["--tools", "raw.tools.csv", "--out", "second"];
     done(folder.path(), &[&["judge", "raw.csv"], &rules[..], &["raw.models.csv"], &tools].concat());
     assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
+}
+
+#[test]
+fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let deadlock = |tool: &str| row(tool, "ReachabilityDeadlock", "T", "normal");
+    file("answers.csv", &[HEADER, &deadlock("a"), &deadlock("b")].concat());
+    let set = "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,00,F,\"seen, \"\"by\"\" hand\"\n";
+    file("set.csv", set);
+    let edition = ["--edition", "mcc-2018"];
+    let given = [&edition[..], &["--overrides", "set.csv"]].concat();
+    let (out, _) =
+        done(folder.path(), &[&["export", "answers.csv", "--csv", "raw.csv"], &given[..]].concat());
+    assert!(out.contains("raw.tools.csv, raw.overrides.csv: 2 rows"), "{out}");
+    done(folder.path(), &[&["judge", "answers.csv", "--out", "first"], &given[..]].concat());
+    let again = ["judge", "raw.csv", "--overrides", "raw.overrides.csv", "--out", "second"];
+    done(folder.path(), &[&again[..], &edition].concat());
+    let first = judged(&folder.path().join("first"));
+    assert!(first["trusted"].contains(",F,override,,a b"), "{first:?}");
+    assert_eq!(first, judged(&folder.path().join("second")));
+
+    // A run of which nobody knows what its tool would have said is none of a tool that said nothing, in any form.
+    let never = row("b", "ReachabilityDeadlock", "", "infrastructure");
+    file("answers.csv", &[HEADER, &deadlock("a"), &never].concat());
+    for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-form"]] {
+        done(folder.path(), &[&["export", "answers.csv"], form, &edition].concat());
+        let (code, _, said) =
+            harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
+        assert!(
+            code == 1 && said.contains("provisional: 1 runs never got a fair machine"),
+            "{form:?}: {said}"
+        );
+        assert!(rows(&folder.path().join("third/podiums.csv")).iter().all(|row| row["medal"].is_empty()));
+    }
+    done(folder.path(), &[&["export", "answers.csv", "--summary", "summary.csv"], &edition[..]].concat());
+    assert!(fs::read_to_string(folder.path().join("summary.csv")).unwrap().contains(",infrastructure,"));
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_refused_with_the_row_it_is_in_and_swallows_none() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let deadlock = |tool: &str| row(tool, "ReachabilityDeadlock", "T", "normal");
+    let table = |of_a: &str, of_b: &str| {
+        let with = |tool: &str, techniques: &str| deadlock(tool).replace("EXPLICIT SAT_SMT", techniques);
+        [HEADER, &with("A", of_a), &with("B", of_b), &deadlock("C")].concat()
+    };
+    file("good.csv", &table("EXPLICIT", "\"EXPLICIT\""));
+    // B's row would be a part of A's techniques, and 17 columns be left.
+    file("table.csv", &table("\"EXPLICIT", "EXPLICIT\" SAT_SMT"));
+    file("tools.csv", "entry,tool,status,note\nA,A,withdrawn,\"broke rule T-5\nB,B,resigned,\n");
+    let overrides = "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,00,";
+    file("overrides.csv", &format!("{overrides}F,\"as \"\"we\"\"\nsaw\" it\n"));
+    let judge = |table: &str, more: &[&str], parts: &[&str]| {
+        let judge = ["judge", table, "--edition", "mcc-2018", "--out", "out"];
+        refused(folder.path(), &[&judge, more].concat(), parts);
+        assert!(!folder.path().join("out").exists());
+    };
+    judge("table.csv", &[], &["table.csv:2: a quote is not closed", "write a quote inside as `\"\"`"]);
+    judge("good.csv", &["--tools", "tools.csv"], &["tools.csv:2: a quote is not closed"]);
+    judge("good.csv", &["--overrides", "overrides.csv"], &["overrides.csv:2: a quote is not closed"]);
+    done(folder.path(), &["judge", "good.csv", "--edition", "mcc-2018", "--out", "out"]);
 }
 
 /// Archives of the fixtures, small ones.
@@ -370,7 +451,8 @@ fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
     for block in &judgement.blocks {
         let instance = &judgement.instances[block.instance].instance;
         let examination = &edition.examinations[block.examination];
-        let Some(right) = oracle::read(&oracles, instance, examination).unwrap() else { continue };
+        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
+        let Some(right) = oracle::read(&oracles, instance, examination, &ids).unwrap() else { continue };
         for cell in &block.cells {
             for (given, right) in
                 cell.values.iter().zip(&right).filter(|(given, right)| given.is_some() && right.is_some())
@@ -432,7 +514,7 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             };
             let examination = edition.examinations.iter().find(is).unwrap_or_else(|| panic!("{name}"));
             let instance = name.rsplit_once('-').unwrap().0.to_owned();
-            let said = oracle::read(&oracles, &instance, examination).unwrap().unwrap();
+            let said = oracle::read(&oracles, &instance, examination, &[]).unwrap().unwrap();
             values += said.iter().flatten().count();
             files += 1;
             for entry in ["a", "b"] {
@@ -446,8 +528,56 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
         let folder = TempDir::new().unwrap();
         assert_eq!(oracle::write(&jury, folder.path()).unwrap(), files as u64);
         for (name, (instance, examination, said)) in read {
-            let again = oracle::read(folder.path(), &instance, &examination).unwrap().unwrap();
+            let again = oracle::read(folder.path(), &instance, &examination, &[]).unwrap().unwrap();
             assert_eq!(again, said, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let of_2017: Vec<String> = (0..16).map(|number| format!("F-PT-1-CTLFireability-{number}")).collect();
+    let years = (12..16).map(|number| (2023, number)).chain((0..12).map(|number| (2025, number)));
+    let of_2025 = years.map(|(year, number)| format!("F-PT-1-CTLFireability-{year}-{number:02}")).collect();
+    for mut ids in [of_2017, of_2025] {
+        ids.sort();
+        // All values; fewer, so that only ids say where they belong.
+        for unknown in [None, Some(5)] {
+            let letter = |at: usize| Some(if at.is_multiple_of(3) { Value::True } else { Value::False });
+            let values: Vec<_> = (0..16).map(|at| letter(at).filter(|_| Some(at) != unknown)).collect();
+            let mut ballots = Ballots::new(&edition);
+            for entry in ["a", "b"] {
+                let ballot = Ballot::published(values.clone());
+                ballots.add(entry, "F-PT-1", "CTLFireability", &ids, ballot).unwrap();
+                let states = ["7", "inf", "3.2057E+0008", "2"].map(|text| text.parse().ok()).to_vec();
+                ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+            }
+            let jury = mcc::Jury::new(&edition, ballots).unwrap();
+            let folder = TempDir::new().unwrap();
+            assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 2);
+            let compared = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+            for file in ["F-PT-1-CTLF.out", "F-PT-1-SS.out", "oracle.csv"] {
+                let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+                fs::write(folder.path().join("usual"), "").unwrap();
+                assert_eq!(mode(&folder.path().join(file)), mode(&folder.path().join("usual")), "{file}");
+            }
+            // No tool may print `inf` for a state space, so it is in no oracle.
+            let same = values.iter().flatten().count() as u64 + 3;
+            assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");
+            if unknown.is_none() {
+                let (_, examination) = edition.examination("CTLFireability").unwrap();
+                let by_order = oracle::read(folder.path(), "F-PT-1", examination, &[]).unwrap().unwrap();
+                assert_eq!(by_order, values);
+            }
+            let path = folder.path().join("F-PT-1-CTLF.out");
+            let text = fs::read_to_string(&path).unwrap().replace("-11 ", "-17 ");
+            fs::write(&path, text).unwrap();
+            let error = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
+            assert!(
+                error.to_string().contains("-17 is none of the ids of CTLFireability, such as F-PT-1-"),
+                "{error}"
+            );
         }
     }
 }
@@ -542,12 +672,13 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
     ];
     let truth = prop_oneof![2 => Just(None), 6 => Just(Some(Value::True)), 3 => Just(Some(Value::False))];
     let value = if boolean { truth.boxed() } else { number.boxed() };
-    let word = prop::collection::vec("[A-Z]{1,3}_?[A-Z]{1,3}", 0..3);
+    let word = prop::collection::vec("[A-Z]{1,3}_?[A-Z]{1,3}|[;\\\\-]{1,2}|A;\u{a0}", 0..3);
     let cost = prop::option::of((0u64..1 << 40, 0u64..1 << 40, prop::option::of(1u64..1 << 40)));
     let facts = (cost, prop::collection::vec(word, count), 0usize..4, any::<bool>(), 0usize..9);
     let host = prop::sample::select(vec!["", "tall", "node-17.lab"]);
-    (prop::collection::vec(value, count), facts, host).prop_map(
-        move |(mut values, (cost, techniques, marks, unsaid, how), host)| {
+    let twice = prop::option::weighted(0.1, prop::sample::select(vec![Repeat::Same, Repeat::Differs]));
+    (prop::collection::vec(value, count), facts, host, twice).prop_map(
+        move |(mut values, (cost, techniques, marks, unsaid, how), host, twice)| {
             let answered = values.iter().any(Option::is_some);
             let ending = match (how, answered) {
                 (0, _) => Ending::CpuLimit,
@@ -579,7 +710,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
                 marks: all[..marks].iter().map(|mark| mark.to_string()).collect(),
                 techniques: if stated { techniques } else { vec![] },
                 remarks: vec![],
-                repeated: vec![],
+                repeated: vec![twice],
                 host: host.to_owned(),
             }
         },
@@ -633,9 +764,11 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     ballots
 }
 
-/// What a judgement decides: all but what it was read from.
+/// What a judgement decides: all but what it was read from, and flags about values given twice, which the contest's
+/// table does not tell.
 fn decided(mut judgement: Judgement) -> String {
     judgement.inputs.clear();
+    judgement.flags.retain(|flag| flag.kind == FlagKind::Absent);
     serde_json::to_string(&judgement).unwrap()
 }
 
@@ -643,17 +776,43 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn judging_its_own_export_gives_the_same(runs in contest()) {
+    fn judging_its_own_export_gives_the_same(
+        runs in contest(),
+        excludes in any::<bool>(),
+        set in prop::collection::btree_map((0usize..4, 0usize..16), (0usize..3, "[a-z ,;\"\n]{0,5}"), 0..3),
+    ) {
         prop_assume!(runs.iter().any(|run| run.0 != "tool2"));
-        let edition = Edition::load("mcc-2018").unwrap();
-        let before = mcc::judge(&edition, described(&edition, &runs)).unwrap();
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        if excludes {
+            edition.judging.infrastructure = InfrastructureRule::Exclude;
+        }
         let folder = TempDir::new().unwrap();
-        let path = folder.path().join("raw.csv");
-        let cores = BTreeMap::new();
-        let written = export(&edition, described(&edition, &runs), &cores, Layout::Results(Form::Exact), &path).unwrap();
+        // Somebody has answers on the first instance always, on the others perhaps.
+        let judged = |instance: &str| runs.iter().any(|run| run.1 == instance);
+        let instances = ["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"];
+        let mut overrides = "instance,examination,position,value,reason\n".to_owned();
+        for ((instance, position), (value, why)) in set.iter().filter(|((instance, _), _)| judged(instances[*instance])) {
+            let why = why.replace('"', "\"\"");
+            overrides += &format!(
+                "{},CTLFireability,{position:02},{},\"so {why}\"\n", instances[*instance], ["T", "F", "unknown"][*value],
+            );
+        }
+        let path = folder.path().join("overrides.csv");
+        fs::write(&path, overrides).unwrap();
+        let given = || {
+            let mut ballots = described(&edition, &runs);
+            read_overrides(&edition, &mut ballots, &path).unwrap();
+            ballots
+        };
+        let before = mcc::judge(&edition, given()).unwrap();
+        let raw = folder.path().join("raw.csv");
+        let written = export(&edition, given(), &BTreeMap::new(), Layout::Results(Form::Exact), &raw).unwrap();
         let mut ballots = source::read_answers(&edition, &written.paths[0]).unwrap();
         source::read_models(&edition, &mut ballots, &written.paths[1]).unwrap();
         source::read_tools(&mut ballots, &written.paths[2]).unwrap();
+        if let Some(overrides) = written.paths.get(3) {
+            read_overrides(&edition, &mut ballots, overrides).unwrap();
+        }
         prop_assert_eq!(decided(mcc::judge(&edition, ballots).unwrap()), decided(before));
     }
 }

@@ -19,11 +19,11 @@ pub use stage::{Given, bundle, judged_entries, stage};
 pub use unpack::{Bounds, unpack};
 pub use verify::{Difference, Verified, verify};
 
+use crate::judge::WriteError;
 use crate::judge::contest_table::ExportError;
 use crate::judge::mcc::JudgeError;
 use crate::judge::record::RecordError;
 use crate::judge::source::SourceError;
-use crate::judge::write::WriteError;
 use crate::store::StoreError;
 use std::io;
 use std::path::{Path, PathBuf};

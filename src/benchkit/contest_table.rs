@@ -162,11 +162,12 @@ pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
         format!("`{shown}` is no number; write digits with at most one point, or nothing")
     };
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if whole.len() + part.len() == 0 || ![whole, part].concat().bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
     // More decimals than this change nothing that is kept.
-    let part = part.get(..part.len().min(12)).ok_or_else(wrong)?;
-    let digits = format!("{whole}{part}");
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number: u128 = plain.then(|| digits.parse().ok()).flatten().ok_or_else(wrong)?;
+    let part = &part[..part.len().min(12)];
+    let number: u128 = format!("{whole}{part}").parse().map_err(|_| wrong())?;
     let scale = 10_u128.pow(part.len() as u32);
     let scaled = number.checked_mul(u128::from(factor)).ok_or_else(wrong)?;
     u64::try_from((scaled + scale / 2) / scale).map(Some).map_err(|_| wrong())
@@ -240,7 +241,18 @@ mod tests {
         assert_eq!(megabytes(250_000, Form::Exact), "244.140625");
         assert_eq!(decimal(" 12.5 ", 1), Ok(Some(13)));
         assert_eq!(decimal("", 1), Ok(None));
-        for wrong in ["-1", "1.2.3", ".", "1e5", "99999999999999999999999999999999999999999", "٣"] {
+        assert_eq!(decimal("0.4999999999999999", 1), Ok(Some(0)));
+        for wrong in [
+            "-1",
+            "1.2.3",
+            ".",
+            "1e5",
+            "1.000000000000x",
+            "1.000000000000.5",
+            "1.00000000000é",
+            "99999999999999999999999999999999999999999",
+            "٣",
+        ] {
             assert!(decimal(wrong, 1).unwrap_err().contains("is no number"), "{wrong}");
         }
     }

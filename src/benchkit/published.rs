@@ -6,6 +6,7 @@
 use crate::edition::AnswerKind;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use memchr::memchr;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -94,37 +95,110 @@ const LONGEST_ROW: u64 = 8 << 20;
 /// A comma-separated table with a header, read row by row.
 pub struct Table {
     path: PathBuf,
-    rows: csv::Reader<RowBound>,
+    rows: csv::Reader<Watched>,
     /// Bytes read since the last whole row.
     in_row: Rc<Cell<u64>>,
+    /// Where the first quoted field begins that has no proper end.
+    unclosed: Rc<Cell<Option<u64>>>,
     header: Vec<String>,
 }
 
-/// Ends the reading of a row that never ends.
-struct RowBound {
+/// Ends the reading of a row that never ends, and sees quotes that are not closed, of which the csv reader says
+/// nothing: to it the rows that follow belong to the field.
+struct Watched {
     source: Box<dyn Read>,
     in_row: Rc<Cell<u64>>,
+    quotes: Quotes,
+    unclosed: Rc<Cell<Option<u64>>>,
 }
 
-impl Read for RowBound {
+impl Read for Watched {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.in_row.get() > LONGEST_ROW {
-            return Err(io::Error::other(format!("a row is longer than {LONGEST_ROW} bytes")));
+            let longest = format!("a row is longer than {LONGEST_ROW} bytes; is a quote in it never closed?");
+            return Err(io::Error::other(longest));
         }
         let read = self.source.read(into)?;
         self.in_row.set(self.in_row.get() + read as u64);
+        if self.unclosed.get().is_none() {
+            self.unclosed.set(self.quotes.unclosed_in(&into[..read]));
+        }
         Ok(read)
+    }
+}
+
+/// Quoted fields, chunk by chunk of a file.
+#[derive(Default)]
+struct Quotes {
+    /// Bytes of the chunks before this one, and the last of them.
+    before: u64,
+    last: Option<u8>,
+    /// Where the quoted field begins that has not ended.
+    open: Option<u64>,
+    /// Its last byte was a quote: the next one says whether it ends the field.
+    ending: bool,
+}
+
+impl Quotes {
+    /// Where a quoted field begins after whose quote neither a comma nor a line's end comes; a chunk without bytes
+    /// is the file's end.
+    fn unclosed_in(&mut self, chunk: &[u8]) -> Option<u64> {
+        if chunk.is_empty() && !self.ending {
+            return self.open;
+        }
+        let mut at = 0;
+        loop {
+            if self.ending {
+                match chunk.get(at) {
+                    None => break,
+                    Some(b'"') => at += 1,
+                    Some(b',' | b'\r' | b'\n') => self.open = None,
+                    Some(_) => return self.open,
+                }
+                self.ending = false;
+            }
+            let Some(found) = memchr(b'"', &chunk[at..]) else { break };
+            let quote = at + found;
+            let before = quote.checked_sub(1).map_or(self.last, |before| Some(chunk[before]));
+            match before {
+                _ if self.open.is_some() => self.ending = true,
+                None | Some(b',' | b'\r' | b'\n') => self.open = Some(self.before + quote as u64),
+                // Within a field it is a letter like others.
+                Some(_) => {}
+            }
+            at = quote + 1;
+        }
+        self.before += chunk.len() as u64;
+        self.last = chunk.last().copied().or(self.last);
+        None
     }
 }
 
 impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
-        let in_row = Rc::new(Cell::new(0));
-        let source = RowBound { source: open(path)?, in_row: in_row.clone() };
+        let (in_row, unclosed) = <(Rc<Cell<u64>>, Rc<Cell<Option<u64>>>)>::default();
+        let source = Watched {
+            source: open(path)?,
+            in_row: in_row.clone(),
+            quotes: Quotes::default(),
+            unclosed: unclosed.clone(),
+        };
         let mut rows = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(source);
         let header = rows.headers().map_err(|source| unreadable(path, 1, source))?;
         let header = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
-        Ok(Self { path: path.to_owned(), rows, in_row, header })
+        let table = Self { path: path.to_owned(), rows, in_row, unclosed, header };
+        table.closed().map_err(|message| TableError::Row { path: path.to_owned(), line: 1, message })?;
+        Ok(table)
+    }
+
+    /// Whether every quote was closed in what was read as rows.
+    fn closed(&self) -> Result<(), String> {
+        match self.unclosed.get().is_some_and(|at| at < self.rows.position().byte()) {
+            true => Err("a quote is not closed, or text follows the closing one, so the rows after it would be lost; \
+                         close it before the comma or the line's end, and write a quote inside as `\"\"`"
+                .to_owned()),
+            false => Ok(()),
+        }
     }
 
     pub fn header(&self) -> &[String] {
@@ -150,12 +224,12 @@ impl Table {
             if !more.map_err(|source| unreadable(&self.path, line, source))? {
                 return Ok(());
             }
-            let checked = if row.len() == self.header.len() {
-                each(&row)
-            } else {
-                let (found, expected) = (row.len(), self.header.len());
-                Err(format!("{found} columns, the header has {expected}: {}", self.header.join(",")))
-            };
+            let checked = self.closed().and_then(|()| match (row.len(), self.header.len()) {
+                (found, expected) if found == expected => each(&row),
+                (found, expected) => {
+                    Err(format!("{found} columns, the header has {expected}: {}", self.header.join(",")))
+                }
+            });
             checked.map_err(|message| TableError::Row {
                 path: self.path.clone(),
                 line: row.position().map_or(0, csv::Position::line),
@@ -194,6 +268,7 @@ pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn answers_are_split_by_their_kind() {
@@ -202,6 +277,42 @@ mod tests {
         assert_eq!(split("3.2057E+0008 ? X", AnswerKind::StateSpace), ["3.2057E+0008", "?", "X"]);
         assert_eq!(split("", AnswerKind::Number), Vec::<&str>::new());
         assert_eq!(split("Té", AnswerKind::Boolean), ["T", "é"]);
+    }
+
+    /// Where the first quote stands that is not closed, however the file is cut into chunks.
+    fn unclosed(text: &str) -> Option<u64> {
+        let by = |size: usize| {
+            let mut quotes = Quotes::default();
+            let found = text.as_bytes().chunks(size).find_map(|chunk| quotes.unclosed_in(chunk));
+            found.or_else(|| quotes.unclosed_in(b""))
+        };
+        let found = by(text.len().max(1));
+        assert!((1..5).all(|size| by(size) == found), "{text:?}");
+        found
+    }
+
+    #[test]
+    fn quotes_that_are_not_closed_are_found() {
+        for good in ["", "a,b\n", "\"a,b\"\n", "\"\",\"\"\r\n\"a\"", "\"a \"\"b\"\"\nc\",5\" disk\n", "a\"\n"]
+        {
+            assert_eq!(unclosed(good), None, "{good:?}");
+        }
+        for (bad, at) in
+            [("a,\"b\nc,d\n", 2), ("\"", 0), ("a\n\"b\"\"\n", 2), ("a,\"b\nc,\"d\"\n", 2), ("\"a\" ,b\n", 0)]
+        {
+            assert_eq!(unclosed(bad), Some(at), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_written_by_a_csv_writer_has_every_quote_closed(
+            rows in prop::collection::vec(prop::collection::vec("[a\",\r\n]{0,6}", 3), 1..5)
+        ) {
+            let mut written = csv::Writer::from_writer(Vec::new());
+            rows.iter().for_each(|row| written.write_record(row).unwrap());
+            prop_assert_eq!(unclosed(&String::from_utf8(written.into_inner().unwrap()).unwrap()), None);
+        }
     }
 
     #[test]

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 ///
 /// --archive writes all of a record and its judgement to one file that `verify` and `replay` read and that opens without
 /// mcc-harness (docs/archive.md); with --tool, one team's private bundle (P-1).
-/// --csv writes the contest's 17 columns with every digit, and FILE's models and tools beside it: judged again with
-/// them it gives the same judgement. A resigned entry is in none of the files (P-4).
+/// --csv writes the contest's 17 columns with every digit, and FILE's models, tools and overrides beside it: judged again
+/// with them it gives the same judgement, but for property ids, remarks and values given twice, which have no column. A
+/// resigned entry is in none of the files (P-4).
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {

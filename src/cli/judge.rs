@@ -40,7 +40,7 @@ pub struct Args {
     /// Categories of SV-COMP: columns category,tasks,parent and, where some are new, new.
     #[arg(long, value_name = "CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files; made if missing, files of an earlier judgement are replaced.
+    /// Folder for the result files; made if missing, files of an earlier judgement are replaced or go.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.

@@ -2,19 +2,23 @@
 //!
 //! What the contest's own form has no room for stands in ours where its readers don't look: the ending's own word
 //! as Status, marks of a run in the sub-field `flags`, techniques by position apart by ` ; `, the host in the run id.
-//! So a judgement, exported and read again, comes out the same.
+//! So a judgement, exported and read again, comes out the same, but for what has no place: property ids, remarks, and
+//! values given more than once.
 
-use super::ballots::{Ballots, NONE, RunFacts};
-use super::judgement::{Block, Cell, Cost, Ending};
+use super::ballots::{Ballots, NO_FACTS, NONE, RunFacts};
+use super::draft::{Draft, WriteError};
+use super::judgement::{Basis, Block, Cell, Cost, Ending, Entry, Trusted};
 use super::mcc::{Jury, Opening};
+use super::overrides;
 use super::source::{self, SourceError};
-use super::write::WriteError;
+use super::write::override_rows;
 use crate::benchkit::contest_table::{Form, HEADER, Results, column, decimal, megabytes, spelled};
 use crate::benchkit::published::Table;
-use crate::edition::{AnswerKind, Edition};
-use std::collections::{BTreeMap, HashMap};
+use crate::edition::{AnswerKind, Edition, InfrastructureRule, Status};
+use num_rational::BigRational;
+use num_traits::Zero;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// The columns that are read; a table without the optional ones is read all the same.
 pub(super) struct Columns {
@@ -98,7 +102,7 @@ impl Columns {
         ballots.state_facts(RunFacts {
             cost,
             marks: marks(optional(self.flags)),
-            techniques: techniques(optional(self.techniques), &given),
+            techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
             remarks: vec![],
             // The table has one value per position, however often it was printed.
             repeated: vec![],
@@ -150,15 +154,27 @@ fn marks(field: &str) -> Vec<String> {
     flags.map_or(vec![], |marks| marks.split('/').map(|mark| mark.replace('=', ":")).collect())
 }
 
-/// By position. A list that is not split by ` ; ` was stated for the run, so for each of its values.
+/// Words of the column that are no techniques: what splits it by position, and none at all.
+const SPLIT: &str = ";";
+const NO_TECHNIQUE: &str = "-";
+
+/// Techniques that are such a word are written with a `\` before, and with one more if they have some.
+fn own_word(word: &str) -> bool {
+    matches!(word.trim_start_matches('\\'), SPLIT | NO_TECHNIQUE)
+}
+
+/// By position. A list that is not split was stated for the run, so for each of its values.
 fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
-    let words = |list: &str| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    if field.contains(';') {
-        return field.split(';').map(words).collect();
+    // As tools' words are split: other blanks are a part of them.
+    let words: Vec<&str> = field.split_ascii_whitespace().collect();
+    let technique =
+        |word: &&str| word.strip_prefix('\\').filter(|rest| own_word(rest)).unwrap_or(word).to_owned();
+    let list = |words: &[&str]| words.iter().map(technique).collect::<Vec<_>>();
+    if words.contains(&SPLIT) {
+        return words.split(|word| *word == SPLIT).map(list).collect();
     }
-    match words(field) {
-        none if none.is_empty() || none == ["-"] => vec![],
-        _ if !given.contains(&true) => vec![],
+    match list(&words) {
+        _ if words.is_empty() || words == [NO_TECHNIQUE] || !given.contains(&true) => vec![],
         all => given.iter().map(|given| if *given { all.clone() } else { vec![] }).collect(),
     }
 }
@@ -172,8 +188,9 @@ fn host(run_id: &str) -> &str {
 /// What a judgement does not keep of its runs and the table has: how many cores an entry's machines had.
 pub type Cores = BTreeMap<String, u32>;
 
-/// Judges and writes `PATH` (the table), and beside one of results `STEM.models.csv` and `STEM.tools.csv`, with which
-/// `judge` comes to the same judgement. A resigned entry is in none of them (P-4).
+/// Judges and writes `PATH` (the table), and beside one of results `STEM.models.csv`, `STEM.tools.csv` and, where the
+/// organizers set values, `STEM.overrides.csv`, with which `judge` comes to the same judgement. A resigned entry is in
+/// none of them (P-4).
 pub fn export(
     edition: &Edition,
     ballots: Ballots,
@@ -182,52 +199,105 @@ pub fn export(
     path: &Path,
 ) -> Result<Exported, ExportError> {
     let hosts: HashMap<RunKey, String> = ballots.hosts().collect();
+    let excludes = edition.judging.infrastructure == InfrastructureRule::Exclude;
+    let all = excludes.then(|| ballots.clone());
     let jury = Jury::new(edition, ballots)?;
     let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
-    let table = Draft::new(path)?;
-    let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(&table.file));
-    let wrote = |error: csv::Error| table.failed(error.into());
+    let mut table = Draft::new(path)?;
     // A summary has one blank in the name where the contest's table has two.
-    let header = columns.iter().map(|column| match layout {
+    table.row(columns.iter().map(|column| match layout {
         Layout::Summary => HEADER[*column].replace("  ", " "),
         Layout::Results(_) => HEADER[*column].to_owned(),
-    });
-    csv.write_record(header).map_err(wrote)?;
-    jury.judge_blocks(|block| {
+    }))?;
+    let mut overrides = String::new();
+    let mut write = |block: Block| {
+        override_rows(&jury.opening, &block, &mut overrides);
         block.cells.iter().try_for_each(|cell| {
             let row = writer.row(&block, cell);
-            csv.write_record(columns.iter().map(|column| &row[*column]))
+            table.row(columns.iter().map(|column| &row[*column]))
         })
-    })
-    .map_err(wrote)?;
-    csv.flush().map_err(|error| table.failed(error))?;
-    drop(csv);
+    };
+    jury.judge_blocks(&mut write)?;
+    all.map_or(vec![], |all| excluded(&jury.opening, &all)).into_iter().try_for_each(write)?;
     let rows = writer.rows;
     if layout == Layout::Summary {
-        return Ok(Exported { rows, paths: vec![table.keep()?] });
+        return Ok(Exported { rows, paths: vec![table.rename()?] });
     }
-    let models = beside(path, "models")?;
-    let mut csv = csv::Writer::from_writer(&models.file);
-    let wrote = |error: csv::Error| models.failed(error.into());
-    csv.write_record(["instance", "family", "status"]).map_err(wrote)?;
+    let beside = |what: &str| Draft::new(&path.with_extension(format!("{what}.csv")));
+    let mut models = beside("models")?;
+    models.row(["instance", "family", "status"])?;
     for known in &jury.opening.instances {
-        csv.write_record([&known.instance, &known.family, &known.status]).map_err(wrote)?;
+        models.row([&known.instance, &known.family, &known.status])?;
     }
-    drop(csv);
-    let tools = beside(path, "tools")?;
-    let mut csv = csv::Writer::from_writer(&tools.file);
-    let wrote = |error: csv::Error| tools.failed(error.into());
-    csv.write_record(["entry", "tool", "status", "note"]).map_err(wrote)?;
+    let mut tools = beside("tools")?;
+    tools.row(["entry", "tool", "status", "note"])?;
     for known in &jury.opening.entries {
-        csv.write_record([&known.entry, &known.tool, known.status.word(), &known.note]).map_err(wrote)?;
+        tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
-    drop(csv);
-    let paths = vec![table.keep()?, models.keep()?, tools.keep()?];
+    let mut drafts = vec![table, models, tools];
+    if !overrides.is_empty() {
+        let mut draft = beside("overrides")?;
+        draft.row(overrides::HEADER)?;
+        draft.text(&overrides)?;
+        drafts.push(draft);
+    }
+    let paths = drafts.into_iter().map(Draft::rename).collect::<Result<_, _>>()?;
     Ok(Exported { rows, paths })
 }
 
-/// What `export` wrote: rows of the table; the table and, beside it, the models and the tools.
+/// The blocks that the edition drops, nothing in them judged: they stand in the table too, so that they are dropped and
+/// named again.
+fn excluded(opening: &Opening, all: &Ballots) -> Vec<Block> {
+    let dropped: BTreeSet<(&str, &str)> =
+        opening.excluded.iter().map(|run| (run.instance.as_str(), run.examination.as_str())).collect();
+    let mut blocks: BTreeMap<(usize, usize), Block> = BTreeMap::new();
+    for row in &all.rows {
+        let examination = row.examination as usize;
+        let (name, count) = &all.examinations[examination];
+        let [entry, instance] = [(&all.entries, row.entry), (&all.instances, row.instance)]
+            .map(|(names, number)| names.names[number as usize].as_str());
+        if !dropped.contains(&(instance, name)) {
+            continue;
+        }
+        let is = |known: &Entry| known.entry == entry && known.status != Status::Withdrawn;
+        let Some(entry) = opening.entries.iter().position(is) else { continue };
+        let Some(instance) = opening.instances.iter().position(|known| known.instance == instance) else {
+            continue;
+        };
+        let unknown = || Trusted {
+            id: String::new(),
+            value: None,
+            basis: Basis::UnknownNone,
+            weak: None,
+            reason: String::new(),
+        };
+        let block = blocks.entry((examination, instance)).or_insert_with(|| Block {
+            examination,
+            instance,
+            trusted: (0..*count).map(|_| unknown()).collect(),
+            cells: vec![],
+        });
+        let given = &all.given[row.first..row.first + count];
+        let RunFacts { cost, marks, techniques, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
+        block.cells.push(Cell {
+            entry,
+            ending: row.ending,
+            values: given.iter().map(|number| all.values.get(*number).cloned()).collect(),
+            verdicts: given.iter().map(|number| if *number == NONE { '.' } else { '?' }).collect(),
+            points: BigRational::zero(),
+            complete: false,
+            cost,
+            marks,
+            techniques,
+            remarks: vec![],
+        });
+    }
+    blocks.values_mut().for_each(|block| block.cells.sort_by_key(|cell| cell.entry));
+    blocks.into_values().collect()
+}
+
+/// What `export` wrote: rows of the table; the table and, beside it, the models, the tools and perhaps overrides.
 #[derive(Debug)]
 pub struct Exported {
     pub rows: u64,
@@ -335,13 +405,18 @@ fn results(cell: &Cell, form: Form, kind: AnswerKind) -> String {
 fn status(ending: Ending, form: Form) -> &'static str {
     match (ENDINGS.iter().find(|(_, known)| *known == ending), form) {
         (Some((word, _)), Form::Exact) => word,
+        // The contest has no such word, but by any other the tool would be blamed, and the judgement be final.
+        (Some((word, Ending::Infrastructure)), Form::Contest) => word,
         (Some((_, Ending::CpuLimit | Ending::WallLimit)), Form::Contest) => "timeout",
         _ => "normal",
     }
 }
 
 fn written_techniques(cell: &Cell, form: Form) -> String {
-    let lists: Vec<String> = cell.techniques.iter().map(|list| list.join(" ")).collect();
+    let escaped = |word: &String| if own_word(word) { format!("\\{word}") } else { word.clone() };
+    let lists: Vec<Vec<String>> =
+        cell.techniques.iter().map(|list| list.iter().map(escaped).collect()).collect();
+    let lists: Vec<String> = lists.iter().map(|list| list.join(" ")).collect();
     let mut given = lists.iter().zip(&cell.values).filter(|(_, value)| value.is_some()).map(|(list, _)| list);
     let alike = given.next().is_some_and(|first| {
         let where_given = lists.len() == cell.values.len()
@@ -350,19 +425,16 @@ fn written_techniques(cell: &Cell, form: Form) -> String {
     });
     match form {
         _ if lists.is_empty() => String::new(),
-        Form::Exact if !alike => lists.join(" ; "),
+        Form::Exact if !alike => lists.join(&format!(" {SPLIT} ")),
+        _ if alike => lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default(),
         _ => {
             let mut words: Vec<&str> = Vec::new();
-            for word in cell.techniques.iter().flatten().filter(|_| !alike) {
-                if !words.contains(&word.as_str()) {
+            for word in lists.iter().flat_map(|list| list.split_ascii_whitespace()) {
+                if !words.contains(&word) {
                     words.push(word);
                 }
             }
-            if alike {
-                lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
-            } else {
-                words.join(" ")
-            }
+            words.join(" ")
         }
     }
 }
@@ -388,37 +460,6 @@ fn mask(verdicts: &str) -> String {
             _ => '-',
         })
         .collect()
-}
-
-/// A file under way beside its place.
-struct Draft {
-    path: PathBuf,
-    file: NamedTempFile,
-}
-
-fn beside(path: &Path, what: &str) -> Result<Draft, WriteError> {
-    Draft::new(&path.with_extension(format!("{what}.csv")))
-}
-
-impl Draft {
-    fn new(path: &Path) -> Result<Self, WriteError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let failed = |source| WriteError::Io { path: path.to_owned(), source };
-        let mut file = tempfile::Builder::new();
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        Ok(Self { path: path.to_owned(), file: file.tempfile_in(folder).map_err(failed)? })
-    }
-
-    fn failed(&self, source: std::io::Error) -> WriteError {
-        WriteError::Io { path: self.path.clone(), source }
-    }
-
-    fn keep(self) -> Result<PathBuf, WriteError> {
-        match self.file.persist(&self.path) {
-            Ok(_) => Ok(self.path),
-            Err(error) => Err(WriteError::Io { path: self.path, source: error.error }),
-        }
-    }
 }
 
 /// Reads the table; `source::read_answers` calls it when the header is this one.

@@ -5,6 +5,7 @@ pub mod benchkit_results;
 pub mod compare;
 pub mod contest_table;
 pub mod crv;
+mod draft;
 pub mod explain;
 pub mod judgement;
 pub mod mcc;
@@ -18,3 +19,4 @@ pub mod svcomp;
 pub mod write;
 
 pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use draft::WriteError;

@@ -1,6 +1,7 @@
 //! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
 //! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
 
+use super::draft::{Draft, WriteError};
 use super::judgement::Block;
 use super::mcc::Jury;
 use crate::benchkit::contest_table::spelled;
@@ -39,19 +40,20 @@ pub fn file_name(instance: &str, examination: &str) -> String {
 pub enum OracleError {
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
     Line { path: PathBuf, line: u64, message: String },
 }
 
 /// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
 ///
-/// Numbers of 5 digits are taken as such.
+/// `ids` are those of the positions, as far as they are known. Numbers of 5 digits are taken as such.
 pub fn read(
     folder: &Path,
     instance: &str,
     examination: &Examination,
+    ids: &[&str],
 ) -> Result<Option<Vec<Option<Value>>>, OracleError> {
     let path = folder.join(file_name(instance, &examination.name));
     let failed = |source| OracleError::Read { path: path.clone(), source };
@@ -66,11 +68,21 @@ pub fn read(
         return Err(OracleError::Line { path, line: odd.line, message: odd.kind.to_string() });
     }
     let mut values = vec![None; examination.values];
-    // Ids are numbered, but not always from the instance's name; some files say less than every position.
-    let alone = examination.values == 1 || examination.answers == AnswerKind::StateSpace;
+    let known = |id: &String| ids.iter().position(|known| known == id);
+    // Some files have other ids, and some say less than every position. In one that says all, ids are in their order,
+    // which need not be that of their numbers: `-0`, `-1`, `-10` (2017); `-2023-12`, `-2025-00` (2025).
+    let (named, whole) =
+        (answers.ids.iter().any(|id| known(id).is_some()), answers.ids.len() == values.len());
     for (at, (id, value)) in answers.ids.iter().zip(answers.values).enumerate() {
-        let number = id.rsplit('-').next().and_then(|number| number.parse().ok());
-        let position = if alone { Some(at) } else { number };
+        let position = match known(id) {
+            None if named => {
+                let message = format!("{id} is none of the ids of {}, such as {}", examination.name, ids[0]);
+                return Err(OracleError::Line { path, line: answers.lines[at].unwrap_or(1), message });
+            }
+            None if whole => Some(at),
+            None => id.rsplit('-').next().and_then(|number| number.parse().ok()),
+            known => known,
+        };
         if let Some(place) = position.and_then(|position: usize| values.get_mut(position)) {
             *place = value;
         }
@@ -78,22 +90,21 @@ pub fn read(
     Ok(Some(values))
 }
 
-/// Judges and writes an oracle file for every block in which some value is trusted; how many.
+/// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.
 pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
-    fs::create_dir_all(folder).map_err(|source| OracleError::Write { path: folder.to_owned(), source })?;
+    fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut written = 0;
     jury.judge_blocks(|block| {
         let instance = &jury.opening.instances[block.instance].instance;
         let examination = &jury.opening.edition.examinations[block.examination];
-        if block.trusted.iter().any(|trusted| trusted.value.is_some()) {
-            let path = folder.join(file_name(instance, &examination.name));
-            let failed = |source| OracleError::Write { path: path.clone(), source };
-            let beside = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-            fs::write(beside.path(), text(instance, examination, &block)).map_err(failed)?;
-            beside.persist(&path).map_err(|error| failed(error.error))?;
+        let lines = lines(instance, examination, &block);
+        if !lines.is_empty() {
+            let mut oracle = Draft::new(&folder.join(file_name(instance, &examination.name)))?;
+            oracle.text(&format!("{instance} {}\n{lines}", examination.name))?;
+            oracle.rename()?;
             written += 1;
         }
-        Ok(())
+        Ok::<(), WriteError>(())
     })?;
     Ok(written)
 }
@@ -110,16 +121,14 @@ pub struct Compared {
 /// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
 /// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
 pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, OracleError> {
-    let failed = |source: io::Error| OracleError::Write { path: out.to_owned(), source };
-    let beside = tempfile::NamedTempFile::new_in(out.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-    let mut csv = csv::Writer::from_writer(io::BufWriter::new(beside.as_file()));
-    let row = |error: csv::Error| failed(error.into());
-    csv.write_record(["instance", "examination", "position", "trusted", "oracle"]).map_err(row)?;
+    let mut table = Draft::new(out)?;
+    table.row(["instance", "examination", "position", "trusted", "oracle"])?;
     let mut compared = Compared::default();
     jury.judge_blocks(|block| {
         let instance = &jury.opening.instances[block.instance].instance;
         let examination = &jury.opening.edition.examinations[block.examination];
-        let expected = read(folder, instance, examination)?.unwrap_or_default();
+        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
+        let expected = read(folder, instance, examination, &ids)?.unwrap_or_default();
         for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
             let Some(expected) = expected else { continue };
             let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
@@ -133,22 +142,21 @@ pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, Oracl
             }
             let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
             let position = format!("{position:02}");
-            csv.write_record([instance, &examination.name, &position, &shown, &expected.to_string()])
-                .map_err(row)?;
+            table.row([instance, &examination.name, &position, &shown, &expected.to_string()])?;
         }
         Ok::<(), OracleError>(())
     })?;
-    csv.flush().map_err(failed)?;
-    drop(csv);
-    beside.persist(out).map_err(|error| failed(error.error))?;
+    table.rename()?;
     Ok(compared)
 }
 
-fn text(instance: &str, examination: &Examination, block: &Block) -> String {
-    let mut text = format!("{instance} {}\n", examination.name);
+fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
+    let mut lines = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
         let value = match &trusted.value {
             None | Some(Value::Overflow | Value::Lost) => continue,
+            // Nor does the protocol let a tool say it.
+            Some(Value::Infinite) if examination.answers == AnswerKind::StateSpace => continue,
             Some(Value::True) => "TRUE".to_owned(),
             Some(Value::False) => "FALSE".to_owned(),
             Some(number) => spelled(&number.to_string()).to_owned(),
@@ -158,7 +166,7 @@ fn text(instance: &str, examination: &Examination, block: &Block) -> String {
             (_, "") => format!("FORMULA {instance}-{}-{position:02}", examination.name),
             (_, id) => format!("FORMULA {id}"),
         };
-        let _ = writeln!(text, "{id} {value} TECHNIQUES ORACLE");
+        let _ = writeln!(lines, "{id} {value} TECHNIQUES ORACLE");
     }
-    text
+    lines
 }

@@ -20,7 +20,7 @@ pub(super) struct Override {
     pub reason: String,
 }
 
-const HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
+pub(super) const HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
 
 /// What `value` says where nobody is to get points.
 const UNKNOWN: &str = "unknown";

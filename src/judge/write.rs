@@ -1,28 +1,20 @@
 //! The files of a judgement: the tables and `judgement.json`, written while the blocks are judged.
 //!
-//! Every file is written beside its place and renamed when all are whole, so a folder never holds half a judgement.
+//! Every file is written beside its place, and put there when all are whole (`replace`).
 
+use super::draft::{Draft, WriteError, field};
 use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
 use crate::benchkit::Value;
 use crate::edition::fraction;
 use crate::in_order::all_cores;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use tempfile::NamedTempFile;
-
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error("cannot write {path}")]
-    Io { path: PathBuf, source: std::io::Error },
-}
 
 /// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
 pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
@@ -33,12 +25,12 @@ pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
 pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdict, WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let opening = &jury.opening;
-    let mut json = Draft::new(dir, "judgement.json")?;
-    let mut trusted = Draft::new(dir, "trusted.csv")?;
+    let mut json = Draft::new(&dir.join("judgement.json"))?;
+    let mut trusted = Draft::new(&dir.join("trusted.csv"))?;
     trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
-    let mut weak = Draft::new(dir, "weak.csv")?;
+    let mut weak = Draft::new(&dir.join("weak.csv"))?;
     weak.text("instance,examination,position,value,kind,backers\n")?;
-    let mut overrides = Draft::new(dir, "overrides.csv")?;
+    let mut overrides = Draft::new(&dir.join("overrides.csv"))?;
     overrides.text("instance,examination,position,value,reason\n")?;
     json.text("{")?;
     opening_fields(&mut json, opening)?;
@@ -85,36 +77,65 @@ pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdic
         ("virtual.csv", best_virtual(opening, &verdict)),
         ("flags.csv", flags(opening)),
     ];
-    tables_and(vec![json, trusted, weak, overrides], dir, &tables)?;
-    // Those of an earlier judgement in this folder would speak of another one.
-    for name in ["sensitivity.csv", "margins.csv"] {
-        match std::fs::remove_file(dir.join(name)) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(WriteError::Io { path: dir.join(name), source });
-            }
-            _ => {}
-        }
-    }
+    let mut drafts = drafts(&tables, dir)?;
+    drafts.extend([trusted, weak, overrides]);
+    replace(json, drafts, dir)?;
     Ok(verdict)
 }
 
 /// Writes sensitivity.csv and margins.csv.
 pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
     let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
-    tables_and(Vec::new(), dir, &tables)
+    drafts(&tables, dir)?.into_iter().try_for_each(|draft| draft.rename().map(drop))
 }
 
-/// Renames the drafts and the tables to their places when all of them are whole.
-fn tables_and(mut drafts: Vec<Draft>, dir: &Path, tables: &[(&str, String)]) -> Result<(), WriteError> {
-    for (name, content) in tables {
-        let mut draft = Draft::new(dir, name)?;
+/// Every file that some judgement has, of the MCC or of a sister contest; `judgement.json` last.
+const FILES: [&str; 16] = [
+    "confidence.csv",
+    "trusted.csv",
+    "scores.csv",
+    "podiums.csv",
+    "awards.csv",
+    "tools.csv",
+    "weak.csv",
+    "overrides.csv",
+    "virtual.csv",
+    "flags.csv",
+    "sensitivity.csv",
+    "margins.csv",
+    "oracle.csv",
+    "verdicts.csv",
+    "quantiles.csv",
+    "judgement.json",
+];
+
+pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
+    let draft = |(name, content): &(&str, String)| {
+        let mut draft = Draft::new(&dir.join(name))?;
         draft.text(content)?;
-        drafts.push(draft);
-    }
-    for draft in &mut drafts {
         draft.flush()?;
+        Ok(draft)
+    };
+    tables.iter().map(draft).collect()
+}
+
+/// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
+/// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
+pub(super) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
+    tables.iter_mut().chain([&mut json]).try_for_each(Draft::flush)?;
+    // Without a judgement, a file of such a name is somebody else's.
+    if json.path().exists() {
+        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
+        for name in FILES.into_iter().filter(|name| !stays(name)) {
+            match std::fs::remove_file(dir.join(name)) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(WriteError::Io { path: dir.join(name), source });
+                }
+                _ => {}
+            }
+        }
     }
-    drafts.into_iter().try_for_each(Draft::rename)
+    tables.into_iter().chain([json]).try_for_each(|draft| draft.rename().map(drop))
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
@@ -260,72 +281,6 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
     json.field("confidence", &opening.confidence, ",\n")
 }
 
-/// A file under way.
-pub(super) struct Draft {
-    path: PathBuf,
-    out: BufWriter<NamedTempFile>,
-}
-
-impl Draft {
-    pub(super) fn new(dir: &Path, name: &str) -> Result<Self, WriteError> {
-        let path = dir.join(name);
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        let builder = {
-            // As any file a user creates: the umask decides who else may read it.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666))
-        };
-        match builder.prefix(&format!(".{name}.")).tempfile_in(dir) {
-            Ok(file) => Ok(Self { path, out: BufWriter::with_capacity(1 << 16, file) }),
-            Err(source) => Err(WriteError::Io { path, source }),
-        }
-    }
-
-    fn failed(&self, source: std::io::Error) -> WriteError {
-        WriteError::Io { path: self.path.clone(), source }
-    }
-
-    pub(super) fn text(&mut self, text: &str) -> Result<(), WriteError> {
-        self.bytes(text.as_bytes())
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.out.write_all(bytes).map_err(|source| self.failed(source))
-    }
-
-    pub(super) fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
-    }
-
-    pub(super) fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
-        self.text(&format!("\"{name}\":"))?;
-        self.value(value)?;
-        self.text(end)
-    }
-
-    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
-        self.out.flush().map_err(|source| self.failed(source))
-    }
-
-    pub(super) fn rename(self) -> Result<(), WriteError> {
-        let Self { path, out } = self;
-        let failed = |source| WriteError::Io { path: path.clone(), source };
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        Ok(())
-    }
-}
-
-/// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-pub(super) fn field(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
-    }
-}
-
 /// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
 /// another value, both empty where it is unknown.
 fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
@@ -446,7 +401,7 @@ fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     }
 }
 
-fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
+pub(super) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&opening.instances[block.instance].instance);
         let examination = field(&opening.examinations[block.examination]);

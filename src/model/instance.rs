@@ -49,8 +49,7 @@ impl FromStr for InstanceName {
     fn from_str(name: &str) -> Result<Self, BadInstanceName> {
         let bad = || BadInstanceName(name.chars().take(100).collect());
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b));
-        let found = ["-PT-", "-COL-"].iter().filter_map(|kind| Some((name.find(kind)?, kind.len()))).min();
-        let (family_end, length) = found.ok_or_else(bad)?;
+        let (family_end, length) = kind_in(name).ok_or_else(bad)?;
         let scale_start = family_end + length;
         let complete = family_end > 0 && scale_start < name.len() && name.len() <= 200;
         if !plain || !complete || !name.as_bytes()[0].is_ascii_alphanumeric() {
@@ -58,6 +57,17 @@ impl FromStr for InstanceName {
         }
         Ok(Self { name: name.to_owned(), family_end, scale_start })
     }
+}
+
+/// Where the first `-PT-` or `-COL-` stands in a name, and how long it is.
+fn kind_in(name: &str) -> Option<(usize, usize)> {
+    ["-PT-", "-COL-"].iter().filter_map(|kind| Some((name.find(kind)?, kind.len()))).min()
+}
+
+/// The family of whatever a table calls an instance: what `InstanceName::family` says of a proper name, all of a name
+/// without `-PT-` and `-COL-`.
+pub fn family_of(name: &str) -> &str {
+    kind_in(name).map_or(name, |(end, _)| &name[..end])
 }
 
 impl fmt::Display for InstanceName {
@@ -80,6 +90,19 @@ mod tests {
         let name: InstanceName = "Referendum-COL-0010".parse().unwrap();
         assert_eq!((name.family(), name.kind(), name.scale()), ("Referendum", NetKind::Coloured, "0010"));
         assert_eq!(name.to_string(), "Referendum-COL-0010");
+    }
+
+    #[test]
+    fn a_family_ends_where_the_kind_first_stands_in_a_table_as_in_an_instance() {
+        for (name, family) in [
+            ("A-COL-B-PT-1", "A"),
+            ("A-PT-B-COL-1", "A"),
+            ("Bridge-and-vehicles-PT-V4", "Bridge-and-vehicles"),
+        ] {
+            assert_eq!(family_of(name), family);
+            assert_eq!(name.parse::<InstanceName>().unwrap().family(), family);
+        }
+        assert_eq!((family_of("A B-PT-1"), family_of("A")), ("A B", "A"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) mod xml;
 
 pub use archive::{Archive, ArchiveError, MODEL, Markers};
 pub use error::{ModelError, Problem};
-pub use instance::{BadInstanceName, InstanceName};
+pub use instance::{BadInstanceName, InstanceName, family_of};
 pub use net::{Arc, Net, NetKind, Place, Transition};
 pub use nupn::{Nupn, Unit};
 pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscate};

@@ -1,6 +1,6 @@
 //! Is an instance fit for the contest (rule M-4)? Everything found, each with its place and the way out.
 
-use super::property::{document, line_of};
+use super::property::{document, line_of, words};
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -294,11 +294,11 @@ impl Check<'_> {
                 "transition" => (&transitions, "transition"),
                 _ => continue,
             };
-            let id: String = node.children().filter_map(|text| text.text()).collect();
-            if !known.contains(id.trim()) {
+            let id = words(node).unwrap_or_default();
+            if !known.contains(id.as_str()) {
                 // Lines cost a scan of the file each: only those shown are looked up.
                 let line = if dangling.len() < MOST_ALIKE { u64::from(line_of(node)) } else { 0 };
-                dangling.push((line, format!("the net has no {what} \"{}\"", id.trim())));
+                dangling.push((line, format!("the net has no {what} \"{id}\"")));
             }
         }
         self.alike(file, dangling, "correct the id: formulas name places and transitions by id");

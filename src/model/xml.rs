@@ -420,18 +420,17 @@ impl OpenNames {
     }
 }
 
-/// The value of an attribute by its local name, entities resolved.
+/// The value of an attribute, entities resolved. One with a prefix is another: `xml:id` is no `id`.
 pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
-    let found = start.attributes().flatten().find(|a| a.key.local_name().as_ref() == name)?;
+    let found = start.attributes().flatten().find(|a| a.key.as_ref() == name)?;
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
 }
 
-/// The values of attributes by their local names, entities resolved; empty where one is missing.
+/// The values of attributes, as `attribute` finds them; empty where one is missing.
 pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&str; N]) -> [Cow<'a, str>; N] {
     let mut values = [const { Cow::Borrowed("") }; N];
     if let Some(plain) = &tag.plain {
         for (name, value) in plain.pairs(tag) {
-            let name = local(name);
             if let Some(at) = names.iter().position(|wanted| *wanted == name) {
                 values[at] = Cow::Borrowed(value);
             }
@@ -440,8 +439,7 @@ pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&st
     }
     // Checked when the item was read.
     for attribute in tag.attributes().with_checks(false).flatten() {
-        let name = attribute.key.local_name();
-        if let Some(at) = names.iter().position(|wanted| *wanted == name.as_ref()) {
+        if let Some(at) = names.iter().position(|wanted| *wanted == attribute.key.as_ref()) {
             values[at] = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
         }
     }
@@ -506,9 +504,8 @@ mod tests {
                     let pairs: Vec<_> = attributes(&tag).collect();
                     items.push(format!("{} {pairs:?} {}", tag.name().as_ref(), tag.line));
                     let named = attributes_named(&tag, ["id"])[0].to_string();
-                    let is_id = |name: &str| name.split_once(':').map_or(name, |(_, local)| local) == "id";
-                    let last = pairs.iter().rfind(|(name, _)| is_id(name));
-                    assert_eq!(named, last.map_or("", |(_, value)| value), "{document}");
+                    let id = pairs.iter().find(|(name, _)| name == "id");
+                    assert_eq!(named, id.map_or("", |(_, value)| value), "{document}");
                 }
                 Item::End => items.push("end".to_owned()),
                 Item::Text(text) => items.push(format!("text {text}")),

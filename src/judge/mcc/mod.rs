@@ -19,6 +19,7 @@ use super::judgement::*;
 use super::overrides::Overrides;
 use crate::edition::{Edition, InfrastructureRule, Votes};
 use crate::in_order::{Feed, in_order};
+use crate::model::family_of;
 use bench::Bench;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -431,12 +432,6 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
         ));
     }
     Ok(instances)
-}
-
-/// The name of an instance before `-PT-` or `-COL-`; all of it where neither is in it.
-pub fn family_of(instance: &str) -> &str {
-    let at = instance.rfind("-PT-").or_else(|| instance.rfind("-COL-"));
-    at.map_or(instance, |at| &instance[..at])
 }
 
 /// Sets the weight of every instance (normalization times multiplier, E-4.4) and numbers the distinct weights.

@@ -1,29 +1,24 @@
 //! The files of a judgement of a sister contest; the columns of the MCC's tables come first, its own follow.
 
 use super::*;
-use crate::judge::write::{Draft, WriteError, field, variant_of};
+use crate::judge::draft::{Draft, WriteError, field};
+use crate::judge::write::{drafts, replace, variant_of};
 use std::fmt::Write as _;
 
-/// Writes every file of `judge --out`; each replaces an older one only when all are whole.
+/// Writes every file of `judge --out`.
 pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
-    let mut json = Draft::new(dir, "judgement.json")?;
+    let mut json = Draft::new(&dir.join("judgement.json"))?;
     json.value(judgement)?;
     json.text("\n")?;
-    let mut drafts = vec![json];
-    for (name, content) in [
+    let tables = [
         ("scores.csv", scores(judgement)),
         ("podiums.csv", podiums(judgement)),
         ("tools.csv", tools(judgement)),
         ("verdicts.csv", verdicts(judgement)),
         ("quantiles.csv", quantiles(judgement)),
-    ] {
-        let mut draft = Draft::new(dir, name)?;
-        draft.text(&content)?;
-        drafts.push(draft);
-    }
-    drafts.iter_mut().try_for_each(Draft::flush)?;
-    drafts.into_iter().try_for_each(Draft::rename)
+    ];
+    replace(json, drafts(&tables, dir)?, dir)
 }
 
 fn exact(points: &Option<Points>) -> String {
