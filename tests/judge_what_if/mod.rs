@@ -142,7 +142,8 @@ fn what_only_one_judgement_has_is_told_and_two_with_nothing_in_common_are_refuse
         judge(&dir, &[]).success();
         dir
     };
-    let before = judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("a", "F-PT-2"), ("b", "F-PT-2")]);
+    let before =
+        judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("a", "F-PT-2"), ("b", "F-PT-2"), ("a", "F-PT-3")]);
     let after =
         judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("c", "F-PT-1"), ("a", "G-PT-1"), ("c", "H-PT-1")]);
     let out = |dir: &TempDir| dir.path().join("out");
@@ -150,11 +151,11 @@ fn what_only_one_judgement_has_is_told_and_two_with_nothing_in_common_are_refuse
     command.args(["judge", "--compare"]).args([out(&before), out(&after)]);
     let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
     for part in [
-        // With its sister instance gone it weighs double.
-        "1 instances differ\n  F-PT-1  F, known, weight 1/2  ->  F, known, weight 1\n",
-        "1 instances only before\n  F-PT-2\n",
-        "1 values only before\n  F-PT-2 ReachabilityDeadlock  1\n",
-        "2 runs only before\n  a  F-PT-2 ReachabilityDeadlock\n  b  F-PT-2 ReachabilityDeadlock\n",
+        // Without the others of its family it weighs more.
+        "1 instances differ\n  F-PT-1  F, known, weight 2/3  ->  F, known, weight 1\n",
+        "2 instances only before\n  F-PT-2\n  F-PT-3\n",
+        "2 values only before\n  F-PT-2 ReachabilityDeadlock  1\n",
+        "3 runs only before\n  a  F-PT-2 ReachabilityDeadlock\n  b  F-PT-2 ReachabilityDeadlock\n",
         "2 instances only after\n  G-PT-1\n  H-PT-1\n",
         "2 values only after\n",
         "3 runs only after\n  c  F-PT-1 ReachabilityDeadlock\n  a  G-PT-1 ReachabilityDeadlock\n",
