@@ -364,6 +364,88 @@ fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
     assert!(std::fs::read_to_string(site.join("pictures.html")).unwrap().contains("href=\"compare.html\""));
 }
 
+/// What `judge --compare` shows.
+fn compared(before: &Path, after: &Path, more: &[&str]) -> String {
+    let mut command = harness();
+    command.args(["judge", "--compare"]).args([before, after]).args(more);
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
+    type Runs<'r> = &'r [(&'r str, &'r str, &'r str, &'r str, &'r str, &'r str)];
+    let judged = |runs: Runs<'_>, tasks: u32| {
+        let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let steady = [("l/1.yml", "true", "unknown", "unknown", "5", "6")];
+        write(input.path(), "A.results.xml", &result("A", "SV-COMP.Loops", "Loops", runs));
+        write(input.path(), "B.results.xml", &result("B", "SV-COMP.Loops", "Loops", &steady));
+        let categories = format!("category,tasks,parent\nLoops,{tasks},\n");
+        write(input.path(), "categories.csv", &categories);
+        judge(input.path(), "svcomp-2024", out.path(), &[]);
+        out
+    };
+    let before = judged(
+        &[
+            ("l/1.yml", "true", "true", "correct", "5", "6"),
+            ("l/2.yml", "false", "false(unreach-call)", "correct", "10", "11"),
+            ("l/3.yml", "true", "true", "correct", "5", "6"),
+        ],
+        3,
+    );
+    let after = judged(
+        &[
+            ("l/1.yml", "true", "false(unreach-call)", "wrong", "5", "6"),
+            ("l/2.yml", "false", "false(unreach-call)", "correct", "90", "91"),
+            ("l/4.yml", "true", "true", "correct", "5", "6"),
+        ],
+        4,
+    );
+    let text = compared(before.path(), after.path(), &[]);
+    for part in [
+        "1 settings differ\n  categories.Loops  3 tasks  ->  4 tasks\n0 entries differ\n0 instances differ\n",
+        "1 instances only before\n  l/3.yml\n1 values only before\n  l/3.yml Loops unreach-call  1\n",
+        "1 runs only before\n  A  l/3.yml Loops unreach-call\n",
+        "1 runs only after\n  A  l/4.yml Loops unreach-call\n",
+        "0 of 2 right answers differ\n",
+        "2 ranks or medals change\n  Loops  B  rank 2 silver 0.00  ->  rank 1 gold 0.00\n  Loops  A  rank 1 gold 5.00    ->  rank 2 silver -13.00\n",
+        "1 scores differ (the greatest differences first)\n  A  Loops  5.00  ->  -13.00  -18.00\n",
+        "1 of 3 runs got other points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
+        "1 of 3 answers differ\n  A  l/1.yml Loops unreach-call  true  ->  false(unreach-call)\n",
+        "1 of 3 verdicts differ\n  A  l/1.yml Loops unreach-call  right  ->  wrong\n",
+        "1 of 3 CPU times differ\n  A  l/2.yml Loops unreach-call  10.000 s  ->  90.000 s\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let all = compared(before.path(), after.path(), &["--format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    assert_eq!((&all["contest"], &all["endings"][0]["after"]), (&"sv-comp".into(), &"wrong".into()));
+    assert_eq!(
+        (&all["run_points"][0]["before"], &all["places"][0]["after"]["rank"]),
+        (&"2".into(), &1.into())
+    );
+    let same = compared(before.path(), before.path(), &[]);
+    assert!(same.lines().all(|line| line.starts_with("0 ")), "{same}");
+
+    let measured = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
+    let (crv, slower) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for (out, rows) in [(&crv, "java,1,a,T,10,2,T,ok,1\n"), (&slower, "java,1,a,T,10,7,F,ok,1\n")] {
+        judge(&write(out.path(), "m.csv", &(measured.to_owned() + rows)), "crv-2014", out.path(), &[]);
+    }
+    let text = compared(crv.path(), slower.path(), &[]);
+    for part in [
+        "1 of 1 right answers differ\n  1 java  T  ->  F\n",
+        "  a  1 java  right  ->  wrong\n",
+        "0 of 0 execution times differ\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for (one, other) in [(&before, &crv), (&crv, &before)] {
+        let mut command = harness();
+        command.args(["judge", "--compare"]).args([one.path(), other.path()]);
+        command.assert().code(2).stderr(predicates::str::contains("compare two of the same contest"));
+    }
+}
+
 #[test]
 fn bad_input_is_refused_with_file_line_and_way_out() {
     let dir = TempDir::new().unwrap();

@@ -1,12 +1,12 @@
 use super::judged::Judged;
 use super::{Exit, Failure, Format, judge_sister, print};
 use crate::edition::Rules;
-use crate::judge::compare::compare;
+use crate::judge::compare::{CompareError, compare};
 use crate::judge::judgement::{Judgement, Podium, RunName};
 use crate::judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use crate::judge::mcc::{Jury, Opening, Verdict};
 use crate::judge::show::decimals;
-use crate::judge::{oracle, write};
+use crate::judge::{oracle, sister, write};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
 /// (tool,instance,examination,answers,wrong), either gzip or plain, and writes judgement.json and its tables
-/// (docs/judgement.md). With --compare it shows what differs between two judgements.
+/// (docs/judgement.md). With --compare it shows what differs between two judgements of one contest, and what only one of
+/// them has; two without a run in common are refused.
 /// With an edition of SV-COMP or CRV it reads their results (docs/sister-contests.md), one file or a folder of them.
 /// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
 #[derive(clap::Args)]
@@ -24,7 +25,7 @@ pub struct Args {
     input: Option<PathBuf>,
     #[command(flatten)]
     judged: Judged,
-    /// Show what differs between two judgements: rules, values, points, ranks, medals, answers, CPU times.
+    /// Show what differs between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
     /// CPU times differ from this ratio on.
@@ -61,9 +62,15 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let [before, after] = judgements else {
         return Err(Failure::usage(anyhow!("--compare takes two judgements")));
     };
-    let before = Judgement::read(before).map_err(Failure::usage)?;
-    let after = Judgement::read(after).map_err(Failure::usage)?;
-    let comparison = compare(&before, &after, args.times);
+    let sister = |dir: &Path| sister::Judgement::read(dir).map_err(Failure::usage);
+    let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
+    let compared = match (sister(before)?, sister(after)?) {
+        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.times),
+        (Some(before), Some(after)) => compare(&before, &after, args.times),
+        (Some(of), None) => Err(CompareError::Contests(of.contest, "mcc".to_owned())),
+        (None, Some(of)) => Err(CompareError::Contests("mcc".to_owned(), of.contest)),
+    };
+    let comparison = compared.map_err(Failure::usage)?;
     match args.format {
         Format::Text => print::text(&comparison.to_string())?,
         Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&comparison)?))?,

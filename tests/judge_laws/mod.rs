@@ -3,7 +3,7 @@
 use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{Edition, InfrastructureRule, Status, Votes};
-use mcc_harness::judge::compare::compare;
+use mcc_harness::judge::compare::{Ended, compare};
 use mcc_harness::judge::judgement::{Block, Cost, Ending, FlagKind, Judgement, Weak};
 use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, write};
 use num_rational::BigRational;
@@ -183,17 +183,18 @@ fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
     obfuscated[2].3.ending = Ending::CpuLimit;
     obfuscated[2].3.cost.as_mut().unwrap().cpu_ms = 900;
     let after = judged(&obfuscated);
-    let comparison = compare(&before, &after, 2);
+    let comparison = compare(&before, &after, 2).unwrap();
     let [answer] = comparison.answers.as_slice() else { panic!("{comparison}") };
-    assert_eq!((&*answer.entry, &answer.before, &answer.after), ("c", &Some(Value::True), &None));
+    assert_eq!((&*answer.entry, &answer.before, &answer.after), ("c", &Some("T".to_owned()), &None));
     let [ending] = comparison.endings.as_slice() else { panic!("{comparison}") };
-    assert_eq!((ending.before, ending.after), (Ending::Answered, Ending::CpuLimit));
+    let ended = [Ending::Answered, Ending::CpuLimit].map(Ended::Ending);
+    assert_eq!([ending.before, ending.after], ended);
     // c is 90 times slower, but by less than a second: noise.
     let [time] = comparison.times.as_slice() else { panic!("{comparison}") };
     assert_eq!((&*time.entry, time.before, time.after), ("a", 1_500, 4_000));
     assert_eq!((comparison.times_compared, comparison.values.len()), (3, 0));
-    assert!(compare(&before, &after, 3).times.is_empty());
-    let same = compare(&before, &before, 2);
+    assert!(compare(&before, &after, 3).unwrap().times.is_empty());
+    let same = compare(&before, &before, 2).unwrap();
     assert!(same.answers.is_empty() && same.points.is_empty() && same.places.is_empty(), "{same}");
 }
 

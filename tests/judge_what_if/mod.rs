@@ -135,6 +135,59 @@ fn the_gold_of_state_space_2018_hangs_on_one_value_and_on_who_else_took_part() {
 }
 
 #[test]
+fn what_only_one_judgement_has_is_told_and_two_with_nothing_in_common_are_refused() {
+    let judged = |rows: &[(&str, &str)]| {
+        let row = |(tool, instance): &(&str, &str)| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
+        let dir = table(&(HEADER.to_owned() + &rows.iter().map(row).collect::<String>()));
+        judge(&dir, &[]).success();
+        dir
+    };
+    let before =
+        judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("a", "F-PT-2"), ("b", "F-PT-2"), ("a", "F-PT-3")]);
+    let after =
+        judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("c", "F-PT-1"), ("a", "G-PT-1"), ("c", "H-PT-1")]);
+    let out = |dir: &TempDir| dir.path().join("out");
+    let mut command = harness();
+    command.args(["judge", "--compare"]).args([out(&before), out(&after)]);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    for part in [
+        // Without the others of its family it weighs more.
+        "1 instances differ\n  F-PT-1  F, known, weight 2/3  ->  F, known, weight 1\n",
+        "2 instances only before\n  F-PT-2\n  F-PT-3\n",
+        "2 values only before\n  F-PT-2 ReachabilityDeadlock  1\n",
+        "3 runs only before\n  a  F-PT-2 ReachabilityDeadlock\n  b  F-PT-2 ReachabilityDeadlock\n",
+        "2 instances only after\n  G-PT-1\n  H-PT-1\n",
+        "2 values only after\n",
+        "3 runs only after\n  c  F-PT-1 ReachabilityDeadlock\n  a  G-PT-1 ReachabilityDeadlock\n",
+        "0 of 1 trusted values differ\n",
+        "2 of 2 runs got other points\n",
+        "0 of 2 answers differ\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let all = compared(&out(&before), &out(&after));
+    assert_eq!(all["only_before"]["values"][0]["instance"], "F-PT-2");
+    assert_eq!(all["only_after"]["runs"].as_array().unwrap().len(), 3);
+    let same = compared(&out(&before), &out(&before));
+    let nothing = serde_json::json!({ "values": [], "runs": [] });
+    assert_eq!(
+        (&same["only_before"], &same["only_after"], &same["instances"]),
+        (&nothing, &nothing, &Json::Array(vec![]))
+    );
+
+    // As runs on obfuscated instances are, judged under their names.
+    let other = judged(&[("a", "M1-PT-1"), ("b", "M1-PT-1")]);
+    let mut command = harness();
+    let refused = command.args(["judge", "--compare"]).args([out(&before), out(&other)]).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    for part in ["no run in common", "F-PT-1 ReachabilityDeadlock", "M1-PT-1 ReachabilityDeadlock", "--names"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(refused.get_output().stdout.is_empty());
+}
+
+#[test]
 fn a_margin_is_the_least_number_of_values_that_would_have_to_be_otherwise() {
     // Deadlock values count 16: a has 5 and nobody else more than 3; b and c agree with it where they answer.
     let mut content = HEADER.to_owned();

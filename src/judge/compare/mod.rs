@@ -1,37 +1,66 @@
-//! What differs between two judgements: rules, values, points, ranks and medals, and what the tools answered and
-//! needed. Entries, instances and examinations are matched by name.
+//! What differs between two judgements of one contest: rules, instances, values, points, ranks and medals, and what the
+//! tools answered and needed; and what only one of them has. Entries, instances and examinations are matched by name.
+//! In a sister contest an examination is a category, a trusted value the right answer, an ending the verdict.
 
+mod sides;
 mod text;
 
-use super::judgement::*;
-use crate::benchkit::Value;
+pub use sides::Compared;
+
+use super::judgement::{Basis, Ending};
+use super::sister::{Points, Verdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
+use sides::{Known, Named, RunView, Said};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    #[error("one judgement is of {0}, the other of {1}; compare two of the same contest")]
+    Contests(String, String),
+    #[error(
+        "the judgements have no run in common: {before} before, {after} after; compare two of the same instances{hint}"
+    )]
+    NothingInCommon { before: String, after: String, hint: &'static str },
+}
 
 /// Everything that differs, in stable order. `before` and `after` are the first and the second judgement; None is what
 /// the judgement does not have.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// Settings by key, such as `judging.votes`.
+    /// `mcc`, `sv-comp` or `crv`.
+    pub contest: String,
+    /// Settings by key, such as `judging.votes`; of SV-COMP and CRV also the categories.
     pub settings: Vec<Change<String>>,
     /// Entries whose tool or status differ.
     pub entries: Vec<Change<String>>,
+    /// Instances that only one judgement has, or whose family, status or weight differ (sister contests: categories).
+    pub instances: Vec<Change<String>>,
+    pub only_before: OneSided,
+    pub only_after: OneSided,
     /// How many values are in both judgements.
     pub values_compared: u64,
     pub values: Vec<ValueChange>,
-    /// How many values went from one basis to another.
+    /// How many values went from one basis to another (MCC).
     pub bases: Vec<BasisChange>,
-    /// Normalized points by entry and examination.
+    /// Normalized points by entry and examination; points by entry and category.
     pub points: Vec<PointsChange>,
     /// Podium places with another rank, other points or another medal.
     pub places: Vec<PlaceChange>,
+    /// How many runs are in both judgements.
+    pub runs_compared: u64,
+    /// Points of runs, as weighted.
+    pub run_points: Vec<RunChange<Points>>,
+    /// How many answers the runs of both judgements gave on either side.
+    pub answers_compared: u64,
     /// What the same entry answered otherwise.
     pub answers: Vec<AnswerChange>,
-    /// Runs that ended otherwise.
-    pub endings: Vec<RunChange<Ending>>,
-    /// Runs whose CPU times (milliseconds) are further apart than the factor asked for, and by a second or more.
+    /// Runs that ended otherwise, or with another verdict.
+    pub endings: Vec<RunChange<Ended>>,
+    /// Runs whose CPU times (CRV: execution times; milliseconds) are further apart than the factor asked for, and by a
+    /// second or more.
     pub times: Vec<RunChange<u64>>,
     /// How many runs have a measured time in both judgements.
     pub times_compared: u64,
@@ -44,16 +73,57 @@ pub struct Change<T> {
     pub after: Option<T>,
 }
 
+/// What only one of the judgements has.
+#[derive(Debug, Default, Serialize)]
+pub struct OneSided {
+    pub values: Vec<BlockValues>,
+    pub runs: Vec<RunName>,
+}
+
 #[derive(Debug, Serialize)]
-pub struct ValueChange {
+pub struct BlockValues {
+    #[serde(flatten)]
+    pub block: BlockName,
+    pub values: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RunName {
+    pub entry: String,
+    #[serde(flatten)]
+    pub block: BlockName,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockName {
     pub instance: String,
     pub examination: String,
-    pub position: usize,
+    /// What is to be shown of the instance (SV-COMP).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub property: String,
+}
+
+impl fmt::Display for BlockName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let property = if self.property.is_empty() { "" } else { " " };
+        write!(out, "{} {}{property}{}", self.instance, self.examination, self.property)
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct ValueChange {
+    #[serde(flatten)]
+    pub block: BlockName,
+    /// None in the sister contests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
     /// None = unknown.
-    pub before: Option<Value>,
-    pub after: Option<Value>,
-    pub basis_before: Basis,
-    pub basis_after: Basis,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis_before: Option<Basis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis_after: Option<Basis>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -67,10 +137,16 @@ pub struct BasisChange {
 pub struct PointsChange {
     pub entry: String,
     pub examination: String,
-    #[serde(serialize_with = "exact")]
-    pub before: Option<BigRational>,
-    #[serde(serialize_with = "exact")]
-    pub after: Option<BigRational>,
+    pub before: Option<Points>,
+    pub after: Option<Points>,
+}
+
+impl PointsChange {
+    /// How much more the entry has after.
+    pub fn difference(&self) -> BigRational {
+        let points = |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |of| of.0.clone());
+        points(&self.after) - points(&self.before)
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -101,121 +177,201 @@ pub struct Place {
 #[derive(Debug, Serialize)]
 pub struct AnswerChange {
     pub entry: String,
-    pub instance: String,
-    pub examination: String,
-    pub position: usize,
+    #[serde(flatten)]
+    pub block: BlockName,
+    /// None in the sister contests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
     /// None = not computed.
-    pub before: Option<Value>,
-    pub after: Option<Value>,
+    pub before: Option<String>,
+    pub after: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 pub struct RunChange<T> {
     pub entry: String,
-    pub instance: String,
-    pub examination: String,
+    #[serde(flatten)]
+    pub block: BlockName,
     pub before: T,
     pub after: T,
 }
 
-fn exact<S: serde::Serializer>(points: &Option<BigRational>, out: S) -> Result<S::Ok, S::Error> {
-    match points {
-        Some(points) => crate::edition::fraction::serialize(points, out),
-        None => out.serialize_none(),
-    }
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Ended {
+    Ending(Ending),
+    /// Of a sister contest.
+    Verdict(Verdict),
 }
 
-/// CPU times less than this apart (milliseconds) are noise, whatever their ratio.
+/// Times less than this apart (milliseconds) are noise, whatever their ratio.
 const NOISE_MS: u64 = 1000;
 
-/// Compares two judgements; CPU times differ where one is more than `factor` times the other.
-pub fn compare(before: &Judgement, after: &Judgement, factor: u64) -> Comparison {
+/// Compares two judgements; times differ where one is more than `factor` times the other. Judgements without a run in
+/// common are refused: that nothing differs would say nothing.
+pub fn compare<J: Compared>(before: &J, after: &J, factor: u64) -> Result<Comparison, CompareError> {
+    if before.contest() != after.contest() {
+        return Err(CompareError::Contests(before.contest().to_owned(), after.contest().to_owned()));
+    }
+    let (points_before, points_after) = (before.scores(), after.scores());
     let mut comparison = Comparison {
-        settings: settings(before, after),
+        contest: before.contest().to_owned(),
+        settings: differing(&settings(before), &settings(after)),
         entries: differing(&entries(before), &entries(after)),
+        instances: differing(&before.instances(), &after.instances()),
+        only_before: OneSided::default(),
+        only_after: OneSided::default(),
         values_compared: 0,
         values: Vec::new(),
         bases: Vec::new(),
-        points: points(before, after),
-        places: places(before, after),
+        points: points(&points_before, &points_after),
+        places: places(&before.podiums(), &after.podiums()),
+        runs_compared: 0,
+        run_points: Vec::new(),
+        answers_compared: 0,
         answers: Vec::new(),
         endings: Vec::new(),
         times: Vec::new(),
         times_compared: 0,
     };
+    let (names_before, names_after) = (before.blocks(), after.blocks());
+    let mut blocks: BTreeMap<Named<'_>, usize> =
+        names_after.iter().enumerate().map(|(at, name)| (*name, at)).collect();
     let mut bases: BTreeMap<(Basis, Basis), u64> = BTreeMap::new();
-    let blocks: BTreeMap<(&str, &str), &Block> =
-        after.blocks.iter().map(|b| (block_name(after, b), b)).collect();
-    for was in &before.blocks {
-        let name = block_name(before, was);
-        let Some(is) = blocks.get(&name) else { continue };
-        for (position, (a, b)) in was.trusted.iter().zip(&is.trusted).enumerate() {
-            comparison.values_compared += 1;
-            if a.basis != b.basis {
-                *bases.entry((a.basis, b.basis)).or_default() += 1;
-            }
-            if !same(a.value.as_ref(), b.value.as_ref()) {
-                comparison.values.push(ValueChange {
-                    instance: name.1.to_owned(),
-                    examination: name.0.to_owned(),
-                    position,
-                    before: a.value.clone(),
-                    after: b.value.clone(),
-                    basis_before: a.basis,
-                    basis_after: b.basis,
-                });
+    let mut common = 0usize;
+    for (at, name) in names_before.iter().enumerate() {
+        let (was, block) = (before.block(at), name.owned());
+        let Some(at) = blocks.remove(name) else {
+            comparison.only_before.add(&block, was.values.len(), &was.runs);
+            continue;
+        };
+        common += 1;
+        let is = after.block(at);
+        comparison.values(&block, &was.values, &is.values, &mut bases, J::POSITIONS);
+        for (runs, others, side) in [
+            (&was.runs, &is.runs, &mut comparison.only_before),
+            (&is.runs, &was.runs, &mut comparison.only_after),
+        ] {
+            let alone = runs.iter().filter(|run| others.iter().all(|other| other.entry != run.entry));
+            side.runs.extend(alone.map(|run| run.name(&block)));
+        }
+        for a in &was.runs {
+            if let Some(b) = is.runs.iter().find(|b| b.entry == a.entry) {
+                comparison.run(&block, a, b, factor, J::POSITIONS);
             }
         }
-        comparison.runs((before, was), (after, is), factor);
+    }
+    let have_runs = !names_before.is_empty() && !names_after.is_empty();
+    let no_score = points_before.keys().all(|of| !points_after.contains_key(of));
+    if common == 0 && (have_runs || no_score) {
+        let (before, after, hint) = (first_few(&names_before), first_few(&names_after), J::HINT);
+        return Err(CompareError::NothingInCommon { before, after, hint });
+    }
+    for (at, name) in names_after.iter().enumerate().filter(|(_, name)| blocks.contains_key(name)) {
+        let is = after.block(at);
+        comparison.only_after.add(&name.owned(), is.values.len(), &is.runs);
     }
     let basis = |((before, after), values)| BasisChange { before, after, values };
     comparison.bases = bases.into_iter().map(basis).collect();
-    comparison
+    Ok(comparison)
 }
 
-/// Examination and instance of a block.
-fn block_name<'j>(judgement: &'j Judgement, block: &Block) -> (&'j str, &'j str) {
-    (&judgement.examinations[block.examination], &judgement.instances[block.instance].instance)
+fn first_few(names: &[Named<'_>]) -> String {
+    const FEW: usize = 2;
+    let mut shown: Vec<String> = names.iter().take(FEW).map(|name| name.owned().to_string()).collect();
+    match names.len() {
+        0 => shown.push("none".to_owned()),
+        count if count > FEW => shown.push(format!("... ({count})")),
+        _ => {}
+    }
+    shown.join(", ")
 }
 
-/// A value published with 5 digits and the exact one are the same value.
-fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => a == b || a.agrees(b, a.is_rounded() || b.is_rounded()),
-        (a, b) => a.is_none() && b.is_none(),
+impl OneSided {
+    /// A block that the other judgement does not have.
+    fn add(&mut self, block: &BlockName, values: usize, runs: &[RunView<'_>]) {
+        self.values.push(BlockValues { block: block.clone(), values });
+        self.runs.extend(runs.iter().map(|run| run.name(block)));
     }
 }
 
 impl Comparison {
-    /// What the entries of both judgements did in one block.
-    fn runs(&mut self, (before, was): (&Judgement, &Block), (after, is): (&Judgement, &Block), factor: u64) {
-        let (examination, instance) = block_name(before, was);
-        for a in &was.cells {
-            let entry = &before.entries[a.entry].entry;
-            let Some(b) = is.cells.iter().find(|b| after.entries[b.entry].entry == *entry) else { continue };
-            let run = || (entry.clone(), instance.to_owned(), examination.to_owned());
-            for (position, (x, y)) in a.values.iter().zip(&b.values).enumerate() {
-                if !same(x.as_ref(), y.as_ref()) {
-                    let (entry, instance, examination) = run();
-                    let (before, after) = (x.clone(), y.clone());
-                    self.answers.push(AnswerChange { entry, instance, examination, position, before, after });
-                }
+    /// What is trusted in a block of both judgements.
+    fn values(
+        &mut self,
+        block: &BlockName,
+        was: &[Known<'_>],
+        is: &[Known<'_>],
+        bases: &mut BTreeMap<(Basis, Basis), u64>,
+        positions: bool,
+    ) {
+        for (position, ((before, basis_before), (after, basis_after))) in was.iter().zip(is).enumerate() {
+            self.values_compared += 1;
+            if let (Some(before), Some(after)) = (basis_before, basis_after)
+                && before != after
+            {
+                *bases.entry((*before, *after)).or_default() += 1;
             }
-            if a.ending != b.ending && a.ending != Ending::Unsaid && b.ending != Ending::Unsaid {
-                let (entry, instance, examination) = run();
-                let (before, after) = (a.ending, b.ending);
-                self.endings.push(RunChange { entry, instance, examination, before, after });
-            }
-            if let (Some(x), Some(y)) = (a.cost, b.cost) {
-                self.times_compared += 1;
-                let (less, more) = (x.cpu_ms.min(y.cpu_ms), x.cpu_ms.max(y.cpu_ms));
-                if more - less >= NOISE_MS && more > less.saturating_mul(factor) {
-                    let (entry, instance, examination) = run();
-                    let (before, after) = (x.cpu_ms, y.cpu_ms);
-                    self.times.push(RunChange { entry, instance, examination, before, after });
-                }
+            if !Said::same(*before, *after) {
+                self.values.push(ValueChange {
+                    block: block.clone(),
+                    position: positions.then_some(position),
+                    before: before.map(|value| value.to_string()),
+                    after: after.map(|value| value.to_string()),
+                    basis_before: *basis_before,
+                    basis_after: *basis_after,
+                });
             }
         }
+        for (more, less, side) in [(was, is, &mut self.only_before), (is, was, &mut self.only_after)] {
+            if more.len() > less.len() {
+                side.values.push(BlockValues { block: block.clone(), values: more.len() - less.len() });
+            }
+        }
+    }
+
+    /// What an entry of both judgements did in one block.
+    fn run(&mut self, block: &BlockName, a: &RunView<'_>, b: &RunView<'_>, factor: u64, positions: bool) {
+        self.runs_compared += 1;
+        for (position, (before, after)) in a.said.iter().zip(&b.said).enumerate() {
+            self.answers_compared += u64::from(before.is_some() || after.is_some());
+            if !Said::same(*before, *after) {
+                self.answers.push(AnswerChange {
+                    entry: a.entry.to_owned(),
+                    block: block.clone(),
+                    position: positions.then_some(position),
+                    before: before.map(|answer| answer.to_string()),
+                    after: after.map(|answer| answer.to_string()),
+                });
+            }
+        }
+        if a.points != b.points {
+            let [before, after] = [a, b].map(|run| Points(run.points.clone()));
+            self.run_points.push(a.change(block, before, after));
+        }
+        if let (Some(before), Some(after)) = (a.ended, b.ended)
+            && before != after
+        {
+            self.endings.push(a.change(block, before, after));
+        }
+        if let (Some(before), Some(after)) = (a.time_ms, b.time_ms) {
+            self.times_compared += 1;
+            let (less, more) = (before.min(after), before.max(after));
+            if more - less >= NOISE_MS && more > less.saturating_mul(factor) {
+                self.times.push(a.change(block, before, after));
+            }
+        }
+    }
+}
+
+impl RunView<'_> {
+    fn name(&self, block: &BlockName) -> RunName {
+        RunName { entry: self.entry.to_owned(), block: block.clone() }
+    }
+
+    fn change<T>(&self, block: &BlockName, before: T, after: T) -> RunChange<T> {
+        RunChange { entry: self.entry.to_owned(), block: block.clone(), before, after }
     }
 }
 
@@ -233,29 +389,27 @@ fn differing<T: Clone + PartialEq>(
     keys.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
-fn entries(judgement: &Judgement) -> BTreeMap<String, String> {
-    let said = |entry: &Entry| {
+fn entries<J: Compared>(judgement: &J) -> BTreeMap<String, String> {
+    let mut entries = BTreeMap::new();
+    for entry in judgement.entries() {
         let mut said = entry.status.word().to_owned();
         if entry.tool != entry.entry {
-            said += &format!(", variant of {}", entry.tool);
+            said += &format!(", {} {}", J::TOOL_OF, entry.tool);
         }
         if !entry.note.is_empty() {
             said += &format!(" ({})", entry.note);
         }
-        (entry.entry.clone(), said)
-    };
-    judgement.entries.iter().map(said).collect()
+        entries.insert(entry.entry.clone(), said);
+    }
+    entries
 }
 
-/// The settings of both editions as keys with dots, but for what they are called and where they come from.
-fn settings(before: &Judgement, after: &Judgement) -> Vec<Change<String>> {
-    let keys = |judgement: &Judgement| {
-        let mut keys = BTreeMap::new();
-        flatten("", &serde_json::to_value(&judgement.edition).unwrap_or_default(), &mut keys);
-        keys.retain(|key, _| !["title", "sources", "unknown"].iter().any(|told| key.starts_with(told)));
-        keys
-    };
-    differing(&keys(before), &keys(after))
+/// The settings as keys with dots, but for what they are called and where they come from.
+fn settings(judgement: &impl Compared) -> BTreeMap<String, String> {
+    let mut keys = BTreeMap::new();
+    flatten("", &judgement.settings(), &mut keys);
+    keys.retain(|key, _| !["title", "sources", "unknown"].iter().any(|told| key.starts_with(told)));
+    keys
 }
 
 fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
@@ -272,54 +426,39 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
     }
 }
 
-fn points(before: &Judgement, after: &Judgement) -> Vec<PointsChange> {
-    let by_name = |judgement: &Judgement| -> BTreeMap<(String, String), BigRational> {
-        let named = |score: &Score| {
-            let names = (
-                judgement.entries[score.entry].entry.clone(),
-                judgement.examinations[score.examination].clone(),
-            );
-            (names, score.normalized.clone())
-        };
-        judgement.scores.iter().map(named).collect()
-    };
-    let (before, after) = (by_name(before), by_name(after));
+type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;
+
+fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let change = |names: &(String, String)| PointsChange {
-        entry: names.0.clone(),
-        examination: names.1.clone(),
-        before: before.get(names).cloned(),
-        after: after.get(names).cloned(),
+    let change = |names: &(&str, &str)| {
+        let [before, after] =
+            [before, after].map(|scores| scores.get(names).map(|points| Points((*points).clone())));
+        PointsChange { entry: names.0.to_owned(), examination: names.1.to_owned(), before, after }
     };
     names.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
+type Podiums<'j> = Vec<(&'j str, BTreeMap<String, Place>)>;
+
 /// In the order of the categories, then of the places after (before, where the entry is gone).
-fn places(before: &Judgement, after: &Judgement) -> Vec<PlaceChange> {
-    let by_entry = |judgement: &Judgement, category: &str| -> BTreeMap<String, Place> {
-        let podium = judgement.podiums.iter().find(|podium| podium.category == category);
-        let place = |place: &PodiumPlace| {
-            let PodiumPlace { rank, entry, points, medal, .. } = place;
-            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
-            (judgement.entries[*entry].entry.clone(), place)
-        };
-        podium.iter().flat_map(|podium| &podium.places).map(place).collect()
-    };
-    let mut categories: Vec<&str> = before.podiums.iter().map(|podium| podium.category.as_str()).collect();
-    categories.extend(after.podiums.iter().map(|podium| podium.category.as_str()));
+fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
+    let mut categories: Vec<&str> = before.iter().chain(after).map(|(category, _)| *category).collect();
     let mut seen = BTreeSet::new();
     categories.retain(|category| seen.insert(*category));
+    let none = BTreeMap::new();
     let mut changes = Vec::new();
     for category in categories {
-        let mut of: Vec<PlaceChange> = differing(&by_entry(before, category), &by_entry(after, category))
-            .into_iter()
-            .map(|Change { what, before, after }| PlaceChange {
-                category: category.to_owned(),
-                entry: what,
-                before,
-                after,
-            })
-            .collect();
+        let [before, after] = [before, after].map(|podiums| {
+            let podium = podiums.iter().find(|(of, _)| *of == category);
+            podium.map_or(&none, |(_, places)| places)
+        });
+        let of_category = |Change { what, before, after }| PlaceChange {
+            category: category.to_owned(),
+            entry: what,
+            before,
+            after,
+        };
+        let mut of: Vec<PlaceChange> = differing(before, after).into_iter().map(of_category).collect();
         let rank = |change: &PlaceChange| {
             let place = change.after.as_ref().or(change.before.as_ref());
             place.and_then(|place| place.rank).unwrap_or(u32::MAX)
@@ -328,12 +467,4 @@ fn places(before: &Judgement, after: &Judgement) -> Vec<PlaceChange> {
         changes.extend(of);
     }
     changes
-}
-
-impl PointsChange {
-    /// How much more the entry has after.
-    pub fn difference(&self) -> BigRational {
-        let points = |points: &Option<BigRational>| points.clone().unwrap_or_else(BigRational::zero);
-        points(&self.after) - points(&self.before)
-    }
 }

@@ -2,37 +2,40 @@
 
 use super::*;
 use crate::judge::show::{columns, decimals, short};
-use std::fmt;
 
 /// Lines shown of each kind; `--format json` has all.
 const SHOWN: usize = 15;
+/// Lines shown of what only one judgement has.
+const SHOWN_ALONE: usize = 5;
 
 impl fmt::Display for Comparison {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-        let changes = |changes: &[Change<String>]| -> Vec<Vec<String>> {
-            let line =
-                |c: &Change<String>| vec![c.what.clone(), said(&c.before), "->".to_owned(), said(&c.after)];
-            changes.iter().map(line).collect()
+        let (values, endings, times) = match self.contest.as_str() {
+            "sv-comp" => ("right answers", "verdicts differ", "CPU times"),
+            "crv" => ("right answers", "verdicts differ", "execution times"),
+            _ => ("trusted values", "runs ended otherwise", "CPU times"),
         };
         section(out, "settings differ", changes(&self.settings), &[])?;
         section(out, "entries differ", changes(&self.entries), &[])?;
-        let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
-            vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
+        let both = self.instances.iter().filter(|of| of.before.is_some() && of.after.is_some());
+        section(out, "instances differ", changes(both), &[])?;
+        self.alone(out)?;
+        if self.contest == "mcc" {
+            let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
+                vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
+            });
+            section(out, "changes of basis", bases.collect(), &[0])?;
+        }
+        let changed = self.values.iter().map(|change| {
+            let ValueChange { block, position, before, after, basis_before, basis_after } = change;
+            let with = |value, basis: &Option<Basis>| {
+                let basis = basis.map_or(String::new(), |basis| format!(" ({basis})"));
+                shown(value, "unknown") + &basis
+            };
+            let place = [numbered(block, *position), with(before, basis_before)];
+            [place.to_vec(), vec!["->".to_owned(), with(after, basis_after)]].concat()
         });
-        section(out, "changes of basis", bases.collect(), &[0])?;
-        let values = self.values.iter().map(|change| {
-            let ValueChange { instance, examination, position, .. } = change;
-            vec![
-                format!("{instance} {examination} {position:02}"),
-                value(&change.before),
-                format!("({})", change.basis_before),
-                "->".to_owned(),
-                value(&change.after),
-                format!("({})", change.basis_after),
-            ]
-        });
-        section(out, &format!("of {} trusted values differ", self.values_compared), values.collect(), &[])?;
+        section(out, &format!("of {} {values} differ", self.values_compared), changed.collect(), &[])?;
         let (ranks, points): (Vec<_>, Vec<_>) = self.places.iter().partition(|place| place.is_of_rank());
         section(out, "ranks or medals change", ranks.iter().map(|p| place(p)).collect(), &[])?;
         let points: Vec<_> = points.iter().map(|p| place(p)).collect();
@@ -41,7 +44,8 @@ impl fmt::Display for Comparison {
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
         by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));
         let scores = by_difference.iter().map(|change| {
-            let points = |points: &Option<BigRational>| points.as_ref().map_or("-".to_owned(), decimals);
+            let points =
+                |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
             let sign = if change.difference() > BigRational::zero() { "+" } else { "" };
             vec![
                 change.entry.clone(),
@@ -53,40 +57,93 @@ impl fmt::Display for Comparison {
             ]
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
+        let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
+        section(out, &format!("of {} runs got other points", self.runs_compared), points.collect(), &[2, 4])?;
         let answers = self.answers.iter().map(|change| {
-            let AnswerChange { entry, instance, examination, position, before, after } = change;
-            let place = format!("{instance} {examination} {position:02}");
-            vec![entry.clone(), place, answer(before), "->".to_owned(), answer(after)]
+            let AnswerChange { entry, block, position, before, after } = change;
+            let [before, after] = [before, after].map(|answer| shown(answer, "none"));
+            vec![entry.clone(), numbered(block, *position), before, "->".to_owned(), after]
         });
-        section(out, "answers differ", answers.collect(), &[])?;
-        let endings = self.endings.iter().map(|change| {
-            let word = |ending: Ending| serde_json::to_value(ending).ok()?.as_str().map(str::to_owned);
+        section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
+        let ended = self.endings.iter().map(|change| {
+            let word = |ended: Ended| serde_json::to_value(ended).ok()?.as_str().map(str::to_owned);
             run(change, word(change.before).unwrap_or_default(), word(change.after).unwrap_or_default())
         });
-        section(out, "runs ended otherwise", endings.collect(), &[])?;
-        let times =
+        section(out, &format!("of {} {endings}", self.runs_compared), ended.collect(), &[])?;
+        let slower =
             self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
-        section(out, &format!("of {} CPU times differ", self.times_compared), times.collect(), &[2, 4])
+        section(out, &format!("of {} {times} differ", self.times_compared), slower.collect(), &[2, 4])
+    }
+}
+
+impl Comparison {
+    /// What only one judgement has: nothing else here speaks of it.
+    fn alone(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut nothing = true;
+        for (side, of) in [("before", &self.only_before), ("after", &self.only_after)] {
+            let here = |change: &&Change<String>| match side {
+                "before" => change.after.is_none(),
+                _ => change.before.is_none(),
+            };
+            let instances: Vec<_> =
+                self.instances.iter().filter(here).map(|change| vec![change.what.clone()]).collect();
+            let values = of.values.iter().map(|of| vec![of.block.to_string(), of.values.to_string()]);
+            let runs = of.runs.iter().map(|run| vec![run.entry.clone(), run.block.to_string()]);
+            let count = of.values.iter().map(|of| of.values).sum();
+            for (what, count, rows) in [
+                ("instances", instances.len(), instances),
+                ("values", count, values.collect()),
+                ("runs", of.runs.len(), runs.collect()),
+            ] {
+                if count > 0 {
+                    nothing = false;
+                    listed(out, count, &format!("{what} only {side}"), &rows, &[], SHOWN_ALONE)?;
+                }
+            }
+        }
+        if nothing { writeln!(out, "0 instances, values or runs in one judgement only") } else { Ok(()) }
     }
 }
 
 /// Nothing is said of what does not differ but that it doesn't.
 fn section(out: &mut fmt::Formatter<'_>, what: &str, rows: Vec<Vec<String>>, right: &[usize]) -> fmt::Result {
-    writeln!(out, "{} {what}", rows.len())?;
-    let shown = columns(&rows[..rows.len().min(SHOWN)], right);
+    listed(out, rows.len(), what, &rows, right, SHOWN)
+}
+
+fn listed(
+    out: &mut fmt::Formatter<'_>,
+    count: usize,
+    what: &str,
+    rows: &[Vec<String>],
+    right: &[usize],
+    most: usize,
+) -> fmt::Result {
+    writeln!(out, "{count} {what}")?;
+    let shown = columns(&rows[..rows.len().min(most)], right);
     shown.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
-    match rows.len().saturating_sub(SHOWN) {
+    match rows.len().saturating_sub(most) {
         0 => Ok(()),
         more => writeln!(out, "  and {more} more (--format json)"),
     }
 }
 
-fn value(value: &Option<Value>) -> String {
-    value.as_ref().map_or("unknown".to_owned(), |value| short(&value.to_string()))
+fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec<String>> {
+    let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let line = |c: &Change<String>| vec![c.what.clone(), said(&c.before), "->".to_owned(), said(&c.after)];
+    changes.into_iter().map(line).collect()
 }
 
-fn answer(value: &Option<Value>) -> String {
-    value.as_ref().map_or("none".to_owned(), |value| short(&value.to_string()))
+/// A long number short; words as they are.
+fn shown(said: &Option<String>, none: &str) -> String {
+    match said {
+        None => none.to_owned(),
+        Some(said) if said.bytes().all(|byte| byte.is_ascii_digit()) => short(said),
+        Some(said) => said.clone(),
+    }
+}
+
+fn numbered(block: &BlockName, position: Option<usize>) -> String {
+    position.map_or(block.to_string(), |position| format!("{block} {position:02}"))
 }
 
 fn place(change: &PlaceChange) -> Vec<String> {
@@ -102,8 +159,7 @@ fn place(change: &PlaceChange) -> Vec<String> {
 }
 
 fn run<T>(change: &RunChange<T>, before: String, after: String) -> Vec<String> {
-    let RunChange { entry, instance, examination, .. } = change;
-    vec![entry.clone(), format!("{instance} {examination}"), before, "->".to_owned(), after]
+    vec![change.entry.clone(), change.block.to_string(), before, "->".to_owned(), after]
 }
 
 fn seconds(ms: u64) -> String {

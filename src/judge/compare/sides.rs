@@ -1,0 +1,253 @@
+//! What is compared of a judgement, the MCC's or a sister contest's.
+
+use super::{BlockName, Ended, Place, Podiums, Scores};
+use crate::benchkit::Value;
+use crate::judge::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
+use crate::judge::sister;
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A judgement as one side of a comparison.
+pub trait Compared {
+    /// Whether a block has several values, numbered.
+    const POSITIONS: bool;
+    /// How the entry stands to what its `tool` says.
+    const TOOL_OF: &'static str;
+    /// What may have been forgotten where no run is in both.
+    const HINT: &'static str;
+
+    fn contest(&self) -> &str;
+    fn settings(&self) -> serde_json::Value;
+    fn entries(&self) -> &[Entry];
+    /// What is known of an instance beside its answers, by its name.
+    fn instances(&self) -> BTreeMap<String, String>;
+    /// By entry and examination.
+    fn scores(&self) -> Scores<'_>;
+    /// By category, in order; places by entry.
+    fn podiums(&self) -> Podiums<'_>;
+    /// The names of the blocks, in order.
+    fn blocks(&self) -> Vec<Named<'_>>;
+    /// A block by its place in `blocks`.
+    fn block(&self, at: usize) -> View<'_>;
+}
+
+/// As `BlockName`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named<'j> {
+    examination: &'j str,
+    instance: &'j str,
+    property: &'j str,
+}
+
+impl Named<'_> {
+    pub fn owned(&self) -> BlockName {
+        let [instance, examination, property] =
+            [self.instance, self.examination, self.property].map(str::to_owned);
+        BlockName { instance, examination, property }
+    }
+}
+
+/// One examination on one instance.
+pub struct View<'j> {
+    pub values: Vec<Known<'j>>,
+    pub runs: Vec<RunView<'j>>,
+}
+
+/// A trusted value and its basis; a right answer.
+pub type Known<'j> = (Option<Said<'j>>, Option<Basis>);
+
+pub struct RunView<'j> {
+    pub entry: &'j str,
+    /// By position.
+    pub said: Vec<Option<Said<'j>>>,
+    /// None where the source does not say.
+    pub ended: Option<Ended>,
+    pub points: &'j BigRational,
+    pub time_ms: Option<u64>,
+}
+
+/// An answer: a value, or the words of a sister contest.
+#[derive(Clone, Copy)]
+pub enum Said<'j> {
+    Value(&'j Value),
+    Words(&'j str),
+}
+
+impl<'j> Said<'j> {
+    fn words(words: &'j str) -> Option<Self> {
+        (!words.is_empty()).then_some(Self::Words(words))
+    }
+
+    /// A value published with 5 digits and the exact one are the same value.
+    pub fn same(a: Option<Self>, b: Option<Self>) -> bool {
+        match (a, b) {
+            (Some(Self::Value(a)), Some(Self::Value(b))) => {
+                a == b || a.agrees(b, a.is_rounded() || b.is_rounded())
+            }
+            (Some(Self::Words(a)), Some(Self::Words(b))) => a == b,
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    }
+}
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => value.fmt(out),
+            Self::Words(words) => out.write_str(words),
+        }
+    }
+}
+
+impl Compared for Judgement {
+    const POSITIONS: bool = true;
+    const TOOL_OF: &'static str = "variant of";
+    const HINT: &'static str = " (runs on obfuscated instances are judged with --names)";
+
+    fn contest(&self) -> &str {
+        "mcc"
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        serde_json::to_value(&self.edition).unwrap_or_default()
+    }
+
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn instances(&self) -> BTreeMap<String, String> {
+        let told =
+            self.instances.iter().map(|of| format!("{}, {}, weight {}", of.family, of.status, of.weight));
+        self.instances.iter().map(|of| of.instance.clone()).zip(told).collect()
+    }
+
+    fn scores(&self) -> Scores<'_> {
+        let named = self.scores.iter().map(|of| {
+            let (entry, examination) = (&self.entries[of.entry], &self.examinations[of.examination]);
+            ((entry.entry.as_str(), examination.as_str()), &of.normalized)
+        });
+        named.collect()
+    }
+
+    fn podiums(&self) -> Podiums<'_> {
+        let place = |PodiumPlace { rank, entry, points, medal, .. }: &PodiumPlace| {
+            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+            (self.entries[*entry].entry.clone(), place)
+        };
+        let podiums = self.podiums.iter();
+        podiums.map(|of| (of.category.as_str(), of.places.iter().map(place).collect())).collect()
+    }
+
+    fn blocks(&self) -> Vec<Named<'_>> {
+        let name = self.blocks.iter().map(|block| Named {
+            examination: &self.examinations[block.examination],
+            instance: &self.instances[block.instance].instance,
+            property: "",
+        });
+        name.collect()
+    }
+
+    fn block(&self, at: usize) -> View<'_> {
+        let block = &self.blocks[at];
+        let values = block.trusted.iter().map(|of| (of.value.as_ref().map(Said::Value), Some(of.basis)));
+        let runs = block.cells.iter().map(|cell| RunView {
+            entry: &self.entries[cell.entry].entry,
+            said: cell.values.iter().map(|value| value.as_ref().map(Said::Value)).collect(),
+            ended: (cell.ending != Ending::Unsaid).then_some(Ended::Ending(cell.ending)),
+            points: &cell.points,
+            time_ms: cell.cost.map(|cost| cost.cpu_ms),
+        });
+        View { values: values.collect(), runs: runs.collect() }
+    }
+}
+
+impl Compared for sister::Judgement {
+    const POSITIONS: bool = false;
+    const TOOL_OF: &'static str = "of team";
+    const HINT: &'static str = "";
+
+    fn contest(&self) -> &str {
+        &self.contest
+    }
+
+    /// With the categories, which are given beside the edition.
+    fn settings(&self) -> serde_json::Value {
+        let mut settings = serde_json::to_value(&self.edition).unwrap_or_default();
+        for category in &self.categories {
+            let mut told = format!("{} tasks", category.tasks);
+            if let Some(parent) = category.parent {
+                told += &format!(", part of {}", self.categories[parent].category);
+            }
+            if !category.held {
+                told += &format!(", no podium: {}", category.note);
+            }
+            settings["categories"][&category.category] = told.into();
+        }
+        settings
+    }
+
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Its categories.
+    fn instances(&self) -> BTreeMap<String, String> {
+        let mut instances: BTreeMap<String, String> = BTreeMap::new();
+        for block in &self.blocks {
+            let (category, of) = (&self.categories[block.category].category, block.instance.clone());
+            let listed = instances.entry(of).or_default();
+            if !listed.split(", ").any(|listed| listed == category) {
+                *listed += if listed.is_empty() { "" } else { ", " };
+                *listed += category;
+            }
+        }
+        instances
+    }
+
+    fn scores(&self) -> Scores<'_> {
+        let named = self.scores.iter().filter_map(|of| {
+            let (entry, category) = (&self.entries[of.entry], &self.categories[of.category]);
+            Some(((entry.entry.as_str(), category.category.as_str()), &of.points.as_ref()?.0))
+        });
+        named.collect()
+    }
+
+    fn podiums(&self) -> Podiums<'_> {
+        let place = |sister::Place { rank, entry, points, medal, .. }: &sister::Place| {
+            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+            (self.entries[*entry].entry.clone(), place)
+        };
+        let name = |of: &sister::Podium| self.categories[of.category].category.as_str();
+        self.podiums.iter().map(|of| (name(of), of.places.iter().map(place).collect())).collect()
+    }
+
+    fn blocks(&self) -> Vec<Named<'_>> {
+        let name = self.blocks.iter().map(|block| Named {
+            examination: &self.categories[block.category].category,
+            instance: &block.instance,
+            property: &block.property,
+        });
+        name.collect()
+    }
+
+    fn block(&self, at: usize) -> View<'_> {
+        let block = &self.blocks[at];
+        let runs = block.cells.iter().map(|cell| RunView {
+            entry: &self.entries[cell.entry].entry,
+            said: vec![Said::words(&cell.said)],
+            ended: Some(Ended::Verdict(cell.verdict)),
+            points: &cell.points,
+            time_ms: time_ms(&cell.measured),
+        });
+        View { values: vec![(Said::words(&block.expected), None)], runs: runs.collect() }
+    }
+}
+
+/// CPU time (SV-COMP) or execution time (CRV), to the millisecond.
+fn time_ms(measured: &[sister::Measure]) -> Option<u64> {
+    let seconds = &measured.iter().find(|of| ["cpu_s", "time_s"].contains(&of.what.as_str()))?.mean;
+    (seconds * BigRational::from_integer(1000.into())).round().to_integer().to_u64()
+}
