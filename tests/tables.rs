@@ -510,7 +510,7 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             let is = |e: &&mcc_harness::edition::Examination| {
                 let instance = name.rsplit_once('-').unwrap().0;
-                oracle::file_name(instance, &e.name) == name
+                oracle::file(Path::new(""), instance, &e.name).unwrap().to_str().unwrap() == name
             };
             let examination = edition.examinations.iter().find(is).unwrap_or_else(|| panic!("{name}"));
             let instance = name.rsplit_once('-').unwrap().0.to_owned();

@@ -45,7 +45,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let archive = Archive::open(path).map_err(Failure::usage)?;
             let asked = Asked::of(&archive, examination).map_err(Failure::usage)?;
             match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
-                Some(oracle) => asked.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?,
+                Some(oracle) => {
+                    let asked = asked.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
+                    let known = asked.expected.iter().flatten().count();
+                    eprintln!("oracle: {known} of {} values are known", asked.expected.len());
+                    asked
+                }
                 None => asked,
             }
         }

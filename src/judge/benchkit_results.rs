@@ -112,9 +112,11 @@ fn read_summary(
         let ending = match field(status) {
             "timeout" => Ending::WallLimit,
             "normal" => answered(&answers),
+            // As our own export says it.
+            "infrastructure" => Ending::Infrastructure,
             other => {
                 let shown: String = other.chars().take(40).collect();
-                return Err(format!("column Status: `{shown}`; allowed are normal and timeout"));
+                return Err(format!("column Status: `{shown}`; allowed are normal, timeout and infrastructure"));
             }
         };
         let (techniques, repeated) = (answers.techniques, answers.repeated);

@@ -30,10 +30,11 @@ const SHORT: [(&str, &str); 14] = [
     ("OneSafe", "OS"),
 ];
 
-/// The name of an oracle file.
-pub fn file_name(instance: &str, examination: &str) -> String {
+/// The oracle file of an instance in a folder; None where its name would lead out of it.
+pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf> {
     let short = SHORT.iter().find(|(name, _)| *name == examination).map_or(examination, |(_, short)| short);
-    format!("{instance}-{short}.out")
+    let name = format!("{instance}-{short}.out");
+    (!name.contains(['/', '\0'])).then(|| folder.join(name))
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,8 @@ pub enum OracleError {
     Read { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Write(#[from] WriteError),
+    #[error("instance `{0}` cannot be a file's name; give it another before its oracle is written")]
+    Name(String),
     #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
     Line { path: PathBuf, line: u64, message: String },
 }
@@ -55,7 +58,7 @@ pub fn read(
     examination: &Examination,
     ids: &[&str],
 ) -> Result<Option<Vec<Option<Value>>>, OracleError> {
-    let path = folder.join(file_name(instance, &examination.name));
+    let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
     let failed = |source| OracleError::Read { path: path.clone(), source };
     let file = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -99,12 +102,13 @@ pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
         let examination = &jury.opening.edition.examinations[block.examination];
         let lines = lines(instance, examination, &block);
         if !lines.is_empty() {
-            let mut oracle = Draft::new(&folder.join(file_name(instance, &examination.name)))?;
+            let path = file(folder, instance, &examination.name);
+            let mut oracle = Draft::new(&path.ok_or_else(|| OracleError::Name(instance.clone()))?)?;
             oracle.text(&format!("{instance} {}\n{lines}", examination.name))?;
             oracle.rename()?;
             written += 1;
         }
-        Ok::<(), WriteError>(())
+        Ok::<(), OracleError>(())
     })?;
     Ok(written)
 }
@@ -121,6 +125,7 @@ pub struct Compared {
 /// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
 /// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
 pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, OracleError> {
+    fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
     let mut table = Draft::new(out)?;
     table.row(["instance", "examination", "position", "trusted", "oracle"])?;
     let mut compared = Compared::default();

@@ -1,7 +1,8 @@
 //! What is known of answers, to hold a tool's claims against.
 
 use crate::benchkit::{Answers, Questions, Reading, Value};
-use crate::judge::oracle::file_name;
+use crate::edition::Examination;
+use crate::judge::oracle;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,17 +13,28 @@ use std::path::{Path, PathBuf};
 /// outputs to believe in, `<Instance>-<Examination>.out`.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    /// By instance and examination, then id.
-    rows: BTreeMap<(String, String), BTreeMap<String, Value>>,
+    /// By instance and examination.
+    rows: BTreeMap<(String, String), BTreeMap<Place, Value>>,
     folder: Option<PathBuf>,
+}
+
+/// Which value: a judgement of a published table knows no ids.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Id(String),
+    Position(usize),
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
+    #[error(transparent)]
+    File(#[from] oracle::OracleError),
+    #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; is it the folder of an oracle?", .0.display())]
+    Empty(PathBuf),
     #[error("{}: {source}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out",
         path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: {message}; the columns needed are instance (in a file of its own: none), examination, id, value",
+    #[error("{}: {message}; the columns needed are instance (in a file of its own: none), examination, id (or position), value",
         path.display())]
     Row { path: PathBuf, message: String },
 }
@@ -32,6 +44,7 @@ struct Row {
     instance: Option<String>,
     examination: String,
     id: String,
+    position: Option<usize>,
     value: String,
 }
 
@@ -46,27 +59,38 @@ impl Oracle {
             return Ok(oracle);
         }
         let mut oracle = Self { folder: Some(path.to_owned()), ..Self::default() };
+        let mut is_empty = true;
         for item in path.read_dir().map_err(io)? {
             let file = item.map_err(io)?.path();
-            if file.extension().is_some_and(|extension| extension == "csv") {
+            let extension = file.extension().unwrap_or_default();
+            is_empty &= extension != "csv" && extension != "out";
+            if extension == "csv" {
                 let instance = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 oracle.read(&file, Some(&instance))?;
             }
         }
-        Ok(oracle)
+        match is_empty {
+            true => Err(OracleError::Empty(path.to_owned())),
+            false => Ok(oracle),
+        }
     }
 
     fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
         let mut rows = csv::Reader::from_path(path).map_err(|error| row(error.to_string()))?;
         for read in rows.deserialize() {
-            let Row { instance, examination, id, value } = read.map_err(|error| row(error.to_string()))?;
+            let Row { instance, examination, id, position, value } =
+                read.map_err(|error| row(error.to_string()))?;
             let instance = instance.or_else(|| of.map(str::to_owned));
             let instance = instance.ok_or_else(|| row("no column instance".to_owned()))?;
             // Empty: unknown.
             if !value.is_empty() {
                 let value = value.parse().map_err(|error| row(format!("{id}: {error}")))?;
-                self.rows.entry((instance, examination)).or_default().insert(id, value);
+                let place = match position {
+                    Some(position) if id.is_empty() => Place::Position(position),
+                    _ => Place::Id(id),
+                };
+                self.rows.entry((instance, examination)).or_default().insert(place, value);
             }
         }
         Ok(())
@@ -80,25 +104,26 @@ impl Oracle {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some(known) = self.rows.get(&key) {
-            return Ok(ids.iter().map(|id| known.get(id).cloned()).collect());
+            let of = |(position, id): (usize, &String)| {
+                known.get(&Place::Id(id.clone())).or_else(|| known.get(&Place::Position(position))).cloned()
+            };
+            return Ok(ids.iter().enumerate().map(of).collect());
         }
-        let names = [
-            format!("{instance}-{}.out", questions.examination),
-            // As the published oracles abbreviate.
-            file_name(instance, &questions.examination),
-        ];
-        for name in names {
-            let Some(folder) = &self.folder else { break };
-            let path = folder.join(name);
-            if path.is_file() {
-                let reading = Reading { strict: false, published: true };
-                let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
-                return match read {
-                    Ok(answers) => Ok(answers.values),
-                    Err(source) => Err(OracleError::Io { path, source }),
-                };
-            }
+        let Some(folder) = &self.folder else { return Ok(vec![None; ids.len()]) };
+        let path = folder.join(format!("{instance}-{}.out", questions.examination));
+        if path.is_file() {
+            let reading = Reading { strict: false, published: true };
+            let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
+            return match read {
+                Ok(answers) => Ok(answers.values),
+                Err(source) => Err(OracleError::Io { path, source }),
+            };
         }
-        Ok(vec![None; ids.len()])
+        // As the published oracles abbreviate; their ids need not be those of the instance.
+        let Questions { examination, answers, values, .. } = questions.clone();
+        let examination = Examination { name: examination, answers, values };
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let known = oracle::read(folder, instance, &examination, &ids)?;
+        Ok(known.unwrap_or_else(|| vec![None; ids.len()]))
     }
 }

@@ -75,14 +75,11 @@ pub fn names(contest: &Contest) -> Names {
     };
     let mut bases = BTreeMap::new();
     for trusted in contest.shown_blocks().flat_map(|block| &block.trusted) {
-        if !bases.contains_key(&trusted.basis) {
-            // The reason of an override is its own.
-            let rule = match trusted.basis {
-                Basis::Override => "set by the organizers".to_owned(),
-                _ => explain::rule(trusted, &judgement.edition),
-            };
-            bases.insert(trusted.basis, visible(&rule));
-        }
+        // The reason of an override is its own.
+        bases.entry(trusted.basis).or_insert_with(|| match trusted.basis {
+            Basis::Override => "set by the organizers".to_owned(),
+            _ => visible(&explain::rule(trusted, &judgement.edition)),
+        });
     }
     let examination = |name: &String| ExaminationName { name: visible(name) };
     let mut marks: Vec<_> = contest.marks.iter().collect();

@@ -93,20 +93,21 @@ struct Bench {
 /// Judges all results by an edition.
 pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
-    // Who resigned vanishes from everything.
-    results.experiments.retain(|of| status(&of.tool) != Status::Resigned);
-    results.totals.retain(|of| status(&of.tool) != Status::Resigned);
-    let experimented = results.experiments.iter().map(|of| of.tool.clone());
-    let names: BTreeSet<String> =
-        experimented.chain(results.totals.iter().map(|of| of.tool.clone())).collect();
-    let names: Vec<String> = names.into_iter().collect();
+    // Who resigned vanishes from everything; who is withdrawn is named, and not judged.
+    let experimented = results.experiments.iter().map(|of| &of.tool);
+    let named: BTreeSet<&String> = experimented.chain(results.totals.iter().map(|of| &of.tool)).collect();
+    let stays = |name: &&String| status(name) != Status::Resigned;
+    let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
+    let judged = |name: &str| !matches!(status(name), Status::Resigned | Status::Withdrawn);
+    results.experiments.retain(|of| judged(&of.tool));
+    results.totals.retain(|of| judged(&of.tool));
     let entries: Vec<Entry> = names
         .iter()
         .map(|name| Entry {
             entry: name.clone(),
             tool: name.clone(),
             status: status(name),
-            note: String::new(),
+            note: StatusRule::of(&edition.statuses, name).map_or_else(String::new, |of| of.note.clone()),
         })
         .collect();
     let number = |name: &String| names.binary_search(name).unwrap_or_default();

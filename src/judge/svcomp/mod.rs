@@ -11,7 +11,7 @@ pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
 use crate::edition::svcomp::{Category, SvcompEdition, Unconfirmed};
-use crate::edition::{SisterEdition, Status};
+use crate::edition::{SisterEdition, Status, StatusRule};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
@@ -71,18 +71,14 @@ fn alone(name: &str) -> Category {
 
 /// Judges all results by an edition.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
-    // Who resigned vanishes from everything.
-    let stays = |name: &str| edition.status_of(name) != Status::Resigned;
-    results.runs.retain(|run| stays(&results.entries[run.entry]));
-    results.given.retain(|given| stays(&given.entry));
-    let names: BTreeSet<String> = results
-        .entries
-        .iter()
-        .filter(|name| stays(name))
-        .cloned()
-        .chain(results.given.iter().map(|given| given.entry.clone()))
-        .collect();
-    let names: Vec<String> = names.into_iter().collect();
+    // Who resigned vanishes from everything; who is withdrawn is named, and not judged.
+    let given = results.given.iter().map(|given| &given.entry);
+    let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
+    let stays = |name: &&String| edition.status_of(name) != Status::Resigned;
+    let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
+    let judged = |name: &str| !matches!(edition.status_of(name), Status::Resigned | Status::Withdrawn);
+    results.runs.retain(|run| judged(&results.entries[run.entry]));
+    results.given.retain(|given| judged(&given.entry));
     // Entries by name from here on: no order of files shows.
     let number = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).unwrap_or_default();
     let renumbered: Vec<usize> = results.entries.iter().map(|name| number(name)).collect();
@@ -184,7 +180,9 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
             status: if unqualified { status.max(Status::OutOfCompetition) } else { status },
             note: match unqualified {
                 true => format!("not qualified: started on {started} of {tasks} tasks"),
-                false => String::new(),
+                false => {
+                    StatusRule::of(&edition.statuses, name).map_or_else(String::new, |of| of.note.clone())
+                }
             },
         }
     };
