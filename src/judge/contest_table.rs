@@ -242,6 +242,7 @@ pub fn export(
         draft.text(&overrides)?;
         drafts.push(draft);
     }
+    drafts.iter_mut().try_for_each(Draft::flush)?;
     let paths = drafts.into_iter().map(Draft::rename).collect::<Result<_, _>>()?;
     Ok(Exported { rows, paths })
 }
