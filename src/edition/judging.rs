@@ -138,6 +138,11 @@ pub enum Status {
 }
 
 impl Status {
+    /// Whether its runs are judged: neither withdrawn nor resigned (P-3, P-4).
+    pub fn is_judged(self) -> bool {
+        !matches!(self, Self::Withdrawn | Self::Resigned)
+    }
+
     pub const ALL: [Self; 5] =
         [Self::Competing, Self::Virtual, Self::OutOfCompetition, Self::Withdrawn, Self::Resigned];
 
@@ -187,12 +192,17 @@ impl TryFrom<WrittenStatusRule> for StatusRule {
 
 impl StatusRule {
     /// The first rule that fits an entry.
-    pub fn of<'a>(rules: &'a [Self], entry: &str) -> Option<&'a Self> {
+    fn of<'a>(rules: &'a [Self], entry: &str) -> Option<&'a Self> {
         rules.iter().find(|rule| rule.pattern.fits(entry))
     }
 
     /// The status of an entry as the first rule says that fits it, `competing` where none does.
     pub fn status_of(rules: &[Self], entry: &str) -> Status {
         Self::of(rules, entry).map_or(Status::Competing, |rule| rule.status)
+    }
+
+    /// Why an entry has its status; empty where nothing is said.
+    pub fn note_of<'a>(rules: &'a [Self], entry: &str) -> &'a str {
+        Self::of(rules, entry).map_or("", |rule| &rule.note)
     }
 }

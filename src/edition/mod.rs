@@ -99,7 +99,7 @@ impl Edition {
 
     /// Why the entry has its status; empty where nothing is said.
     pub fn note_of(&self, entry: &str) -> &str {
-        StatusRule::of(&self.statuses, entry).map_or("", |rule| &rule.note)
+        StatusRule::note_of(&self.statuses, entry)
     }
 }
 

@@ -116,7 +116,9 @@ fn read_summary(
             "infrastructure" => Ending::Infrastructure,
             other => {
                 let shown: String = other.chars().take(40).collect();
-                return Err(format!("column Status: `{shown}`; allowed are normal, timeout and infrastructure"));
+                return Err(format!(
+                    "column Status: `{shown}`; allowed are normal, timeout and infrastructure"
+                ));
             }
         };
         let (techniques, repeated) = (answers.techniques, answers.repeated);

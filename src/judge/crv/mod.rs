@@ -90,86 +90,21 @@ struct Bench {
     memory: Option<Measure>,
 }
 
+/// The experiments of a benchmark, by entry number.
+type OfEntries<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
+
 /// Judges all results by an edition.
 pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
-    // Who resigned vanishes from everything; who is withdrawn is named, and not judged.
-    let experimented = results.experiments.iter().map(|of| &of.tool);
-    let named: BTreeSet<&String> = experimented.chain(results.totals.iter().map(|of| &of.tool)).collect();
-    let stays = |name: &&String| status(name) != Status::Resigned;
-    let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
-    let judged = |name: &str| !matches!(status(name), Status::Resigned | Status::Withdrawn);
-    results.experiments.retain(|of| judged(&of.tool));
-    results.totals.retain(|of| judged(&of.tool));
-    let entries: Vec<Entry> = names
-        .iter()
-        .map(|name| Entry {
-            entry: name.clone(),
-            tool: name.clone(),
-            status: status(name),
-            note: StatusRule::of(&edition.statuses, name).map_or_else(String::new, |of| of.note.clone()),
-        })
-        .collect();
-    let number = |name: &String| names.binary_search(name).unwrap_or_default();
-
-    // Natural order: benchmark 2 before 10.
-    let order = |name: &str| (name.parse::<u64>().unwrap_or(u64::MAX), name.to_owned());
-    type OfTools<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
-    let mut grouped: BTreeMap<(usize, (u64, String)), OfTools> = BTreeMap::new();
-    for of in &results.experiments {
-        let tools = grouped.entry((of.track, order(&of.benchmark))).or_default();
-        tools.entry(number(&of.tool)).or_default().push(of);
-    }
-    let mut blocks = Vec::new();
-    let mut scores: BTreeMap<(usize, usize), Score> = BTreeMap::new();
-    for ((track, (_, benchmark)), tools) in &grouped {
-        let benches: Vec<Bench> = tools.iter().map(|(tool, of)| bench(edition, *tool, of)).collect();
-        let times = shares(edition, &entries, &benches, |of| of.time.as_ref());
-        let memories = shares(edition, &entries, &benches, |of| of.memory.as_ref());
-        let mut cells = Vec::new();
-        for ((of, overhead), memory) in benches.into_iter().zip(times).zip(memories) {
-            let parts = [of.correctness, overhead, memory].map(Points);
-            let points: BigRational = parts.iter().map(|Points(part)| part).sum();
-            let score = scores.entry((*track, of.tool)).or_insert_with(|| nothing(of.tool, *track));
-            match of.verdict {
-                Verdict::Right => score.right += 1,
-                Verdict::Wrong => score.wrong += 1,
-                _ => {}
-            }
-            let add = |to: &mut Points, what: &BigRational| to.0 += what;
-            score.parts.iter_mut().zip(&parts).for_each(|(to, part)| add(to, &part.0));
-            score.points.iter_mut().for_each(|to| add(to, &points));
-            cells.push(Cell {
-                entry: of.tool,
-                said: of.said,
-                verdict: of.verdict,
-                why: of.why,
-                points,
-                parts: parts.to_vec(),
-                measured: of.time.into_iter().chain(of.memory).collect(),
-            });
-        }
-        // Tables agree on it, or they are refused.
-        let right = tools.values().flatten().find_map(|of| of.right_verdict());
-        blocks.push(Block {
-            category: *track,
-            instance: benchmark.clone(),
-            property: String::new(),
-            expected: right.unwrap_or_default().to_owned(),
-            cells,
-        });
-    }
-    results.notes.extend(printed::contradictions(edition, &results, &names, &blocks));
-    let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
-    for of in results.totals.iter().filter(|of| !measured.contains(&of.track)) {
-        let tool = number(&of.tool);
-        let parts = of.parts.iter().cloned().map(Points).collect();
-        let note = "as printed: the track is known by its totals only".to_owned();
-        let points = Some(Points(of.total.clone()));
-        scores.insert((of.track, tool), Score { parts, points, note, ..nothing(tool, of.track) });
-    }
-    let tracks: Vec<usize> =
-        scores.keys().map(|(track, _)| *track).collect::<BTreeSet<_>>().into_iter().collect();
+    // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
+    let mut entries = entries(edition, &results);
+    entries.retain(|of| of.status != Status::Resigned);
+    results.experiments.retain(|of| status(&of.tool).is_judged());
+    results.totals.retain(|of| status(&of.tool).is_judged());
+    let blocks = blocks(edition, &entries, &results.experiments);
+    results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
+    let scores = scores(&entries, &blocks, &results.totals);
+    let tracks: BTreeSet<usize> = scores.keys().map(|(track, _)| *track).collect();
     let podiums = tracks.iter().map(|track| {
         let here = scores.values().filter(|score| score.category == *track);
         let standings = here.map(|score| Standing {
@@ -203,6 +138,90 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
         podiums,
         quantiles: Vec::new(),
     }
+}
+
+/// Everybody with an experiment or a total, by name.
+fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
+    let measured = results.experiments.iter().map(|of| &of.tool);
+    let names: BTreeSet<&String> = measured.chain(results.totals.iter().map(|of| &of.tool)).collect();
+    let entry = |name: &String| Entry {
+        entry: name.clone(),
+        tool: name.clone(),
+        status: StatusRule::status_of(&edition.statuses, name),
+        note: StatusRule::note_of(&edition.statuses, name).to_owned(),
+    };
+    names.into_iter().map(entry).collect()
+}
+
+/// The number of an entry.
+fn number(entries: &[Entry], name: &str) -> usize {
+    entries.binary_search_by(|known| known.entry.as_str().cmp(name)).unwrap_or_default()
+}
+
+/// One block for each benchmark of each track, in natural order: benchmark 2 before 10.
+fn blocks(edition: &CrvEdition, entries: &[Entry], experiments: &[Experiment]) -> Vec<Block> {
+    let mut grouped: BTreeMap<(usize, u64, &str), OfEntries> = BTreeMap::new();
+    for of in experiments {
+        let order = of.benchmark.parse::<u64>().unwrap_or(u64::MAX);
+        let block = grouped.entry((of.track, order, &of.benchmark)).or_default();
+        block.entry(number(entries, &of.tool)).or_default().push(of);
+    }
+    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &OfEntries)| Block {
+        category: *track,
+        instance: (*benchmark).to_owned(),
+        property: String::new(),
+        // Tables agree on it, or they are refused.
+        expected: of.values().flatten().find_map(|of| of.right_verdict()).unwrap_or_default().to_owned(),
+        cells: cells(edition, entries, of),
+    };
+    grouped.iter().map(block).collect()
+}
+
+/// What each entry got on a benchmark.
+fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
+    let benches: Vec<Bench> = of.iter().map(|(tool, of)| bench(edition, *tool, of)).collect();
+    let overheads = shares(edition, entries, &benches, |of| of.time.as_ref());
+    let memories = shares(edition, entries, &benches, |of| of.memory.as_ref());
+    let cell = |((of, overhead), memory): ((Bench, BigRational), BigRational)| {
+        let parts = [of.correctness, overhead, memory];
+        Cell {
+            entry: of.tool,
+            said: of.said,
+            verdict: of.verdict,
+            why: of.why,
+            points: parts.iter().sum(),
+            parts: parts.map(Points).to_vec(),
+            measured: of.time.into_iter().chain(of.memory).collect(),
+        }
+    };
+    benches.into_iter().zip(overheads).zip(memories).map(cell).collect()
+}
+
+/// By track and entry: the sums over the blocks; the printed totals of a track without any.
+fn scores(entries: &[Entry], blocks: &[Block], totals: &[Total]) -> BTreeMap<(usize, usize), Score> {
+    let mut scores: BTreeMap<(usize, usize), Score> = BTreeMap::new();
+    for block in blocks {
+        for cell in &block.cells {
+            let at = (block.category, cell.entry);
+            let score = scores.entry(at).or_insert_with(|| nothing(cell.entry, block.category));
+            match cell.verdict {
+                Verdict::Right => score.right += 1,
+                Verdict::Wrong => score.wrong += 1,
+                _ => {}
+            }
+            score.parts.iter_mut().zip(&cell.parts).for_each(|(sum, part)| sum.0 += &part.0);
+            score.points.iter_mut().for_each(|sum| sum.0 += &cell.points);
+        }
+    }
+    let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
+    for of in totals.iter().filter(|of| !measured.contains(&of.track)) {
+        let tool = number(entries, &of.tool);
+        let parts = of.parts.iter().cloned().map(Points).collect();
+        let note = "as printed: the track is known by its totals only".to_owned();
+        let points = Some(Points(of.total.clone()));
+        scores.insert((of.track, tool), Score { parts, points, note, ..nothing(tool, of.track) });
+    }
+    scores
 }
 
 fn nothing(entry: usize, category: usize) -> Score {

@@ -2,6 +2,7 @@
 
 use super::{PARTS, Results};
 use crate::edition::crv::CrvEdition;
+use crate::judge::judgement::Entry;
 use crate::judge::sister::{Block, Points, rounded};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -18,7 +19,7 @@ struct Excess {
 pub(super) fn contradictions(
     edition: &CrvEdition,
     results: &Results,
-    names: &[String],
+    entries: &[Entry],
     blocks: &[Block],
 ) -> Vec<String> {
     let tolerance = &edition.tolerance;
@@ -29,7 +30,8 @@ pub(super) fn contradictions(
     for of in &results.experiments {
         let Some(printed) = &of.printed else { continue };
         let block = blocks.iter().find(|block| block.category == of.track && block.instance == of.benchmark);
-        let cell = block.and_then(|block| block.cells.iter().find(|cell| names[cell.entry] == of.tool));
+        let cell =
+            block.and_then(|block| block.cells.iter().find(|cell| entries[cell.entry].entry == of.tool));
         let Some(cell) = cell else { continue };
         for (part, (printed, Points(computed))) in printed.iter().zip(&cell.parts).enumerate() {
             let (sum, excesses) = columns.entry((of.track, of.tool.as_str(), part)).or_default();

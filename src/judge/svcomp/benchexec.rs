@@ -57,6 +57,46 @@ pub struct RawRun {
     pub memory: Option<BigRational>,
 }
 
+impl Header {
+    /// `text`: the value of an attribute of `<result>`.
+    fn of(text: impl Fn(&str) -> String) -> Self {
+        Self {
+            benchmarkname: text("benchmarkname"),
+            tool: text("tool"),
+            name: text("name"),
+            block: text("block"),
+            date: text("date"),
+            timelimit: text("timelimit"),
+            error: text("error"),
+        }
+    }
+}
+
+impl RawRun {
+    /// `text`: the value of an attribute of `<run>`.
+    fn of(line: u64, text: impl Fn(&str) -> String) -> Self {
+        let properties = match text("properties") {
+            properties if properties.is_empty() => property_of_file(&text("propertyFile")),
+            properties => properties,
+        };
+        let (name, expected) = (text("name"), text("expectedVerdict"));
+        Self { line, name, properties, expected, ..Self::default() }
+    }
+
+    /// Takes a `<column>`. One may stand there twice; the first is BenchExec's own.
+    fn column(&mut self, title: &str, value: String) -> Result<(), String> {
+        match title {
+            "status" if self.status.is_empty() => self.status = value,
+            "category" if self.category.is_empty() => self.category = value,
+            "cputime" if self.cputime.is_none() => self.cputime = number(&value, SECONDS)?,
+            "walltime" if self.walltime.is_none() => self.walltime = number(&value, SECONDS)?,
+            "memory" | "memUsage" if self.memory.is_none() => self.memory = number(&value, BYTES)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 /// Reads the header alone.
 pub fn header(path: &Path) -> Result<Header, ResultError> {
     let mut header = None;
@@ -111,51 +151,22 @@ pub fn read(
         let content = |message: String| ResultError::Content { file: file.clone(), line, message };
         match (depth, start.local_name().as_ref()) {
             (1, "result") => {
-                let header = Header {
-                    benchmarkname: text("benchmarkname"),
-                    tool: text("tool"),
-                    name: text("name"),
-                    block: text("block"),
-                    date: text("date"),
-                    timelimit: text("timelimit"),
-                    error: text("error"),
-                };
-                if go_on.take().is_some_and(|go_on| !go_on(&header)) {
+                if go_on.take().is_some_and(|go_on| !go_on(&Header::of(text))) {
                     return Ok(());
                 }
             }
             (1, other) => return Err(ResultError::OtherXml { file, line, root: other.to_owned() }),
             (2, "run") => {
-                let name = text("name");
-                if name.is_empty() {
+                let new = RawRun::of(line, text);
+                if new.name.is_empty() {
                     let missing = "name".to_owned();
                     return Err(xml.error(Problem::Missing { element: "run".to_owned(), missing }).into());
                 }
-                let properties = match text("properties") {
-                    properties if properties.is_empty() => property_of_file(&text("propertyFile")),
-                    properties => properties,
-                };
-                let expected = text("expectedVerdict");
-                run = Some(RawRun { line, name, properties, expected, ..RawRun::default() });
+                run = Some(new);
             }
             (3, "column") => {
                 let Some(run) = &mut run else { continue };
-                let value = text("value");
-                // A column may stand there twice; the first is BenchExec's own.
-                match text("title").as_str() {
-                    "status" if run.status.is_empty() => run.status = value,
-                    "category" if run.category.is_empty() => run.category = value,
-                    "cputime" if run.cputime.is_none() => {
-                        run.cputime = number(&value, SECONDS).map_err(content)?
-                    }
-                    "walltime" if run.walltime.is_none() => {
-                        run.walltime = number(&value, SECONDS).map_err(content)?
-                    }
-                    "memory" | "memUsage" if run.memory.is_none() => {
-                        run.memory = number(&value, BYTES).map_err(content)?
-                    }
-                    _ => {}
-                }
+                run.column(&text("title"), text("value")).map_err(content)?;
             }
             _ => {}
         }

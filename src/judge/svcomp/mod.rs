@@ -71,70 +71,13 @@ fn alone(name: &str) -> Category {
 
 /// Judges all results by an edition.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
-    // Who resigned vanishes from everything; who is withdrawn is named, and not judged.
-    let given = results.given.iter().map(|given| &given.entry);
-    let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
-    let stays = |name: &&String| edition.status_of(name) != Status::Resigned;
-    let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
-    let judged = |name: &str| !matches!(edition.status_of(name), Status::Resigned | Status::Withdrawn);
-    results.runs.retain(|run| judged(&results.entries[run.entry]));
-    results.given.retain(|given| judged(&given.entry));
-    // Entries by name from here on: no order of files shows.
-    let number = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).unwrap_or_default();
-    let renumbered: Vec<usize> = results.entries.iter().map(|name| number(name)).collect();
-    results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
-    results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
-
-    let mut tallies: BTreeMap<(usize, usize), Tally> = BTreeMap::new();
-    // By entry: tasks started, and all.
-    let mut started = vec![(0u64, 0u64); names.len()];
-    let mut blocks: Vec<Block> = Vec::new();
+    let names = settle(edition, &mut results);
+    let mut bench = Bench { started: vec![(0, 0); names.len()], ..Bench::default() };
     for run in &results.runs {
-        let judged = judge_run(edition, &results.categories[run.category].name, &run.raw, run.confirmation);
-        let of = &mut started[run.entry];
-        *of = (of.0 + u64::from(judged.verdict != Verdict::NotStarted), of.1 + 1);
-        tallies.entry((run.entry, run.category)).or_default().add(&judged);
-        // A million bytes each.
-        let memory_mb =
-            run.raw.memory.as_ref().map(|bytes| bytes / BigRational::from_integer(1_000_000.into()));
-        let measured =
-            [("cpu_s", judged.cpu_s), ("memory_mb", memory_mb)].into_iter().filter_map(|(what, mean)| {
-                Some(Measure { what: what.to_owned(), mean: mean?, experiments: 1, spread: None })
-            });
-        let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
-        let same = blocks.last().is_some_and(|block| {
-            block.category == run.category
-                && block.instance == run.raw.name
-                && block.property == run.raw.properties
-        });
-        if !same {
-            blocks.push(Block {
-                category: run.category,
-                instance: run.raw.name.clone(),
-                property: run.raw.properties.clone(),
-                expected: expected.clone(),
-                cells: Vec::new(),
-            });
-        }
-        let Some(block) = blocks.last_mut() else { continue };
-        if block.expected != expected {
-            let task = &run.raw.name;
-            let note = format!(
-                "result files differ on the right answer of {task}: {} and {expected}",
-                block.expected
-            );
-            results.notes.push(note);
-        }
-        block.cells.push(Cell {
-            entry: run.entry,
-            said: run.raw.status.clone(),
-            verdict: judged.verdict,
-            why: judged.why,
-            points: judged.points,
-            parts: Vec::new(),
-            measured: measured.collect(),
-        });
+        bench.judge(edition, &results.categories[run.category].name, run);
     }
+    let Bench { tallies, started, mut blocks, notes } = bench;
+    results.notes.extend(notes);
     results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
@@ -168,6 +111,86 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     })
 }
 
+/// Sorts the runs and numbers their entries by name, so that no order of files shows; returns the names.
+fn settle(edition: &SvcompEdition, results: &mut Results) -> Vec<String> {
+    // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
+    let given = results.given.iter().map(|given| &given.entry);
+    let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
+    let stays = |name: &&String| edition.status_of(name) != Status::Resigned;
+    let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
+    results.runs.retain(|run| edition.status_of(&results.entries[run.entry]).is_judged());
+    results.given.retain(|given| edition.status_of(&given.entry).is_judged());
+    let number = |name: &String| names.binary_search(name).unwrap_or_default();
+    let renumbered: Vec<usize> = results.entries.iter().map(number).collect();
+    results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
+    results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
+    names
+}
+
+/// What the runs judged so far amount to.
+#[derive(Default)]
+struct Bench {
+    /// By (entry, category).
+    tallies: BTreeMap<(usize, usize), Tally>,
+    /// By entry: tasks started, and all.
+    started: Vec<(u64, u64)>,
+    blocks: Vec<Block>,
+    notes: Vec<String>,
+}
+
+impl Bench {
+    /// Judges the next run; they come in the order of `Run::place`.
+    fn judge(&mut self, edition: &SvcompEdition, category: &str, run: &Run) {
+        let judged = judge_run(edition, category, &run.raw, run.confirmation);
+        let (started, all) = &mut self.started[run.entry];
+        *started += u64::from(judged.verdict != Verdict::NotStarted);
+        *all += 1;
+        self.tallies.entry((run.entry, run.category)).or_default().add(&judged);
+        // A million bytes each.
+        let memory_mb =
+            run.raw.memory.as_ref().map(|bytes| bytes / BigRational::from_integer(1_000_000.into()));
+        let measured =
+            [("cpu_s", judged.cpu_s), ("memory_mb", memory_mb)].into_iter().filter_map(|(what, mean)| {
+                Some(Measure { what: what.to_owned(), mean: mean?, experiments: 1, spread: None })
+            });
+        self.block(run).cells.push(Cell {
+            entry: run.entry,
+            said: run.raw.status.clone(),
+            verdict: judged.verdict,
+            why: judged.why,
+            points: judged.points,
+            parts: Vec::new(),
+            measured: measured.collect(),
+        });
+    }
+
+    /// The block of a run's task: the last one, or a new one.
+    fn block(&mut self, run: &Run) -> &mut Block {
+        let RawRun { name, properties, .. } = &run.raw;
+        let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
+        let last = self.blocks.last().map(|of| (of.category, &of.instance, &of.property, &of.expected));
+        match last {
+            Some((category, instance, property, known))
+                if (category, instance, property) == (run.category, name, properties) =>
+            {
+                if *known != expected {
+                    self.notes.push(format!(
+                        "result files differ on the right answer of {name}: {known} and {expected}"
+                    ));
+                }
+            }
+            _ => self.blocks.push(Block {
+                category: run.category,
+                instance: name.clone(),
+                property: properties.clone(),
+                expected,
+                cells: Vec::new(),
+            }),
+        }
+        self.blocks.last_mut().expect("it was pushed if there was none")
+    }
+}
+
 /// Entries with their status: as the patterns say, and not competing where they did not qualify.
 fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) -> Vec<Entry> {
     let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
@@ -180,9 +203,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
             status: if unqualified { status.max(Status::OutOfCompetition) } else { status },
             note: match unqualified {
                 true => format!("not qualified: started on {started} of {tasks} tasks"),
-                false => {
-                    StatusRule::of(&edition.statuses, name).map_or_else(String::new, |of| of.note.clone())
-                }
+                false => StatusRule::note_of(&edition.statuses, name).to_owned(),
             },
         }
     };

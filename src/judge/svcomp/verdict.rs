@@ -131,18 +131,20 @@ pub struct Judged {
     pub cpu_s: Option<BigRational>,
 }
 
+impl Judged {
+    /// Of a run that gets no points.
+    fn none(run: &RawRun, verdict: Verdict, why: String) -> Self {
+        Self { verdict, points: BigRational::zero(), why, cpu_s: run.cputime.clone() }
+    }
+}
+
 /// Judges one run of a category.
 pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation: Confirmation) -> Judged {
     let limits = &edition.limits;
     let reached = |time: &Option<BigRational>, limit: u64| {
         time.as_ref().is_some_and(|time| *time >= BigRational::from_integer(limit.into()))
     };
-    let none = |verdict, why: String| Judged {
-        verdict,
-        points: BigRational::zero(),
-        why,
-        cpu_s: run.cputime.clone(),
-    };
+    let none = |verdict, why: String| Judged::none(run, verdict, why);
     if run.status.is_empty() || fits(&edition.qualification.not_started, &run.status) {
         return none(Verdict::NotStarted, String::new());
     }
@@ -157,43 +159,64 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         let timeout = run.status.to_ascii_lowercase().starts_with("timeout");
         return none(if timeout { Verdict::Timeout } else { Verdict::Unknown }, String::new());
     };
+    let (verdict, why) = compare(run, &answer);
     let points = &edition.points;
-    let wrong = |why: String| Judged {
-        verdict: Verdict::Wrong,
-        points: match answer {
-            Answer::True => points.true_wrong.clone(),
-            Answer::False(_) => points.false_wrong.clone(),
-        },
-        ..none(Verdict::Wrong, why)
-    };
-    match (expected(run), &answer) {
+    match (verdict, answer.witness()) {
+        (Verdict::Right, witness) => right(edition, category, run, witness, confirmation),
+        (Verdict::Wrong, Witness::Correctness) => {
+            Judged { points: points.true_wrong.clone(), ..none(verdict, why) }
+        }
+        (Verdict::Wrong, Witness::Violation) => {
+            Judged { points: points.false_wrong.clone(), ..none(verdict, why) }
+        }
+        _ => none(verdict, why),
+    }
+}
+
+/// An answer against the right one: right, wrong, unknown or unjudged, and why.
+fn compare(run: &RawRun, answer: &Answer) -> (Verdict, String) {
+    let wrong = |why: &str| (Verdict::Wrong, why.to_owned());
+    match (expected(run), answer) {
         (None, _) if run.category.starts_with("correct") => {}
-        (None, _) if run.category == "wrong" => return wrong("as the result file says".to_owned()),
-        (None, _) => return none(Verdict::Unjudged, String::new()),
+        (None, _) if run.category == "wrong" => return wrong("as the result file says"),
+        (None, _) => return (Verdict::Unjudged, String::new()),
         (Some(Answer::True), Answer::True) => {}
-        (Some(Answer::True), Answer::False(_)) => return wrong("false alarm".to_owned()),
-        (Some(Answer::False(_)), Answer::True) => return wrong("missed bug".to_owned()),
+        (Some(Answer::True), Answer::False(_)) => return wrong("false alarm"),
+        (Some(Answer::False(_)), Answer::True) => return wrong("missed bug"),
         (Some(Answer::False(Some(of))), Answer::False(None)) if SUB_PROPERTIES.contains(&of.as_str()) => {
-            return none(Verdict::Unknown, "it does not say which sub-property is violated".to_owned());
+            return (Verdict::Unknown, "it does not say which sub-property is violated".to_owned());
         }
         (Some(Answer::False(Some(of))), Answer::False(Some(said))) if of != *said => {
-            return wrong(format!("{of} is violated, not {said}: scores as a wrong FALSE"));
+            return wrong(&format!("{of} is violated, not {said}: scores as a wrong FALSE"));
         }
         (Some(Answer::False(None)), Answer::False(Some(said)))
             if !run.properties.is_empty() && !asked(&run.properties, said) =>
         {
-            return wrong(format!("{said} was not asked: scores as a wrong FALSE"));
+            return wrong(&format!("{said} was not asked: scores as a wrong FALSE"));
         }
         (Some(Answer::False(_)), Answer::False(_)) => {}
     }
-    let (right, unconfirmed) = match answer {
-        Answer::True => (&points.true_right, &points.true_unconfirmed),
-        Answer::False(_) => (&points.false_right, &points.false_unconfirmed),
+    (Verdict::Right, String::new())
+}
+
+/// What a right answer is worth, confirmed or not.
+fn right(
+    edition: &SvcompEdition,
+    category: &str,
+    run: &RawRun,
+    witness: Witness,
+    confirmation: Confirmation,
+) -> Judged {
+    let points = &edition.points;
+    let (right, unconfirmed) = match witness {
+        Witness::Correctness => (&points.true_right, &points.true_unconfirmed),
+        Witness::Violation => (&points.false_right, &points.false_unconfirmed),
     };
-    let right = |why: &str| Judged { points: right.clone(), ..none(Verdict::Right, why.to_owned()) };
-    let exempt = edition.witnesses.as_ref().is_none_or(|of| match answer {
-        Answer::True => fits(&of.exempt_correctness, category),
-        Answer::False(_) => fits(&of.exempt_violation, category),
+    let none = |verdict, why: &str| Judged::none(run, verdict, why.to_owned());
+    let right = |why| Judged { points: right.clone(), ..none(Verdict::Right, why) };
+    let exempt = edition.witnesses.as_ref().is_none_or(|of| match witness {
+        Witness::Correctness => fits(&of.exempt_correctness, category),
+        Witness::Violation => fits(&of.exempt_violation, category),
     });
     let open = match confirmation {
         Confirmation::Confirmed => false,
@@ -207,11 +230,11 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         (true, true, _) => right("not confirmed, but the category is exempt from validation"),
         (true, false, Unconfirmed::AsRight) => right("not confirmed, which this edition does not ask for"),
         (true, false, Unconfirmed::Unknown) => {
-            none(Verdict::Unknown, "right, but no validator confirmed it: counts as unknown".to_owned())
+            none(Verdict::Unknown, "right, but no validator confirmed it: counts as unknown")
         }
         (true, false, Unconfirmed::Points(points)) => Judged {
             points: points.clone(),
-            ..none(Verdict::Unconfirmed, "right, but no validator confirmed it".to_owned())
+            ..none(Verdict::Unconfirmed, "right, but no validator confirmed it")
         },
     }
 }
