@@ -6,6 +6,7 @@ mod site_data;
 use assert_cmd::Command;
 use mcc_harness::edition::svcomp::SvcompEdition;
 use mcc_harness::edition::{Rules, SisterEdition};
+use mcc_harness::judge::sister::Judgement;
 use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
@@ -618,6 +619,25 @@ fn who_resigned_is_named_nowhere_in_the_judgement() {
     for text in texts {
         assert!(!text.contains("goner") && !text.contains("alone"), "{text}");
     }
+}
+
+#[test]
+fn who_is_withdrawn_is_named_with_the_reason_and_not_judged() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("a.yml", "true", "true", "correct", "1", "1")];
+    for entry in ["gone", "stays"] {
+        write(input.path(), &format!("{entry}.xml"), &result(entry, "SV.Loops", "Loops", &run));
+    }
+    let more = "\n[[status]]\npattern = \"gone\"\nstatus = \"withdrawn\"\nnote = \"broke rule 7\"\n";
+    let rules = edition(input.path(), 2024, ("", ""), more);
+    judge(input.path(), &rules, out.path(), &[]);
+    let judged = Judgement::read(out.path()).unwrap().unwrap();
+    let entries: Vec<(&str, &str)> =
+        judged.entries.iter().map(|of| (of.status.word(), of.note.as_str())).collect();
+    assert_eq!(entries, [("withdrawn", "broke rule 7"), ("competing", "")]);
+    assert!(judged.scores.iter().all(|score| score.entry == 1), "{:?}", judged.scores);
+    assert!(judged.blocks.iter().flat_map(|block| &block.cells).all(|cell| cell.entry == 1));
+    assert!(judged.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.entry == 1));
 }
 
 fn rules(name: &str) -> SvcompEdition {

@@ -1,4 +1,5 @@
 use super::Failure;
+use super::print::shown;
 use crate::edition::{Edition, Votes};
 use crate::judge::benchkit_results::{is_results, read_results};
 use crate::judge::overrides::read_overrides;
@@ -76,7 +77,9 @@ impl Judged {
             source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
         }
         if let Some(tools) = &self.tools {
-            source::read_tools(&mut ballots, tools).map_err(Failure::usage)?;
+            for name in source::read_tools(&mut ballots, tools).map_err(Failure::usage)? {
+                eprintln!("note: {} is withdrawn and has no answers; is this its name?", shown(&name));
+            }
         }
         if let Some(overrides) = &self.overrides {
             read_overrides(&edition, &mut ballots, overrides).map_err(Failure::usage)?;

@@ -222,15 +222,15 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
 
 /// Reads a tools file: `entry,tool,status`, or with a fourth column `note`, which a withdrawal needs (P-3).
 ///
-/// An entry that is not in it is described by the edition.
-pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+/// An entry that is not in it is described by the edition. Returns the withdrawn ones that have no answers.
+pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, SourceError> {
     const HEADER: [&str; 4] = ["entry", "tool", "status", "note"];
     let mut table = Table::open(path)?;
     if table.header() != &HEADER[..3] && table.header() != HEADER {
         return Err(table.wrong_header("entry,tool,status or entry,tool,status,note").into());
     }
     let known: BTreeSet<String> = ballots.entry_names().map(str::to_owned).collect();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut silent) = (BTreeSet::new(), Vec::new());
     table.each_row(|row| {
         let (entry, tool, note) = (&row[0], &row[1], row.get(3).unwrap_or_default());
         let Some(status) = Status::ALL.into_iter().find(|status| status.word() == &row[2]) else {
@@ -249,7 +249,7 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         // The table need not have the runs of a withdrawn entry; it is named all the same.
         if status == Status::Withdrawn {
             if !known.contains(entry) {
-                ballots.notes.push(format!("{entry} is withdrawn and has no answers; is this its name?"));
+                silent.push(entry.to_owned());
             }
             ballots.entries.number(entry);
         } else if !known.contains(entry) {
@@ -260,7 +260,7 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         Ok(())
     })?;
     ballots.inputs.push(digest(path)?);
-    Ok(())
+    Ok(silent)
 }
 
 /// The header of a file of names.
