@@ -190,6 +190,33 @@ fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() 
         .stdout(predicates::str::contains("the right answer is true"))
         .stdout(predicates::str::is_match("(?m)^B +true +right +2 +cpu_s=1.5$").unwrap())
         .stdout(predicates::str::is_match("(?m)^A +unknown +unknown +0 ").unwrap());
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--tool", "C"])
+        .assert()
+        .success()
+        .stdout(predicates::str::starts_with("C (svcomp-2024): competing\n"));
+}
+
+#[test]
+fn explain_tells_where_a_tool_has_its_points_and_which_answers_cost_it_some() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let said = [
+        ("a.yml", "true", "true", "correct", "1", "1"),
+        ("b.yml", "false", "true", "wrong", "1", "1"),
+        ("c.yml", "true", "false", "wrong", "1", "1"),
+    ];
+    write(input.path(), "toolA.xml", &result("toolA", "SV.Loops", "Loops", &said));
+    judge(input.path(), "svcomp-2014", out.path(), &[]);
+    let told =
+        harness().args(["explain".as_ref(), out.path().as_os_str()]).args(["--tool", "toolA"]).assert();
+    let told = String::from_utf8_lossy(&told.success().get_output().stdout).into_owned();
+    let expected = "toolA (svcomp-2014): competing\n\n\
+                    category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
+                    Loops         1            0      2         0     -10     1  gold\n\n\
+                    2 answers cost 12 points:\n\x20 Loops b.yml  said true, right is false  -8\n\x20 \
+                    Loops c.yml  said false, right is true  -4\n";
+    assert_eq!(told, expected);
 }
 
 /// The edition of a year with something added or replaced.

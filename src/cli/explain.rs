@@ -36,10 +36,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     // Without a tool, both are there: the arguments require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
     if let Some(judgement) = sister::Judgement::read(&args.dir).map_err(Failure::usage)? {
-        if args.position.is_some() || args.tool.is_some() {
+        if args.position.is_some() {
             return Err(Failure::usage(anyhow!(
-                "--position and --tool are for judgements of the MCC; a task has one verdict"
+                "--position is for judgements of the MCC; an instance has one verdict here"
             )));
+        }
+        if let Some(tool) = &args.tool {
+            return show(&sister::explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
         }
         let told = sister::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
         return show(&told, args.format);

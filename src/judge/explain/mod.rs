@@ -10,6 +10,7 @@ use num_rational::BigRational;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+pub(super) use tool::list;
 pub use tool::{ToolStory, explain_tool};
 
 #[derive(Debug, thiserror::Error)]

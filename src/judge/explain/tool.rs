@@ -275,7 +275,7 @@ impl ToolStory {
 }
 
 /// The first of a list below its title; nothing where it is empty.
-fn list<T>(
+pub(in crate::judge) fn list<T>(
     out: &mut fmt::Formatter<'_>,
     title: &str,
     items: &[T],

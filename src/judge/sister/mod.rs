@@ -3,13 +3,15 @@
 
 mod explain;
 mod rank;
+mod tool;
 mod write;
 
 pub use explain::{Explanation, explain, rounded};
 pub use rank::{Standing, Ties, podium};
+pub use tool::{ToolStory, explain_tool};
 pub use write::write;
 
-use super::judgement::{Entry, InputDigest, JudgementError};
+use super::judgement::{Entry, InputDigest, JudgementError, Status};
 use crate::edition::{SisterEdition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
