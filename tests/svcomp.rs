@@ -537,7 +537,15 @@ fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
         .success()
         .stdout(predicates::str::is_match("(?m)^A ").unwrap().not())
         .stdout(predicates::str::is_match("(?m)^D ").unwrap());
-    // A pattern that fits nothing would let the entry be ranked against its will.
+    // A name or a pattern that fits nothing would let the entry be ranked against its will.
+    for (wrong, note) in [
+        (opt_out.replace("*2", "Kategory2"), "A opted out of categories that are not here"),
+        (opt_out.replace("\"A\"", "\"Aa\""), "Aa opted out and has no results"),
+    ] {
+        let rules = edition(out.path(), 2024, ("", ""), &wrong);
+        let (_, notes) = judge(input.path(), &rules, out.path(), &[]);
+        assert!(notes.contains(note), "{notes}");
+    }
     let rules = edition(out.path(), 2024, ("", ""), &opt_out.replace("*2", "Category2["));
     let line = std::fs::read_to_string(&rules).unwrap().lines().count();
     harness()

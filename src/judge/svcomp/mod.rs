@@ -10,8 +10,8 @@ pub use benchexec::RawRun;
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::edition::svcomp::{Category, SvcompEdition, Unconfirmed};
-use crate::edition::{SisterEdition, Status, StatusRule};
+use crate::edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
+use crate::edition::{SisterEdition, Status, StatusRule, fits};
 use crate::judge::judgement::{Entry, InputDigest};
 use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
 use meta::Tally;
@@ -79,6 +79,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     let Bench { tallies, started, mut blocks, notes } = bench;
     results.notes.extend(notes);
     results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
+    results.notes.extend(idle_opt_outs(edition, &names, &results.categories));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
@@ -208,6 +209,17 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
         }
     };
     names.iter().zip(started).map(entry).collect()
+}
+
+/// Statements of opting out that change nothing are likely misspelt.
+fn idle_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
+    let note = |OptOut { entry, categories: patterns }: &OptOut| match names.binary_search(entry) {
+        _ if edition.status_of(entry) == Status::Resigned => None,
+        Err(_) => Some(format!("{entry} opted out and has no results; is this its name?")),
+        Ok(_) if categories.iter().any(|of| fits(patterns, &of.name)) => None,
+        Ok(_) => Some(format!("{entry} opted out of categories that are not here; are these their names?")),
+    };
+    edition.opt_outs.iter().filter_map(note).collect()
 }
 
 /// Where a dash is shown, by statement or by a table's column: entry, category.
