@@ -82,7 +82,8 @@ impl Edition {
     /// The name of an instance as it was before it was stripped, and whether it was.
     pub fn unstripped<'a>(&self, instance: &'a str) -> (&'a str, bool) {
         let prefix = self.stripped_prefix.as_deref();
-        let stripped = prefix.and_then(|prefix| instance.strip_prefix(prefix));
+        let stripped =
+            prefix.and_then(|prefix| instance.strip_prefix(prefix)).filter(|name| !name.is_empty());
         (stripped.unwrap_or(instance), stripped.is_some())
     }
 

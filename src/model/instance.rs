@@ -67,7 +67,7 @@ fn kind_in(name: &str) -> Option<(usize, usize)> {
 /// The family of whatever a table calls an instance: what `InstanceName::family` says of a proper name, all of a name
 /// without `-PT-` and `-COL-`.
 pub fn family_of(name: &str) -> &str {
-    kind_in(name).map_or(name, |(end, _)| &name[..end])
+    kind_in(name).map_or(name, |(end, _)| if end == 0 { name } else { &name[..end] })
 }
 
 impl fmt::Display for InstanceName {
@@ -103,6 +103,7 @@ mod tests {
             assert_eq!(name.parse::<InstanceName>().unwrap().family(), family);
         }
         assert_eq!((family_of("A B-PT-1"), family_of("A")), ("A B", "A"));
+        assert_eq!(family_of("-PT-1"), "-PT-1");
     }
 
     #[test]
