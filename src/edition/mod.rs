@@ -98,10 +98,27 @@ impl Edition {
         StatusRule::status_of(&self.statuses, entry)
     }
 
+    /// The settings as they are published: they don't name who resigned either (P-4). `stays` takes the other entries.
+    pub fn without_resigned(&self, stays: impl Fn(&str) -> bool) -> Self {
+        let mut edition = self.clone();
+        edition.statuses.retain(|rule| rule.status != Status::Resigned);
+        keep_named(&mut edition.variants, stays);
+        edition
+    }
+
     /// Why the entry has its status; empty where nothing is said.
     pub fn note_of(&self, entry: &str) -> &str {
         StatusRule::note_of(&self.statuses, entry)
     }
+}
+
+/// Leaves names out of groups, and with them groups of which nobody is left.
+fn keep_named(groups: &mut BTreeMap<String, Vec<String>>, stays: impl Fn(&str) -> bool) {
+    groups.retain(|_, names| {
+        let named = names.len();
+        names.retain(|name| stays(name));
+        !names.is_empty() || named == 0
+    });
 }
 
 /// One examination (rules E-1.2 to E-1.6).

@@ -1,7 +1,7 @@
 //! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
 
 use super::load::Fault;
-use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction};
+use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, keep_named};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -214,11 +214,7 @@ impl SvcompEdition {
     pub fn without_resigned(&self) -> Self {
         let stays = |entry: &str| self.status_of(entry) != Status::Resigned;
         let mut edition = self.clone();
-        edition.teams.retain(|_, entries| {
-            let named = entries.len();
-            entries.retain(|entry| stays(entry));
-            !entries.is_empty() || named == 0
-        });
+        keep_named(&mut edition.teams, stays);
         edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition

@@ -5,19 +5,17 @@
 //! So a judgement, exported and read again, comes out the same, but for what has no place: property ids, remarks, and
 //! values given more than once.
 
-use super::ballots::{Ballots, NO_FACTS, NONE, RunFacts};
+use super::ballots::{Ballots, NONE, RunFacts};
 use super::draft::{Draft, WriteError};
-use super::judgement::{Basis, Block, Cell, Cost, Ending, Entry, Trusted};
+use super::judgement::{Block, Cell, Cost, Ending};
 use super::mcc::{Jury, Opening};
 use super::overrides;
 use super::source::{self, SourceError};
 use super::write::override_rows;
 use crate::benchkit::contest_table::{Form, HEADER, Results, column, decimal, megabytes, spelled};
 use crate::benchkit::published::Table;
-use crate::edition::{AnswerKind, Edition, InfrastructureRule, Status};
-use num_rational::BigRational;
-use num_traits::Zero;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::edition::{AnswerKind, Edition};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The columns that are read; a table without the optional ones is read all the same.
@@ -199,8 +197,6 @@ pub fn export(
     path: &Path,
 ) -> Result<Exported, ExportError> {
     let hosts: HashMap<RunKey, String> = ballots.hosts().collect();
-    let excludes = edition.judging.infrastructure == InfrastructureRule::Exclude;
-    let all = excludes.then(|| ballots.clone());
     let jury = Jury::new(edition, ballots)?;
     let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
@@ -219,7 +215,8 @@ pub fn export(
         })
     };
     jury.judge_blocks(&mut write)?;
-    all.map_or(vec![], |all| excluded(&jury.opening, &all)).into_iter().try_for_each(write)?;
+    // They stand in the table too, so that they are dropped and named again.
+    jury.excluded_blocks().try_for_each(write)?;
     let rows = writer.rows;
     if layout == Layout::Summary {
         return Ok(Exported { rows, paths: vec![table.rename()?] });
@@ -245,57 +242,6 @@ pub fn export(
     drafts.iter_mut().try_for_each(Draft::flush)?;
     let paths = drafts.into_iter().map(Draft::rename).collect::<Result<_, _>>()?;
     Ok(Exported { rows, paths })
-}
-
-/// The blocks that the edition drops, nothing in them judged: they stand in the table too, so that they are dropped and
-/// named again.
-fn excluded(opening: &Opening, all: &Ballots) -> Vec<Block> {
-    let dropped: BTreeSet<(&str, &str)> =
-        opening.excluded.iter().map(|run| (run.instance.as_str(), run.examination.as_str())).collect();
-    let mut blocks: BTreeMap<(usize, usize), Block> = BTreeMap::new();
-    for row in &all.rows {
-        let examination = row.examination as usize;
-        let (name, count) = &all.examinations[examination];
-        let [entry, instance] = [(&all.entries, row.entry), (&all.instances, row.instance)]
-            .map(|(names, number)| names.names[number as usize].as_str());
-        if !dropped.contains(&(instance, name)) {
-            continue;
-        }
-        let is = |known: &Entry| known.entry == entry && known.status != Status::Withdrawn;
-        let Some(entry) = opening.entries.iter().position(is) else { continue };
-        let Some(instance) = opening.instances.iter().position(|known| known.instance == instance) else {
-            continue;
-        };
-        let unknown = || Trusted {
-            id: String::new(),
-            value: None,
-            basis: Basis::UnknownNone,
-            weak: None,
-            reason: String::new(),
-        };
-        let block = blocks.entry((examination, instance)).or_insert_with(|| Block {
-            examination,
-            instance,
-            trusted: (0..*count).map(|_| unknown()).collect(),
-            cells: vec![],
-        });
-        let given = &all.given[row.first..row.first + count];
-        let RunFacts { cost, marks, techniques, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
-        block.cells.push(Cell {
-            entry,
-            ending: row.ending,
-            values: given.iter().map(|number| all.values.get(*number).cloned()).collect(),
-            verdicts: given.iter().map(|number| if *number == NONE { '.' } else { '?' }).collect(),
-            points: BigRational::zero(),
-            complete: false,
-            cost,
-            marks,
-            techniques,
-            remarks: vec![],
-        });
-    }
-    blocks.values_mut().for_each(|block| block.cells.sort_by_key(|cell| cell.entry));
-    blocks.into_values().collect()
 }
 
 /// What `export` wrote: rows of the table; the table and, beside it, the models, the tools and perhaps overrides.

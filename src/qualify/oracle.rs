@@ -120,8 +120,8 @@ impl Oracle {
             };
         }
         // As the published oracles abbreviate; their ids need not be those of the instance.
-        let Questions { examination, answers, values, .. } = questions.clone();
-        let examination = Examination { name: examination, answers, values };
+        let Questions { examination, answers, values, .. } = questions;
+        let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let known = oracle::read(folder, instance, &examination, &ids)?;
         Ok(known.unwrap_or_else(|| vec![None; ids.len()]))

@@ -189,32 +189,25 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
 fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]) -> BigRational {
     let verdict = |cell: &Cell| cell.verdicts.as_bytes()[position];
     let entry = |cell: &Cell| &judgement.entries[cell.entry];
-    let voters = block
-        .cells
-        .iter()
-        .filter(|cell| entry(cell).status == Status::Competing && verdicts.contains(&verdict(cell)));
+    let competing = || block.cells.iter().filter(|cell| entry(cell).status == Status::Competing);
+    let voters = competing().filter(|cell| verdicts.contains(&verdict(cell)));
     let confidence = |cell: &Cell| &judgement.confidence[cell.entry].confidence;
     if judgement.edition.judging.votes == Votes::PerVariant {
         return voters.map(confidence).sum();
     }
-    let any_rounded = block
-        .cells
-        .iter()
-        .filter(|cell| entry(cell).status == Status::Competing)
-        .any(|cell| cell.values[position].as_ref().is_some_and(Value::is_rounded));
+    let any_rounded = competing().any(|cell| cell.values[position].as_ref().is_some_and(Value::is_rounded));
     // A tool has one vote, that of its best variant; none where its variants differ.
     let mut of_tool: BTreeMap<&str, &BigRational> = BTreeMap::new();
     for cell in voters {
         let differs = |other: &&Cell| {
             other.entry != cell.entry
                 && entry(other).tool == entry(cell).tool
-                && entry(other).status == Status::Competing
                 && match (&other.values[position], &cell.values[position]) {
                     (Some(other), Some(given)) => !other.agrees(given, any_rounded),
                     _ => false,
                 }
         };
-        if block.cells.iter().any(|other| differs(&other)) {
+        if competing().any(|other| differs(&other)) {
             continue;
         }
         let best = of_tool.entry(&entry(cell).tool).or_insert(confidence(cell));

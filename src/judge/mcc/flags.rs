@@ -88,8 +88,8 @@ fn absences<'i>(
                 let values = &given[row.first..row.first + counts[examination].1];
                 at.proven += u32::from(ending != Ending::Unsaid || values.iter().any(|v| *v != NONE));
                 // Rows of one instance follow one another.
-                if last_held.replace((row.examination, row.instance)) != Some((row.examination, row.instance))
-                {
+                let block = (row.examination, row.instance);
+                if last_held.replace(block) != Some(block) {
                     held[examination * families + family] += 1;
                 }
             }
@@ -126,7 +126,7 @@ fn absences<'i>(
                 });
             };
             let at = of(examination);
-            let failed = of(examination).iter().any(|at| at.failed > 0);
+            let failed = at.iter().any(|at| at.failed > 0);
             if total > 0 && !present(examination) && !failed {
                 let declined = at.iter().map(|at| at.declined).sum();
                 flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));

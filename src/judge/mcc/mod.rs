@@ -23,6 +23,7 @@ use crate::model::family_of;
 use bench::Bench;
 use num_rational::BigRational;
 use num_traits::Zero;
+use points::{NOT_COMPUTED, UNJUDGED};
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -162,7 +163,7 @@ impl Jury {
         let mut jury = Self {
             opening: Opening {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                edition: without_resigned(edition, &resigned),
+                edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
                 inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
                 notes: std::mem::take(&mut ballots.notes),
                 entries,
@@ -200,6 +201,45 @@ impl Jury {
             }
         }
         Self::new(&self.opening.edition, ballots)
+    }
+
+    /// The blocks that the edition drops, in order; nothing in them is judged.
+    pub fn excluded_blocks(&self) -> impl Iterator<Item = Block> {
+        blocks(&self.struck).into_iter().map(|block| {
+            let rows = &self.struck[block];
+            let unknown = || Trusted {
+                id: String::new(),
+                value: None,
+                basis: Basis::UnknownNone,
+                weak: None,
+                reason: String::new(),
+            };
+            Block {
+                examination: rows[0].examination as usize,
+                instance: rows[0].instance as usize,
+                trusted: (0..self.values_of(rows)).map(|_| unknown()).collect(),
+                cells: rows.iter().map(|row| self.excluded_cell(row)).collect(),
+            }
+        })
+    }
+
+    fn excluded_cell(&self, row: &Row) -> Cell {
+        let given = &self.ballots.given[row.first..row.first + self.values_of(std::slice::from_ref(row))];
+        let RunFacts { cost, marks, techniques, remarks, .. } =
+            row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
+        let verdict = |number: &u32| if *number == NONE { NOT_COMPUTED } else { UNJUDGED };
+        Cell {
+            entry: row.entry as usize,
+            ending: row.ending,
+            values: given.iter().map(|number| self.ballots.values.get(*number).cloned()).collect(),
+            verdicts: given.iter().map(verdict).collect(),
+            points: BigRational::zero(),
+            complete: false,
+            cost,
+            marks,
+            techniques,
+            remarks,
+        }
     }
 
     /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
@@ -355,18 +395,6 @@ fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
 fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<InputDigest> {
     inputs.retain(|input| !resigned.iter().any(|entry| input.is_named_after(&entry.entry)));
     inputs
-}
-
-/// The settings as they are published: they don't name who resigned either (P-4).
-fn without_resigned(edition: &Edition, resigned: &[Entry]) -> Edition {
-    let mut edition = edition.clone();
-    edition.statuses.retain(|rule| rule.status != Status::Resigned);
-    edition.variants.retain(|_, entries| {
-        let named = entries.len();
-        entries.retain(|name| resigned.iter().all(|entry| entry.entry != *name));
-        !entries.is_empty() || named == 0
-    });
-    edition
 }
 
 /// Runs that never got a fair machine: listed as unresolved, or as excluded and their blocks' rows taken out (returned
