@@ -353,7 +353,7 @@ impl Record {
     /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
     /// it was dropped), so the connection can be used on.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.db.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub(super) fn write(

@@ -222,7 +222,7 @@ impl Machine {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // The streams of a tool that is talked to over ssh never meet QEMU.
         let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..of_qemu].iter().map(|end| end.as_raw_fd()).collect();
+        let inherited: Vec<i32> = ends[..of_qemu].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
         let rest = cpu_set(&spec.rest_on);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
