@@ -4,7 +4,7 @@ use crate::campaign::{self, InstanceFacts, Run};
 use crate::digest;
 use crate::edition::{Edition, Examination};
 use crate::model::{Archive, Severity};
-use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, flips, native, of_run};
+use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, PerTool, counted, flips, native, of_run};
 use crate::store::{CampaignFacts, Record};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
@@ -137,6 +137,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let confinement =
         Confinement { cpu_s, wall_s: wall_s.max(cpu_s), vcpus, memory_mib: edition.machine.memory_mib };
     let job = Job { args: &args, edition, examinations, archives, oracle, confinement };
+    // Before anything runs: a bad oracle is seen at once.
+    let asked = job.asked()?;
     let kept;
     let out = match &args.out {
         Some(out) => out.clone(),
@@ -146,8 +148,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let report = match &args.native {
-        Some(folder) => job.natively(folder, &out)?,
-        None => match job.in_machines(&out)? {
+        Some(folder) => job.natively(&asked, folder, &out)?,
+        None => match job.in_machines(&asked, &out)? {
             Ok(report) => report,
             // It has said why.
             Err(exit) => return Ok(exit),
@@ -201,12 +203,32 @@ impl Job<'_> {
         })
     }
 
-    fn asked(&self, archive: &Archive, examination: &Examination) -> Result<Asked, Failure> {
-        let asked = Asked::of(archive, examination).map_err(Failure::usage)?;
-        match &self.oracle {
-            Some(oracle) => asked.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
-            None => Ok(asked),
-        }
+    /// What every run is asked, in the order of `runs`.
+    fn asked(&self) -> Result<Vec<Asked>, Failure> {
+        let of = |(_, archive, examination): (Run, &Archive, &Examination)| {
+            let asked = Asked::of(archive, examination).map_err(Failure::usage)?;
+            match &self.oracle {
+                Some(oracle) => asked.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
+                None => Ok(asked),
+            }
+        };
+        self.runs().map(of).collect()
+    }
+
+    /// A warning for every file of the oracle with bad lines.
+    fn of_oracle(&self, asked: &[Asked]) -> Vec<Finding> {
+        let unread = self.oracle.iter().flat_map(|oracle| &oracle.unread);
+        let unread = unread.chain(asked.iter().flat_map(|asked| &asked.unread));
+        let warning = |unread: &String| Finding {
+            run: self.args.tool.clone(),
+            output: None,
+            line: None,
+            severity: Severity::Warning,
+            rule: "E-4",
+            problem: format!("bad line in the oracle: {unread}"),
+            fix: "correct the oracle; a value that it does not give is not compared".to_owned(),
+        };
+        unread.map(warning).collect()
     }
 
     fn invocation<'a>(&'a self, run: &'a Run) -> Invocation<'a> {
@@ -242,7 +264,14 @@ impl Job<'_> {
     }
 
     /// The attempts at one run, checked, and against each other.
-    fn check(&self, report: &mut Report, run: &Run, asked: &Asked, attempts: &[Left]) -> Result<(), Failure> {
+    fn check(
+        &self,
+        report: &mut Report,
+        per_tool: &mut PerTool,
+        run: &Run,
+        asked: &Asked,
+        attempts: &[Left],
+    ) -> Result<(), Failure> {
         let id = run.id();
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
@@ -257,6 +286,7 @@ impl Job<'_> {
                 }
             }
             if !left.outcome.is_infrastructure() {
+                per_tool.add(&id, left, &self.confinement);
                 let stdout = File::open(left.outputs.join("stdout"))?;
                 printed.push(Answers::read_file(&stdout, &asked.questions, Reading::default())?);
             }
@@ -264,11 +294,17 @@ impl Job<'_> {
         }
         findings.extend(flips(&printed));
         report.findings.extend(findings.into_iter().map(|finding| Finding { run: id.clone(), ..finding }));
-        report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
         Ok(())
     }
 
-    fn natively(&self, folder: &Path, out: &Path) -> Result<Report, Failure> {
+    /// What is not about one run comes last.
+    fn conclude(&self, report: &mut Report, per_tool: &PerTool, asked: &[Asked]) {
+        report.findings.extend(per_tool.findings(&self.args.tool, &self.confinement));
+        report.findings.extend(self.of_oracle(asked));
+        report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
+    }
+
+    fn natively(&self, asked: &[Asked], folder: &Path, out: &Path) -> Result<Report, Failure> {
         if !folder.join("BenchKit_head.sh").is_file() {
             let missing = anyhow!("{}: no BenchKit_head.sh in it; give the tool's folder", folder.display());
             return Err(Failure::usage(missing));
@@ -280,8 +316,8 @@ impl Job<'_> {
         let (head, _) = digest::file(&folder.join("BenchKit_head.sh"))?;
         report.disks.insert("BenchKit_head.sh".to_owned(), head);
         let grace = Duration::from_secs(grace(self.args.limit.get()).into());
-        for (run, archive, examination) in self.runs() {
-            let asked = self.asked(archive, examination)?;
+        let mut per_tool = PerTool::default();
+        for ((run, archive, _), asked) in self.runs().zip(asked) {
             let mut ended = vec![];
             for n in 1..=self.args.repeat.get() {
                 eprintln!("qualify: {}, natively", run.id());
@@ -298,13 +334,14 @@ impl Job<'_> {
                 samples: &ended.facts.samples,
                 outputs,
             });
-            self.check(&mut report, &run, &asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
         }
+        self.conclude(&mut report, &per_tool, asked);
         Ok(report)
     }
 
     /// With `run`, on a campaign of its own beside the record. Err: how that ended, where it did not come to an end.
-    fn in_machines(&self, out: &Path) -> Result<Result<Report, Exit>, Failure> {
+    fn in_machines(&self, asked: &[Asked], out: &Path) -> Result<Result<Report, Exit>, Failure> {
         let file = out.with_extension("toml");
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -339,7 +376,7 @@ impl Job<'_> {
             };
             return Ok(Err(exit));
         }
-        self.read(out).map(Ok)
+        self.read(asked, out).map(Ok)
     }
 
     fn campaign(&self) -> Result<String, Failure> {
@@ -387,7 +424,7 @@ impl Job<'_> {
         Ok(toml::to_string(&campaign)?)
     }
 
-    fn read(&self, out: &Path) -> Result<Report, Failure> {
+    fn read(&self, asked: &[Asked], out: &Path) -> Result<Report, Failure> {
         let record = Record::open_readonly(out)?;
         let mut report = self.report();
         let CampaignFacts { disks, instances, .. } = record.facts();
@@ -397,8 +434,8 @@ impl Job<'_> {
         report.disks.extend(digests);
         let mut machine = BTreeSet::new();
         let mut boots = vec![];
-        for (run, archive, examination) in self.runs() {
-            let asked = self.asked(archive, examination)?;
+        let mut per_tool = PerTool::default();
+        for ((run, ..), asked) in self.runs().zip(asked) {
             let attempts = record.attempts(&run.id())?;
             // An attempt that failed and was made again says nothing of the tool.
             let last = attempts.len().saturating_sub(1);
@@ -426,10 +463,12 @@ impl Job<'_> {
                 samples,
                 outputs,
             });
-            self.check(&mut report, &run, &asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
         }
+        self.conclude(&mut report, &per_tool, asked);
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
-            machine.insert(format!("booted {} times, in {shortest} to {longest} ms", boots.len()));
+            let times = counted(boots.len(), "time");
+            machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
         }
         report.machine = machine.into_iter().collect();
         Ok(report)
@@ -438,10 +477,10 @@ impl Job<'_> {
 
 fn as_text(report: &Report) -> String {
     let mut out = format!(
-        "qualification of {} by {}: {} runs, limit {} s\n",
+        "qualification of {} by {}: {}, limit {} s\n",
         report.tool,
         report.edition,
-        report.runs.values().map(Vec::len).sum::<usize>(),
+        counted(report.runs.values().map(Vec::len).sum(), "run"),
         report.limit_s
     );
     let _ = writeln!(out, "instances: {}", report.instances.join(" "));
@@ -466,10 +505,11 @@ fn as_text(report: &Report) -> String {
         let _ = write!(out, "{}", of_finding(finding));
     }
     let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) =
+        (counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"));
     let verdict = if report.passes { "would pass" } else { "would NOT pass" };
     let native = if report.native { " (natively: no substitute for qualifying the image)" } else { "" };
-    let _ = writeln!(out, "\n{verdict}: {errors} errors, {warnings} warnings{native}");
+    let _ = writeln!(out, "\n{verdict}: {errors}, {warnings}{native}");
     out
 }
 
