@@ -1,8 +1,8 @@
 //! Disks by digest: where the one that a run saw lies now.
 
 use super::{ArchiveError, io_at};
-use crate::digest;
-use crate::store::{Attempt, Disk, Record};
+use mcc_base::digest;
+use mcc_store::{Attempt, Disk, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;

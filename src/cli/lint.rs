@@ -1,9 +1,9 @@
 use super::{Exit, Failure, Format, print};
-use crate::benchkit::{Answers, Reading};
-use crate::edition::{Edition, Examination};
-use crate::model::{Archive, Severity};
 use crate::qualify::{Asked, Finding, Oracle, of_output};
 use anyhow::anyhow;
+use mcc_benchkit::{Answers, Reading};
+use mcc_edition::{Edition, Examination};
+use mcc_model::{Archive, Severity};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;

@@ -13,10 +13,10 @@ pub use oracle::{Known, Oracle, OracleError};
 pub use output::{flips, of_output};
 pub use per_tool::PerTool;
 
-use crate::benchkit::{Questions, Value};
-use crate::edition::{AnswerKind, Examination};
-use crate::model::{Archive, ArchiveError, Formula, NetKind, Severity};
-use crate::store::{Outcome, RunFacts, Sample};
+use mcc_benchkit::{Questions, Value};
+use mcc_edition::{AnswerKind, Examination};
+use mcc_model::{Archive, ArchiveError, Formula, NetKind, Severity};
+use mcc_store::{Outcome, RunFacts, Sample};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::path::Path;

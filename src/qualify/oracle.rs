@@ -1,10 +1,10 @@
 //! What is known of answers, to hold a tool's claims against.
 
 use super::counted;
-use crate::benchkit::{Answers, Questions, Reading, Value};
-use crate::edition::Examination;
-use crate::judge::oracle;
-use crate::model::Severity;
+use mcc_benchkit::{Answers, Questions, Reading, Value};
+use mcc_edition::Examination;
+use mcc_judge::oracle;
+use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -8,9 +8,9 @@ use super::format::{
 };
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
-use crate::campaign::Run;
-use crate::digest::hex;
-use crate::vm::build::BUILDING;
+use mcc_base::digest::hex;
+use mcc_base::files::BUILDING;
+use mcc_campaign::Run;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
