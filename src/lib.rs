@@ -7,6 +7,7 @@ pub mod archive;
 pub mod cli;
 pub mod cluster;
 pub mod qualify;
+pub mod runner;
 
 pub use mcc_base as base;
 pub use mcc_benchkit as benchkit;

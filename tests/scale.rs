@@ -140,7 +140,7 @@ fn the_last_answers_of_a_noisy_log_are_found_with_their_lines_however_it_is_read
 }
 
 #[test]
-fn a_long_output_read_on_all_cores_gives_the_same_answers_and_complaints() {
+fn a_long_output_read_in_larger_blocks_gives_the_same_answers() {
     let Some(real) = data::shared("mcc/real-output") else { return };
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log");
@@ -153,8 +153,8 @@ fn a_long_output_read_on_all_cores_gives_the_same_answers_and_complaints() {
     let alone =
         Answers::read(BufReader::new(File::open(&path).unwrap()), &asked, Reading::default()).unwrap();
     assert!(alone.anomalies_dropped > 0 && alone.values.iter().all(Option::is_some));
-    let shared = Answers::read_file(&File::open(&path).unwrap(), &asked, Reading::default()).unwrap();
-    assert_eq!(shared, alone);
+    let from_file = Answers::read_file(&File::open(&path).unwrap(), &asked, Reading::default()).unwrap();
+    assert_eq!(from_file, alone);
 }
 
 #[test]

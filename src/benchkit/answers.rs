@@ -12,8 +12,8 @@
 //! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use super::lines::{AT_ONCE, Cut, LONGEST_RESULT, Line, Shares, for_each_candidate, for_each_candidate_by};
-use super::usual::{Lists, Usual, is_word};
+use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
+use super::lines::{Cut, LONGEST_RESULT, Line, for_each_candidate};
 use super::words::{Statement, Verdict, is_technique, statements, words};
 use super::{Questions, Value};
 use mcc_edition::AnswerKind;
@@ -41,8 +41,8 @@ pub enum Declared {
 impl Declared {
     pub fn keyword(self) -> &'static str {
         match self {
-            Declared::DoNotCompete => "DO_NOT_COMPETE",
-            Declared::CannotCompute => "CANNOT_COMPUTE",
+            Declared::DoNotCompete => keywords::DO_NOT_COMPETE,
+            Declared::CannotCompute => keywords::CANNOT_COMPUTE,
         }
     }
 }
@@ -88,17 +88,11 @@ impl Answers {
         Ok(reader.finish())
     }
 
-    /// As `read`, the whole file from its start: a large one on all cores the process may use. What is appended to it
-    /// meanwhile may be missing.
+    /// As `read`, a file from where it stands.
     pub fn read_file(file: &File, questions: &Questions, reading: Reading) -> io::Result<Answers> {
-        let kind = file.metadata()?;
-        let shares = Shares::of(kind.len()).filter(|_| kind.is_file());
-        let Some(shares) = shares else {
-            return Self::read(BufReader::with_capacity(AT_ONCE, file), questions, reading);
-        };
-        let mut reader = Reader::new(questions, reading);
-        for_each_candidate_by(shares, file, kind.len(), |line| reader.take(&line))?;
-        Ok(reader.finish())
+        /// Bytes read at once: few enough to stay in a core's cache.
+        const BLOCK: usize = 64 << 10;
+        Self::read(BufReader::with_capacity(BLOCK, file), questions, reading)
     }
 
     /// No well-formed answer at all: neither a value nor a declaration (E-1.7).
@@ -111,8 +105,6 @@ impl Answers {
 #[derive(Clone, Debug, Default)]
 struct Position {
     id: String,
-    /// Whether the id may stand in a line of the usual form.
-    is_word: bool,
     given: Option<Given>,
     given_up: bool,
     repeated: Option<Repeat>,
@@ -123,33 +115,13 @@ struct Position {
 struct Given {
     text: String,
     line: u64,
-    techniques: Techniques,
-}
-
-#[derive(Clone, Debug)]
-enum Techniques {
-    Words(Vec<String>),
-    /// In `Reader::lists`.
-    List(usize),
-}
-
-impl Default for Techniques {
-    fn default() -> Self {
-        Self::Words(Vec::new())
-    }
-}
-
-impl Position {
-    fn of(id: String) -> Self {
-        Self { is_word: is_word(id.as_bytes()), id, ..Self::default() }
-    }
+    techniques: Vec<String>,
 }
 
 struct Reader<'a> {
     questions: &'a Questions,
     reading: Reading,
     positions: Vec<Position>,
-    lists: Lists,
     declared: Option<Declared>,
     anomalies: Vec<Anomaly>,
     dropped: u64,
@@ -161,8 +133,12 @@ impl<'a> Reader<'a> {
         Self {
             questions,
             reading,
-            positions: questions.ids.iter().flatten().cloned().map(Position::of).collect(),
-            lists: Lists::default(),
+            positions: questions
+                .ids
+                .iter()
+                .flatten()
+                .map(|id| Position { id: id.clone(), ..Position::default() })
+                .collect(),
             declared: None,
             anomalies: Vec::new(),
             dropped: 0,
@@ -172,14 +148,11 @@ impl<'a> Reader<'a> {
 
     fn take(&mut self, line: &Line<'_>) {
         self.line = line.number;
-        if line.cut == Cut::Nowhere && self.usual(line.text) {
-            return;
-        }
         let words = words(line.text);
         let alone = line.cut == Cut::Nowhere;
         match words.as_slice() {
-            [b"DO_NOT_COMPETE"] if alone => return self.declare(Declared::DoNotCompete),
-            [b"CANNOT_COMPUTE"] if alone => return self.declare(Declared::CannotCompute),
+            [bytes::DO_NOT_COMPETE] if alone => return self.declare(Declared::DoNotCompete),
+            [bytes::CANNOT_COMPUTE] if alone => return self.declare(Declared::CannotCompute),
             [b"DO", b"NOT", b"COMPETE"] | [b"DO_NOT", b"COMPETE"] | [b"DO", b"NOT_COMPETE"] => {
                 return self.spaced(&words, Declared::DoNotCompete);
             }
@@ -203,40 +176,20 @@ impl<'a> Reader<'a> {
         if statements.is_empty() {
             // Only where the rest is a result that is asked for: tools log about formulas.
             let near = words.windows(2).find_map(|pair| {
-                let keyword = misspelt(pair[0], &["FORMULA", "STATE_SPACE"])?;
+                let keyword = misspelt(pair[0], &RESULTS)?;
                 self.find(pair[1]).map(|_| (pair[0], keyword))
             });
             if let Some((word, keyword)) = near
-                && words.contains(&&b"TECHNIQUES"[..])
+                && words.contains(&bytes::TECHNIQUES)
             {
                 self.misspelt(word, keyword);
             }
-            for keyword in [Declared::DoNotCompete, Declared::CannotCompute].map(Declared::keyword) {
+            for keyword in DECLARATIONS {
                 if words.contains(&keyword.as_bytes()) {
                     self.anomaly(AnomalyKind::NotAlone { keyword: keyword.to_owned() });
                 }
             }
         }
-    }
-
-    /// Takes a result of the usual form for a known id; false where the general way must look.
-    fn usual(&mut self, line: &[u8]) -> bool {
-        let Some(Usual { subject, value, techniques }) = Usual::of(line, self.questions.answers) else {
-            return false;
-        };
-        let Some(position) = self.exactly(subject).filter(|position| self.positions[*position].is_word)
-        else {
-            return false;
-        };
-        let Some(list) = self.lists.number(techniques) else { return false };
-        if self.lists.get(list).odd.is_some() {
-            self.complain(|reader| AnomalyKind::OddTechnique {
-                id: reader.positions[position].id.clone(),
-                word: cut(reader.lists.get(list).odd.as_deref().unwrap_or_default()),
-            });
-        }
-        self.give(position, value).techniques = Techniques::List(list);
-        true
     }
 
     /// Takes `FORMULA ...` or `STATE_SPACE ...`; true if it was a result.
@@ -275,9 +228,9 @@ impl<'a> Reader<'a> {
                 return self.give_up(known, subject);
             }
             Verdict::CannotCompute { more } => {
-                if *more || keyword == "STATE_SPACE" {
+                if *more || keyword == STATE_SPACE {
                     let form = match known {
-                        Some(_) if keyword == "FORMULA" => {
+                        Some(_) if keyword == FORMULA => {
                             format!("FORMULA {} CANNOT_COMPUTE", self.shown(known, subject))
                         }
                         _ => "CANNOT_COMPUTE".to_owned(),
@@ -345,13 +298,9 @@ impl<'a> Reader<'a> {
             self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
         }
         let given = self.give(position, text);
-        let same = match &given.techniques {
-            Techniques::Words(known) => known.iter().map(String::as_bytes).eq(techniques.iter().copied()),
-            Techniques::List(_) => false,
-        };
-        if !same {
-            let text = |word: &&[u8]| String::from_utf8_lossy(word).into_owned();
-            given.techniques = Techniques::Words(techniques.iter().map(text).collect());
+        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
+            given.techniques =
+                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         }
         true
     }
@@ -450,7 +399,7 @@ impl<'a> Reader<'a> {
             return known;
         }
         let id = str::from_utf8(subject).ok().filter(|id| id.len() <= 1000)?.to_owned();
-        self.positions.push(Position::of(id));
+        self.positions.push(Position { id, ..Position::default() });
         Some(self.positions.len() - 1)
     }
 
@@ -469,8 +418,8 @@ impl<'a> Reader<'a> {
 
     fn keyword(&self) -> &'static str {
         match self.questions.answers {
-            AnswerKind::StateSpace => "STATE_SPACE",
-            AnswerKind::Boolean | AnswerKind::Number => "FORMULA",
+            AnswerKind::StateSpace => STATE_SPACE,
+            AnswerKind::Boolean | AnswerKind::Number => FORMULA,
         }
     }
 
@@ -527,16 +476,11 @@ impl<'a> Reader<'a> {
             answers.lines.push(position.given.as_ref().map(|given| given.line));
             let given = position.given.unwrap_or_default();
             answers.values.push(given.text.parse().ok());
-            answers.techniques.push(match given.techniques {
-                Techniques::Words(words) => words,
-                Techniques::List(list) => self.lists.get(list).words.clone(),
-            });
+            answers.techniques.push(given.techniques);
         }
         answers
     }
 }
-
-const DECLARATIONS: [&str; 2] = ["DO_NOT_COMPETE", "CANNOT_COMPUTE"];
 
 /// The keyword that a word is nearly: other letters' case, `-` for `_`, a letter or two more, less or other.
 fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {

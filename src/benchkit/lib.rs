@@ -6,10 +6,10 @@ mod answers;
 pub mod contest_table;
 mod invocation;
 mod jobs;
+mod keywords;
 mod lines;
 pub mod published;
 mod questions;
-mod usual;
 mod value;
 mod words;
 

@@ -1,5 +1,7 @@
 //! The grammar of one line: words, statements, verdicts.
 
+use super::keywords::bytes::{CANNOT_COMPUTE, DO_NOT_COMPETE, TECHNIQUES};
+use super::keywords::{RESULTS, STATE_SPACE};
 use mcc_edition::AnswerKind;
 use std::borrow::Cow;
 
@@ -84,13 +86,13 @@ pub(super) fn statements<'a>(
         let subject = rest.first().copied();
         let (verdict, used) = match rest {
             // `STATE_SPACE CANNOT_COMPUTE ...` has no metric.
-            [b"CANNOT_COMPUTE", ..] => (Verdict::CannotCompute { more: true }, rest.len()),
+            [CANNOT_COMPUTE, ..] => (Verdict::CannotCompute { more: true }, rest.len()),
             [] | [_] => (Verdict::Missing, rest.len()),
-            [_, b"CANNOT_COMPUTE", tail @ ..] => (Verdict::CannotCompute { more: !tail.is_empty() }, 2),
-            [_, b"DO_NOT_COMPETE", ..] => (Verdict::DoNotCompete, 2),
+            [_, CANNOT_COMPUTE, tail @ ..] => (Verdict::CannotCompute { more: !tail.is_empty() }, 2),
+            [_, DO_NOT_COMPETE, ..] => (Verdict::DoNotCompete, 2),
             [_, b"CANNOT", b"COMPUTE", ..] => (Verdict::Spaced("CANNOT COMPUTE"), 3),
             [_, word, ..] => match (keyword, answers) {
-                ("STATE_SPACE", _) => (value(word, AnswerKind::StateSpace, published), 2),
+                (STATE_SPACE, _) => (value(word, AnswerKind::StateSpace, published), 2),
                 // The wrong form, but a result all the same, and to be named as such.
                 (_, AnswerKind::StateSpace) if matches!(*word, b"TRUE" | b"FALSE") => {
                     (value(word, AnswerKind::Boolean, published), 2)
@@ -108,7 +110,7 @@ impl<'a> Statement<'a> {
     /// Err: the word that should not be there.
     pub fn techniques(&self) -> Result<Option<&'a [&'a [u8]]>, &'a [u8]> {
         match self.tail {
-            [b"TECHNIQUES", words @ ..] => Ok(Some(words)),
+            [TECHNIQUES, words @ ..] => Ok(Some(words)),
             // Techniques without the keyword: of it nothing but the keyword is missing.
             words => match words.iter().find(|word| !word[0].is_ascii_uppercase() || !is_technique(word)) {
                 None => Ok(None),
@@ -119,9 +121,8 @@ impl<'a> Statement<'a> {
 }
 
 /// The keyword a word ends with, and whether it is stuck to a word before it (`x:FORMULA` is not, `A_FORMULA` is).
-pub(super) fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
-    let keyword =
-        ["FORMULA", "STATE_SPACE"].into_iter().find(|keyword| word.ends_with(keyword.as_bytes()))?;
+fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
+    let keyword = RESULTS.into_iter().find(|keyword| word.ends_with(keyword.as_bytes()))?;
     let before = word[..word.len() - keyword.len()].last();
     Some((keyword, before.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-".contains(b))))
 }

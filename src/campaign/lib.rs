@@ -195,16 +195,22 @@ pub struct Override {
     pub campaign: String,
 }
 
-/// The confinement of a qualification run; its wall limit keeps the edition's proportion.
+/// The confinement of a qualification run, seconds.
 const QUALIFICATION_S: u64 = 60;
+
+/// The wall limit of a qualification run with this confinement, seconds: in the edition's proportion of wall limit to
+/// confinement, and no less than the confinement.
+pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
+    let in_proportion = confinement_s * edition.limits.wall_s / edition.limits.confinement_s.max(1);
+    in_proportion.max(confinement_s)
+}
 
 impl Campaign {
     /// The edition with the campaign's limits; what runs and what is judged.
     pub fn effective(&self, edition: &Edition) -> Edition {
         let mut edition = edition.clone();
         if self.phase == Phase::Qualification {
-            let of_an_hour = edition.limits.wall_s * QUALIFICATION_S / edition.limits.confinement_s.max(1);
-            edition.limits.wall_s = of_an_hour.max(QUALIFICATION_S);
+            edition.limits.wall_s = qualification_wall_s(&edition, QUALIFICATION_S);
             edition.limits.cpu_s = edition.limits.cpu_s.min(QUALIFICATION_S);
             edition.limits.confinement_s = QUALIFICATION_S;
         }

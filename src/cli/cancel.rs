@@ -1,4 +1,4 @@
-use super::submit::cluster_failure;
+use super::failure::cluster_failure;
 use super::{Exit, Failure};
 use crate::cluster::{Cluster, Engine, Slurm, Task};
 use std::path::PathBuf;

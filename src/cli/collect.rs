@@ -1,5 +1,4 @@
-use super::conduct::store_failure;
-use super::submit::cluster_failure;
+use super::failure::{cluster_failure, store_failure};
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, Collected, collect};
 use mcc_store::Record;

@@ -1,9 +1,10 @@
 use super::{Exit, Failure, print};
+use crate::runner::check_archives;
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
-use mcc_model::{Archive, Severity, obfuscate, validate};
+use mcc_model::{Archive, obfuscate};
 use mcc_vm::build::{self, BuildDisk};
 use mcc_vm::kit::{self, BuildKit};
 use mcc_vm::{Image, Partition};
@@ -140,7 +141,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             progress("renaming");
             let renamed = tempfile::tempdir()?;
             let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
-            check_inputs(&named, accept)?;
+            check_archives(&named, accept, &print::inputs)?;
             show(&build(&named)?)?;
             names.persist(names_beside(&out))?;
         }
@@ -164,7 +165,7 @@ fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));
     }
-    check_inputs(&named, accept)?;
+    check_archives(&named, accept, &print::inputs)?;
     Ok(named)
 }
 
@@ -235,27 +236,4 @@ fn show(image: &Image) -> Result<(), Failure> {
         out += &format!("  {} Debian packages (image.json lists them)\n", image.facts.packages.len());
     }
     print::text(&out)
-}
-
-/// Rule M-4, before archives are packed: prints every finding by file and line; errors refuse the archives
-/// unless `accept`.
-pub(super) fn check_inputs(archives: &[(String, PathBuf)], accept: bool) -> Result<(), Failure> {
-    let mut errors = 0;
-    for (_, path) in archives {
-        let archive = Archive::open(path).map_err(Failure::usage)?;
-        for finding in validate(&archive) {
-            eprintln!("{}", print::shown(&finding.to_string()));
-            errors += u32::from(finding.severity == Severity::Error);
-        }
-    }
-    match errors {
-        0 => Ok(()),
-        n if accept => {
-            eprintln!("{n} errors accepted");
-            Ok(())
-        }
-        n => Err(Failure::usage(anyhow!(
-            "{n} errors in the instances (rule M-4); correct them, or pack them as they are with --accept"
-        ))),
-    }
 }

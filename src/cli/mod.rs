@@ -1,15 +1,14 @@
-//! One file per command, thin: parse, call the room, print.
+//! One file per command: it parses arguments, calls the library and prints.
 
 mod cancel;
 mod collect;
 mod completions;
-mod conduct;
-mod disks;
 mod doctor;
 mod edition;
 mod examples;
 mod explain;
 mod export;
+mod failure;
 mod image;
 mod import;
 mod judge;
@@ -30,6 +29,9 @@ mod status;
 mod submit;
 mod verify;
 
+pub use failure::Failure;
+
+use crate::runner::CampaignEnd;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// The machine room and the jury of the Model Checking Contest.
@@ -92,25 +94,13 @@ pub enum Exit {
     Bug = 70,
 }
 
-/// An error and the exit code it ends with; `?` gives `Exit::Failed`.
-pub struct Failure {
-    pub exit: Exit,
-    pub error: anyhow::Error,
-}
-
-impl Failure {
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Usage, error: error.into() }
-    }
-
-    pub fn host(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::HostCannot, error: error.into() }
-    }
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self { exit: Exit::Failed, error: error.into() }
+impl From<CampaignEnd> for Exit {
+    /// Whoever goes on to judge must know whether all that was asked for is recorded.
+    fn from(end: CampaignEnd) -> Self {
+        match end {
+            CampaignEnd::Complete => Exit::Done,
+            CampaignEnd::Infrastructure | CampaignEnd::Stopped => Exit::Failed,
+        }
     }
 }
 

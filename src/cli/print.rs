@@ -1,6 +1,7 @@
 //! What commands say: results on stdout, errors on stderr.
 
 use super::Failure;
+use crate::runner::InputsEvent;
 use mcc_report::visible;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -66,6 +67,15 @@ pub fn error(error: &anyhow::Error) -> String {
 /// Lines stay lines; other control characters become words such as `⟨ESC⟩`.
 pub fn shown(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
+/// What happens while an inputs disk is made, on stderr.
+pub fn inputs(event: InputsEvent) {
+    match event {
+        InputsEvent::Finding(finding) => eprintln!("{}", shown(&finding.to_string())),
+        InputsEvent::Accepted(errors) => eprintln!("{errors} errors accepted"),
+        InputsEvent::Step(step) => eprintln!("run: {step}"),
+    }
 }
 
 #[cfg(test)]

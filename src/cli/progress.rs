@@ -2,6 +2,7 @@
 //! what ended above them; plain lines elsewhere.
 
 use super::print::shown;
+use crate::runner::{CampaignEnd, CampaignRunner, RunnerError};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcc_campaign::{History, Remaining, Run, duration};
 use mcc_executor::{Progress, State};
@@ -16,7 +17,7 @@ const MOST_LINES: usize = 16;
 /// A forecast is good for so long: it looks at all that is left.
 const FORECAST: Duration = Duration::from_secs(1);
 
-pub struct Campaign {
+struct Campaign {
     board: MultiProgress,
     bar: ProgressBar,
     /// The last failure of ours; not drawn before there is one.
@@ -38,16 +39,31 @@ struct Now {
     forecast: Option<(Instant, Option<u64>)>,
 }
 
+/// Runs the open runs for which `wanted` is true, with progress on stderr.
+pub fn watch(
+    runner: CampaignRunner,
+    wanted: &(dyn Fn(&Run) -> bool + Sync),
+) -> Result<CampaignEnd, RunnerError> {
+    let record = runner.record();
+    let bar = Campaign::new(runner.before(), runner.history().clone(), runner.jobs());
+    let ended = runner.run(wanted, &|event| bar.show(event));
+    bar.finish(&record.summary()?);
+    if let Ok(CampaignEnd::Stopped) = ended {
+        eprintln!("run: stopped as asked; the same command goes on");
+    }
+    ended
+}
+
 /// Runs that are to be made, by examination, entry and model: of those alike the same is expected.
 #[derive(Default)]
-pub struct Left {
+struct Left {
     alike: HashMap<[String; 3], u64>,
     /// All of them.
     runs: u64,
 }
 
 impl Left {
-    pub fn add(&mut self, run: &Run) {
+    fn add(&mut self, run: &Run) {
         if run.competes {
             *self.alike.entry(Self::key(run)).or_default() += 1;
             self.runs += 1;
@@ -76,8 +92,8 @@ impl Left {
 }
 
 impl Campaign {
-    /// `left`: the runs that are to be made, `jobs` at once; `history`: what runs like them took.
-    pub fn new(before: &Summary, left: Left, history: History, jobs: usize) -> Self {
+    /// `jobs`: most runs at once; `history`: durations of earlier runs.
+    fn new(before: &Summary, history: History, jobs: usize) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let board = MultiProgress::with_draw_target(target);
@@ -92,7 +108,7 @@ impl Campaign {
             outcomes: before.outcomes.clone(),
             running: BTreeMap::new(),
             history,
-            left,
+            left: Left::default(),
             forecast: None,
         };
         let trouble = ProgressBar::hidden();
@@ -100,9 +116,10 @@ impl Campaign {
         Self { board, bar, trouble, terminal, planned, jobs, now: Mutex::new(now) }
     }
 
-    pub fn show(&self, event: Progress) {
+    fn show(&self, event: Progress) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
+            Progress::Queued { run } => now.left.add(run),
             Progress::Entered { run, attempt, state } => self.entered(&mut now, run, attempt, state),
             Progress::Committed { run, attempt, standing } => {
                 if let Some(Some(line)) = now.running.remove(&run.id()) {
@@ -197,7 +214,7 @@ impl Campaign {
     }
 
     /// The counts by outcome.
-    pub fn finish(&self, after: &Summary) {
+    fn finish(&self, after: &Summary) {
         // Lines of attempts that were given up without an end.
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         now.running.values().flatten().for_each(ProgressBar::finish_and_clear);

@@ -3,7 +3,7 @@ use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, PerTool, counted
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_benchkit::{Answers, Invocation, Reading};
-use mcc_campaign::{InstanceFacts, Run};
+use mcc_campaign::{InstanceFacts, Run, qualification_wall_s};
 use mcc_edition::{Edition, Examination};
 use mcc_model::{Archive, Severity};
 use mcc_store::{CampaignFacts, Record};
@@ -132,10 +132,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Kind::Concurrent => edition.machine.concurrent_cores,
     };
     let cpu_s = u64::from(args.limit.get());
-    // The proportion of the contest: an hour of CPU time, and against hangs a quarter more of wall time.
-    let wall_s = cpu_s * edition.limits.wall_s / edition.limits.confinement_s.max(1);
-    let confinement =
-        Confinement { cpu_s, wall_s: wall_s.max(cpu_s), vcpus, memory_mib: edition.machine.memory_mib };
+    let wall_s = qualification_wall_s(&edition, cpu_s);
+    let confinement = Confinement { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
     let job = Job { args: &args, edition, examinations, archives, oracle, confinement };
     // Before anything runs: a bad oracle is seen at once.
     let asked = job.asked()?;

@@ -1,12 +1,11 @@
-use super::conduct::{Conduct, Host, drain_on_ctrl_c, history_of, store_failure};
-use super::disks::{Disks, inputs_disk, open_images};
-use super::{Exit, Failure};
-use anyhow::anyhow;
-use mcc_campaign::{Campaign, Plan, Run, RunFilter};
-use mcc_edition::Edition;
+use super::{Exit, Failure, print, progress};
+use crate::runner::{CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun};
+use mcc_campaign::{Campaign, Run, RunFilter, Start};
 use mcc_store::{CampaignFacts, Record};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Run or resume a campaign.
 ///
@@ -55,18 +54,13 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
-    let edition = campaign.effective(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
-    let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
-    let plan = Plan::new(&campaign, &edition, &facts).map_err(Failure::usage)?;
-    let images = open_images(&campaign)?;
+    let prepared = PreparedCampaign::new(campaign)?;
+    let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
-    let inputs = inputs_disk(&campaign, &edition, &facts, &args.out, args.accept)?;
-    let disks = Disks::of(&campaign, &images, &inputs, None)?;
-    let facts = CampaignFacts::new(&campaign, &edition, facts, disks.all())?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
-    let record = Record::create_or_open(&args.out, &facts, |_| {}).map_err(store_failure)?;
-    record.plan_runs(plan.runs()).map_err(store_failure)?;
+    let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
+    let (record, disks) = prepared.record(&args.out, args.accept, open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
@@ -75,38 +69,30 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let reopened = rerun(&record, tool, examination, reason)?;
         eprintln!("run: {reopened} recorded runs of {tool} in {examination} are made anew: {reason}");
     }
-    let conduct = Conduct {
+    let options = CampaignOptions {
         record: &record,
-        campaign: &campaign,
-        edition: &edition,
+        edition,
+        hosts: &campaign.hosts,
+        restore: campaign.start == Start::Restore,
         disks,
+        file: &args.campaign,
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
-        leases: host.leases(&args.campaign)?,
-        widest: plan.most_vcpus(),
+        most_vcpus: plan.most_vcpus(),
         marks: vec![],
         history: history_of(&args.history)?,
         drain: &*drain_on_ctrl_c()?,
     };
-    host.conduct(conduct, &|run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id())))
+    let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
+    Ok(progress::watch(CampaignRunner::new(&host, options)?, &wanted)?.into())
 }
 
-/// How many recorded runs were opened again; the reason is theirs, so an empty one, or no run, is refused.
-fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, Failure> {
-    if reason.trim().is_empty() {
-        return Err(Failure::usage(anyhow!("--reason is empty; it is shown beside what it supersedes")));
+/// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.
+pub(super) fn drain_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let drain = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: a signal first looks whether one came before, then leaves its own mark.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, drain.clone())?;
+        signal_hook::flag::register(signal, drain.clone())?;
     }
-    let entries = &record.facts().entries;
-    let of_tool = |entry: &str| {
-        entries
-            .iter()
-            .any(|facts| facts.entry == entry && [&facts.entry, &facts.tool].contains(&&tool.to_owned()))
-    };
-    let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
-    match record.rerun(wanted, reason)?.len() {
-        0 => Err(Failure::usage(anyhow!(
-            "no run of {tool} in {examination} is recorded, so there is none to make anew; \
-             `mcc-harness plan` lists the runs of a campaign"
-        ))),
-        reopened => Ok(reopened),
-    }
+    Ok(drain)
 }

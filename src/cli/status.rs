@@ -1,7 +1,7 @@
-use super::conduct::{history_of, store_failure};
-use super::submit::cluster_failure;
+use super::failure::{cluster_failure, store_failure};
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, ClusterError, ModelStanding, Slurm, Standing, standings};
+use crate::runner::history_of;
 use mcc_campaign::{Remaining, duration};
 use mcc_store::{Attempt, Glance, Summary, Tally, UnderWay};
 use serde::Serialize;

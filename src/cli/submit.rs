@@ -1,13 +1,12 @@
-use super::conduct::{history_of, store_failure};
-use super::disks::{Disks, inputs_disk, open_images};
-use super::{Exit, Failure};
+use super::failure::cluster_failure;
+use super::{Exit, Failure, print};
 use crate::cluster::{
     Batch, Cluster, ClusterError, ClusterFacts, Engine, Need, Reason, Slurm, Standing, batches, standings,
 };
+use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
-use mcc_campaign::{Campaign, LostNode, Plan};
-use mcc_edition::Edition;
-use mcc_store::{CampaignFacts, Record};
+use mcc_campaign::{Campaign, LostNode};
+use mcc_store::Record;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -56,7 +55,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             (cluster, open, Reason::Resume)
         }
         (Err(ClusterError::NotSubmitted(_)), _) => {
-            let cluster = begin(&args, &campaign)?;
+            let cluster = begin(&args, campaign.clone())?;
             let all = cluster.facts().needs.iter().map(|need| (need.model.clone(), Place::Any)).collect();
             (cluster, all, Reason::Submit)
         }
@@ -107,16 +106,10 @@ fn told(job: &str, batch: &Batch) -> String {
 }
 
 /// Makes RESULTS: inputs disk, the record with the whole plan, the cluster's files.
-fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
-    let edition = campaign.effective(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
-    let facts = campaign.instance_facts(&edition, |_| {}).map_err(Failure::usage)?;
-    let plan = Plan::new(campaign, &edition, &facts).map_err(Failure::usage)?;
-    let images = open_images(campaign)?;
-    let inputs = inputs_disk(campaign, &edition, &facts, &args.out, args.accept)?;
-    let disks = Disks::of(campaign, &images, &inputs, None)?;
-    let facts = CampaignFacts::new(campaign, &edition, facts, disks.all())?;
-    let record = Record::create_or_open_shared(&args.out, &facts).map_err(store_failure)?;
-    record.plan_runs(plan.runs()).map_err(store_failure)?;
+fn begin(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
+    let prepared = PreparedCampaign::new(campaign)?;
+    prepared.record(&args.out, args.accept, Record::create_or_open_shared, &print::inputs)?;
+    let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,
         id: crate::cluster::random_name()?,
@@ -125,7 +118,7 @@ fn begin(args: &Args, campaign: &Campaign) -> Result<Cluster, Failure> {
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
         history: absolute(&args.history)?,
-        needs: Need::of(&plan, edition.machine.memory_mib, &campaign.slurm, &history_of(&args.history)?),
+        needs: Need::of(plan, edition.machine.memory_mib, &campaign.slurm, &history_of(&args.history)?),
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
 }
@@ -170,16 +163,5 @@ fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<Place, 
     match policy {
         LostNode::MixedHost => Ok(Place::Elsewhere),
         _ => cluster.supersede(model).map(|()| Place::Any),
-    }
-}
-
-pub(super) fn cluster_failure(error: ClusterError) -> Failure {
-    match error {
-        ClusterError::NotInstalled { .. } => Failure::host(error),
-        ClusterError::NotSubmitted(_) | ClusterError::TooShort { .. } | ClusterError::Bad { .. } => {
-            Failure::usage(error)
-        }
-        ClusterError::Store(error) => store_failure(error),
-        other => other.into(),
     }
 }

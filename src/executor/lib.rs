@@ -82,6 +82,10 @@ pub struct Executor<'a> {
 /// What happens while a campaign runs, for whoever shows it.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
+    /// A run is open and will be made. All of them come before the first `Entered`.
+    Queued {
+        run: &'a Run,
+    },
     Entered {
         run: &'a Run,
         attempt: u32,
@@ -157,6 +161,11 @@ impl Executor<'_> {
     ) -> Result<(), ExecutorError> {
         let open = self.record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
+        let open = open.inspect(|open| {
+            if let Ok(open) = open {
+                show(Progress::Queued { run: &open.run });
+            }
+        });
         let open = queue::order(open, &self.history)?;
         // Refused before the first run, not in the middle of the night.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();

@@ -132,13 +132,29 @@ fn read(path: PathBuf) -> Result<(PathBuf, String), HostError> {
     }
 }
 
-/// Keeps this process, all threads it begins from now on and everything it starts to these CPUs (E-5.5: the
-/// controller stays off leased cores).
-pub fn keep_to(cpus: &[u32]) -> Result<(), HostError> {
+/// Keeps this thread, all threads it begins from now on and everything it starts to these CPUs (E-5.5: the
+/// controller stays off leased cores), until the guard is dropped.
+pub fn keep_to(cpus: &[u32]) -> Result<KeptTo, HostError> {
     let system = |source| HostError::System { what: "other CPUs for this process", source };
+    let this_thread = nix::unistd::Pid::from_raw(0);
+    let before = nix::sched::sched_getaffinity(this_thread).map_err(system)?;
     let mut set = nix::sched::CpuSet::new();
     cpus.iter().try_for_each(|cpu| set.set(*cpu as usize)).map_err(system)?;
-    nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set).map_err(system)
+    nix::sched::sched_setaffinity(this_thread, &set).map_err(system)?;
+    Ok(KeptTo { before })
+}
+
+/// Gives the thread its former CPUs back when it is dropped.
+#[must_use]
+pub struct KeptTo {
+    before: nix::sched::CpuSet,
+}
+
+impl Drop for KeptTo {
+    fn drop(&mut self) {
+        // The CPUs may be gone by now; the thread then stays where it is.
+        let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &self.before);
+    }
 }
 
 fn list(path: PathBuf) -> Result<BTreeSet<u32>, HostError> {

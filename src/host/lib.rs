@@ -11,7 +11,7 @@ mod survey;
 
 pub use accelerator::{Accelerator, Probe};
 pub use book::{BOOK_VARIABLE, Book, Holding, Page};
-pub use cores::{Core, Cores, keep_to};
+pub use cores::{Core, Cores, KeptTo, keep_to};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
 pub use program::run_until;

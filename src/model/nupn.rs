@@ -1,7 +1,7 @@
 //! NUPN: the nested units a P/T model may carry in a `<toolspecific tool="nupn">`.
 
 use super::pnml::natural;
-use super::xml::{Item, Xml, attribute};
+use super::xml::{Item, Xml, attribute, element_name};
 use super::{ModelError, Net, Problem};
 use quick_xml::events::BytesStart;
 use std::collections::{HashMap, HashSet};
@@ -47,8 +47,8 @@ impl Nupn {
                 Item::Start(start) => {
                     depth += 1;
                     let start = start.into_owned();
-                    let name = start.local_name();
-                    match (section, name.as_ref(), &mut found) {
+                    let name = element_name(&start);
+                    match (section, name, &mut found) {
                         (None, "toolspecific", found)
                             if attribute(&start, "tool").is_some_and(|t| t == "nupn") =>
                         {
@@ -75,7 +75,7 @@ impl Nupn {
                             nupn.units.push(Unit { id, line, places: Vec::new(), subunits: Vec::new() });
                         }
                         (Some(_), "places" | "subunits", _) if list.is_none() => {
-                            list = Some((depth, name.as_ref() == "places"));
+                            list = Some((depth, name == "places"));
                             text.clear();
                         }
                         _ => {}
@@ -181,7 +181,7 @@ impl Nupn {
 
 fn required<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
     attribute(start, name).ok_or_else(|| {
-        let element = start.local_name().as_ref().to_owned();
+        let element = element_name(start).to_owned();
         xml.error(Problem::Missing { element, missing: format!("the attribute {name}") })
     })
 }

@@ -5,7 +5,7 @@
 //! whatever else could tell the model (labels for people, layout, `.txt` twins of formulas, sections of other tools,
 //! comments) is left out. The net and its formulas stay what they are, position by position.
 
-use super::xml::{Item, Xml, attributes};
+use super::xml::{Item, Xml, attributes, element_name, local_part};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
 use flate2::{Compression, GzBuilder};
 use mcc_base::digest;
@@ -195,8 +195,7 @@ impl Names<'_> {
             file,
             io::BufWriter::new(out),
             |start, open| {
-                let element = start.local_name();
-                let element = element.as_ref();
+                let element = element_name(start);
                 let tool = || attributes(start).find(|(key, _)| key == "tool").map(|(_, tool)| tool);
                 let is_nupn = element == "toolspecific" && tool().is_some_and(|tool| tool == "nupn");
                 if is_nupn {
@@ -208,7 +207,7 @@ impl Names<'_> {
                 let mut id = String::new();
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
                 for (key, value) in attributes(start) {
-                    let new = match key.rsplit(':').next().unwrap_or(&key) {
+                    let new = match local_part(&key) {
                         "id" if element == "net" => self.new.to_string(),
                         "id" | "name" | "source" | "target" | "ref" | "declaration" | "refvariable"
                         | "refpartition" | "root" => self.node(&value),
@@ -270,7 +269,7 @@ impl Names<'_> {
             file,
             &mut out,
             |start, _| {
-                let label = match start.local_name().as_ref() {
+                let label = match element_name(start) {
                     "id" | "place" | "transition" => Label::Ids(String::new()),
                     "integer-constant" => Label::Keep,
                     "description" => Label::Drop,
@@ -293,8 +292,7 @@ impl Names<'_> {
             file,
             &mut out,
             |start, _| {
-                let element = start.local_name();
-                if !matches!(element.as_ref(), "toolspecific" | "modelreference" | "verdict") {
+                if !matches!(element_name(start), "toolspecific" | "modelreference" | "verdict") {
                     return Ok(None);
                 }
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
@@ -402,7 +400,7 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
     let mut inside: Option<String> = None;
     loop {
         match xml.next()? {
-            Item::Start(start) if start.local_name().as_ref() == "id" => inside = Some(String::new()),
+            Item::Start(start) if start.local() == "id" => inside = Some(String::new()),
             Item::Text(piece) => {
                 if let Some(id) = &mut inside {
                     id.push_str(&piece);

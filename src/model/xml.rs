@@ -51,7 +51,7 @@ impl<'a> Deref for Tag<'a> {
 impl Tag<'_> {
     /// Its name without a prefix.
     pub fn local(&self) -> &str {
-        local(self.start.name().into_inner())
+        element_name(&self.start)
     }
 
     pub fn into_owned(self) -> BytesStart<'static> {
@@ -339,14 +339,24 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
+    /// A name with two colons would have two local parts.
+    fn check_name(&self, name: &str) -> Result<(), ModelError> {
+        match name.matches(':').count() {
+            0 | 1 => Ok(()),
+            _ => Err(self.malformed(format!("the name {name} has more than one colon"))),
+        }
+    }
+
     fn general_tag(&mut self, empty: bool) -> Result<Item<'_>, ModelError> {
         let content = self.item + 1..self.at - 1 - usize::from(empty);
         let text = &self.text[content.clone()];
         let name = text.find([' ', '\t', '\r', '\n']).unwrap_or(text.len());
+        self.check_name(&text[..name])?;
         self.opened(content.start..content.start + name, empty)?;
         let start = BytesStart::from_content(&self.text[content], name);
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| self.ill_formed(error))?;
+            self.check_name(attribute.key.into_inner())?;
             attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.ill_formed(error))?;
         }
         Ok(Item::Start(Tag { start, plain: None, line: self.line }))
@@ -365,8 +375,14 @@ fn newlines(text: &[u8]) -> u64 {
     memchr_iter(b'\n', text).count() as u64
 }
 
-/// A name without its prefix. Names are short: looking for a byte with more than one instruction costs more.
-fn local(name: &str) -> &str {
+/// The name of an element without its prefix.
+pub(super) fn element_name<'a>(start: &'a BytesStart<'_>) -> &'a str {
+    local_part(start.name().into_inner())
+}
+
+/// A name without its prefix. There is at most one colon in it: `Xml::next` refuses other names, as Namespaces in XML
+/// 1.0 (section 3) does. Names are short: looking for a byte with more than one instruction costs more.
+pub(super) fn local_part(name: &str) -> &str {
     name.bytes().position(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
 }
 
@@ -471,6 +487,7 @@ mod tests {
                     depth += 1;
                     let pairs = start.attributes().map(|attribute| {
                         let attribute = attribute.ok()?;
+                        (attribute.key.as_ref().matches(':').count() < 2).then_some(())?;
                         let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
                         Some((attribute.key.as_ref().to_owned(), value))
                     });
@@ -525,6 +542,19 @@ mod tests {
         ) {
             let document = format!("<e>{}</e>", tags.concat());
             prop_assert_eq!(ours(&document), generally(&document));
+        }
+    }
+
+    #[test]
+    fn a_name_has_at_most_one_colon_and_what_follows_it_is_its_local_part() {
+        let mut xml = Xml::new(&b"<a:place a:id='p'/>"[..], "x");
+        let Item::Start(tag) = xml.next().unwrap() else { panic!("no tag") };
+        assert_eq!(tag.local(), "place");
+        for document in
+            ["<a:b:place/>", "<a:b:place></a:b:place>", "<place a:b:id='p'/>", "<place a::id=''/>"]
+        {
+            let error = Xml::new(document.as_bytes(), "x").next().map(drop).unwrap_err().to_string();
+            assert!(error.contains("has more than one colon"), "{document}: {error}");
         }
     }
 

@@ -17,7 +17,6 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
 use mcc_model::{Expr, Formula, ModelError, Net, NetKind, Property};
 
 use answers::{Answer, Answers};
@@ -26,33 +25,64 @@ use net::{Compiled, TooManyTokens};
 use query::{Queries, QueryError};
 use space::Order;
 
-#[derive(Parser)]
-#[command(name = "mcc-reference-tool", version, about = "An explicit-state checker for P/T nets")]
+const USAGE: &str = "\
+An explicit-state checker for P/T nets
+
+Usage: mcc-reference-tool --strategy <STRATEGY> [--max-states N] [--seed N] [--steps N]
+
+  --strategy <STRATEGY>  bfs: breadth-first; dfs: depth-first; walk: a random walk, answers only what a walk can prove;
+                         liar: breadth-first, and wrong on purpose at positions 01, 05, 09 and 13
+  --max-states <N>       Give up when more markings than this are reachable; 0: never [default: 2000000]
+  --seed <N>             Seed of the random walk [default: 1]
+  --steps <N>            Length of the random walk, in firings [default: 100000]
+";
+
 struct Args {
-    /// How to look for answers
-    #[arg(long, value_enum)]
     strategy: Strategy,
-    /// Give up when more markings than this are reachable; 0: never
-    #[arg(long, default_value_t = 2_000_000)]
+    /// 0: no limit.
     max_states: usize,
-    /// Seed of the random walk
-    #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Length of the random walk, in firings
-    #[arg(long, default_value_t = 100_000)]
     steps: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Strategy {
-    /// Breadth-first
     Bfs,
-    /// Depth-first
     Dfs,
-    /// A random walk: answers only what a walk can prove
     Walk,
-    /// Breadth-first, and wrong on purpose at positions 01, 05, 09 and 13
     Liar,
+}
+
+impl Args {
+    /// Reads `--NAME VALUE` pairs. None: the usage is asked for.
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut strategy = None;
+        let (mut max_states, mut seed, mut steps) = (2_000_000, 1, 100_000);
+        while let Some(option) = words.next() {
+            if ["-h", "--help"].contains(&option.as_str()) {
+                return Ok(None);
+            }
+            let value = words.next().ok_or_else(|| format!("{option} has no value"))?;
+            let wrong = || format!("{option} {value}: not a valid value");
+            match option.as_str() {
+                "--strategy" => {
+                    strategy = Some(match value.as_str() {
+                        "bfs" => Strategy::Bfs,
+                        "dfs" => Strategy::Dfs,
+                        "walk" => Strategy::Walk,
+                        "liar" => Strategy::Liar,
+                        _ => return Err(wrong()),
+                    });
+                }
+                "--max-states" => max_states = value.parse().map_err(|_| wrong())?,
+                "--seed" => seed = value.parse().map_err(|_| wrong())?,
+                "--steps" => steps = value.parse().map_err(|_| wrong())?,
+                _ => return Err(format!("unknown option {option}")),
+            }
+        }
+        let strategy = strategy.ok_or("--strategy is missing")?;
+        Ok(Some(Self { strategy, max_states, seed, steps }))
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +102,18 @@ enum ToolError {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let args = match Args::parse(std::env::args().skip(1)) {
+        Ok(Some(args)) => args,
+        Ok(None) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(problem) => {
+            eprint!("mcc-reference-tool: {problem}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mcc-reference-tool: {error}");

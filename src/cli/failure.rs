@@ -1,0 +1,93 @@
+//! Errors and the exit codes they end with.
+
+use super::Exit;
+use super::published::failure as archive_failure;
+use crate::cluster::ClusterError;
+use crate::runner::RunnerError;
+use mcc_executor::ExecutorError;
+use mcc_store::StoreError;
+
+/// An error and the exit code it ends with; `?` gives that of a `RunnerError`, and `Exit::Failed` for other errors.
+pub struct Failure {
+    pub exit: Exit,
+    pub error: anyhow::Error,
+}
+
+impl Failure {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::Usage, error: error.into() }
+    }
+
+    pub fn host(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::HostCannot, error: error.into() }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        match error.into().downcast::<RunnerError>() {
+            Ok(error) => runner_failure(error),
+            Err(error) => Self { exit: Exit::Failed, error },
+        }
+    }
+}
+
+fn runner_failure(error: RunnerError) -> Failure {
+    let exit = match error {
+        RunnerError::Store(error) => return store_failure(error),
+        RunnerError::Cluster(error) => return cluster_failure(error),
+        RunnerError::Archive(error) => return archive_failure(error),
+        RunnerError::Executor(error) => return executor_failure(error),
+        RunnerError::Host(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => Exit::HostCannot,
+        #[cfg(feature = "libvirt")]
+        RunnerError::Libvirt(_) => Exit::HostCannot,
+        RunnerError::RecordedEdition(_)
+        | RunnerError::WrittenEdition(_)
+        | RunnerError::Inputs(_)
+        | RunnerError::NotSubmitted(_)
+        | RunnerError::Io { .. }
+        | RunnerError::NotRecorded(_)
+        | RunnerError::ReplayFailed { .. } => Exit::Failed,
+        RunnerError::Campaign(_)
+        | RunnerError::Edition(_)
+        | RunnerError::Image(_)
+        | RunnerError::Original(_)
+        | RunnerError::Instance(_)
+        | RunnerError::InstanceErrors(_)
+        | RunnerError::OtherEdition { .. }
+        | RunnerError::StaleInputs { .. }
+        | RunnerError::ChangedArchives { .. }
+        | RunnerError::NoReason
+        | RunnerError::NothingToRerun { .. }
+        | RunnerError::NotAJob(_)
+        | RunnerError::NoTask { .. }
+        | RunnerError::Record(_)
+        | RunnerError::NoSuchRun(_)
+        | RunnerError::NotReplayable { .. }
+        | RunnerError::NoDisk(_) => Exit::Usage,
+    };
+    Failure { exit, error: error.into() }
+}
+
+fn executor_failure(error: ExecutorError) -> Failure {
+    match error {
+        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } => Failure::host(error),
+        ExecutorError::DiskChanged { .. } => Failure::usage(error),
+        error => error.into(),
+    }
+}
+
+pub(super) fn store_failure(error: StoreError) -> Failure {
+    if error.is_usage() { Failure::usage(error) } else { error.into() }
+}
+
+pub(super) fn cluster_failure(error: ClusterError) -> Failure {
+    match error {
+        ClusterError::NotInstalled { .. } => Failure::host(error),
+        ClusterError::NotSubmitted(_) | ClusterError::TooShort { .. } | ClusterError::Bad { .. } => {
+            Failure::usage(error)
+        }
+        ClusterError::Store(error) => store_failure(error),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,92 @@
+//! The inputs disk of a campaign.
+
+use super::RunnerError;
+use mcc_base::files::ARCHIVES;
+use mcc_campaign::{Campaign, InstanceFacts};
+use mcc_edition::Edition;
+use mcc_model::{Archive, Finding, Severity, validate};
+use mcc_vm::{Image, build};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What happens while an inputs disk is made.
+pub enum InputsEvent<'a> {
+    /// An instance breaks rule M-4.
+    Finding(&'a Finding),
+    /// So many errors in instances were accepted.
+    Accepted(u32),
+    /// A step of the build.
+    Step(&'a str),
+}
+
+/// The campaign's own inputs disk, or one made of its archives beside the record.
+pub(super) fn inputs_disk(
+    campaign: &Campaign,
+    edition: &Edition,
+    facts: &[InstanceFacts],
+    results: &Path,
+    accept: bool,
+    show: &dyn Fn(InputsEvent),
+) -> Result<Image, RunnerError> {
+    let asked: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
+    let packed = |image: &Image| -> Vec<(String, String)> {
+        image.facts.instances.iter().map(|p| (p.instance.clone(), p.sha256.clone())).collect()
+    };
+    if campaign.inputs.join(ARCHIVES).is_dir() {
+        let image = Image::open(&campaign.inputs)?;
+        let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
+        let strange = asked.iter().find(|(name, sha256)| on_disk.get(*name) != Some(sha256));
+        let folder = image.folder.clone();
+        return match (&image.facts.edition, strange) {
+            (Some(found), _) if *found != edition.name => {
+                Err(RunnerError::OtherEdition { folder, found: found.clone(), wanted: edition.name.clone() })
+            }
+            (_, Some((instance, _))) => {
+                Err(RunnerError::StaleInputs { folder, instance: (*instance).clone() })
+            }
+            _ => Ok(image),
+        };
+    }
+    let beside = results.join("inputs");
+    if let Ok(image) = Image::open(&beside) {
+        if packed(&image).iter().map(|(name, sha256)| (name, sha256)).eq(asked.iter().copied()) {
+            return Ok(image);
+        }
+        return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: beside });
+    }
+    let archives: Vec<_> = campaign.archives()?.into_iter().collect();
+    check_archives(&archives, accept, show)?;
+    let step = |step: &str| show(InputsEvent::Step(step));
+    build::inputs(&archives, Some(&edition.name), &beside, &step).map_err(RunnerError::Inputs)
+}
+
+/// The inputs disk that was made for a campaign before.
+pub fn packed_inputs(campaign: &Campaign, results: &Path) -> Result<Image, RunnerError> {
+    let folder =
+        if campaign.inputs.join(ARCHIVES).is_dir() { &campaign.inputs } else { &results.join("inputs") };
+    Ok(Image::open(folder)?)
+}
+
+/// Checks archives by rule M-4 before they are packed.
+///
+/// # Errors
+/// An archive cannot be read, or instances have errors and `accept` is false.
+pub fn check_archives(
+    archives: &[(String, PathBuf)],
+    accept: bool,
+    show: &dyn Fn(InputsEvent),
+) -> Result<(), RunnerError> {
+    let mut errors = 0;
+    for (_, path) in archives {
+        for finding in validate(&Archive::open(path)?) {
+            show(InputsEvent::Finding(&finding));
+            errors += u32::from(finding.severity == Severity::Error);
+        }
+    }
+    match errors {
+        0 => {}
+        n if accept => show(InputsEvent::Accepted(n)),
+        n => return Err(RunnerError::InstanceErrors(n)),
+    }
+    Ok(())
+}

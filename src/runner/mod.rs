@@ -1,0 +1,153 @@
+//! Runs campaigns: prepares the record and the disks, runs what is open on this host, one model of a cluster campaign,
+//! or one recorded run again. It prints nothing: the caller is given events and errors.
+
+mod disks;
+mod error;
+mod host;
+mod inputs;
+mod prepare;
+mod replay;
+mod shard;
+
+pub use disks::{CampaignDisks, StagedDisks, open_images};
+pub use error::RunnerError;
+pub use host::Host;
+pub use inputs::{InputsEvent, check_archives, packed_inputs};
+pub use prepare::{PreparedCampaign, rerun};
+pub use replay::Replay;
+pub use shard::{BoundElsewhere, Shard};
+
+use mcc_campaign::{History, Hosts, Run};
+use mcc_edition::Edition;
+use mcc_executor::{Executor, Progress};
+use mcc_host::{Leases, keep_to};
+use mcc_store::{Glance, Record, Summary};
+use mcc_vm::States;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a `CampaignRunner` runs, and how.
+pub struct CampaignOptions<'a> {
+    pub record: &'a Record,
+    /// The effective edition (`Campaign::effective`).
+    pub edition: &'a Edition,
+    /// Boot deadline and stall limit of every run.
+    pub hosts: &'a Hosts,
+    /// Whether machines start from a saved state instead of booting.
+    pub restore: bool,
+    pub disks: CampaignDisks,
+    /// The campaign's file. Other controllers on this host are shown its name beside the leases.
+    pub file: &'a Path,
+    /// Runs at once; None: as many machines of `most_vcpus` as there are cores and memory for.
+    pub jobs: Option<usize>,
+    pub most_vcpus: u32,
+    /// Marks of every run, beside those of its attempt.
+    pub marks: Vec<String>,
+    /// Durations of runs in earlier campaigns; the runner adds those of `record`.
+    pub history: History,
+    /// Set by the caller to stop: no new run begins, running ones end normally.
+    pub drain: &'a AtomicBool,
+}
+
+/// Runs the open runs of one record on this host.
+pub struct CampaignRunner<'a> {
+    executor: Executor<'a>,
+    leases: Leases,
+    before: Summary,
+}
+
+/// How a campaign ended that met no error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CampaignEnd {
+    /// No wanted run is open, and no run of the record ended in infrastructure.
+    Complete,
+    /// At least one run is recorded as infrastructure.
+    Infrastructure,
+    /// Stopped by `CampaignOptions::drain` while runs are open.
+    Stopped,
+}
+
+impl<'a> CampaignRunner<'a> {
+    /// Reads what the record holds so far and leases nothing yet.
+    pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
+        let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, drain, .. } =
+            options;
+        let leases = host.leases(options.file)?;
+        let glance = Glance::at(record.dir())?;
+        glance.teach(&mut history);
+        let capacity = leases.capacity(options.most_vcpus, edition.machine.memory_mib).max(1) as usize;
+        let executor = Executor {
+            record,
+            edition,
+            disks: disks.entries,
+            inputs: disks.inputs,
+            inputs_digest: disks.inputs_digest,
+            states: restore.then(|| States::new(record.dir().join("states"))),
+            host: mcc_executor::host_facts(&host.survey, host.accelerator, &host.qemu),
+            backend: host.backend,
+            accelerator: host.accelerator,
+            policy: host.policy,
+            boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),
+            stall: Duration::from_secs(hosts.stall_s.get()),
+            watched: disks.watched,
+            jobs: options.jobs.unwrap_or(capacity),
+            marks,
+            history,
+            machines: &mcc_executor::attempt,
+            drain,
+        };
+        Ok(Self { executor, leases, before: glance.summary() })
+    }
+
+    pub fn record(&self) -> &'a Record {
+        self.executor.record
+    }
+
+    /// The record as it was when this runner was made.
+    pub fn before(&self) -> &Summary {
+        &self.before
+    }
+
+    /// Durations of earlier runs, those of the record included.
+    pub fn history(&self) -> &History {
+        &self.executor.history
+    }
+
+    /// Most runs at once.
+    pub fn jobs(&self) -> usize {
+        self.executor.jobs
+    }
+
+    /// Runs those open runs for which `wanted` is true. `show` gets every event, from several threads.
+    ///
+    /// # Errors
+    /// The first one that keeps runs from being recorded; the running runs end normally before it is returned.
+    pub fn run(
+        self,
+        wanted: &(dyn Fn(&Run) -> bool + Sync),
+        show: &(dyn Fn(Progress) + Sync),
+    ) -> Result<CampaignEnd, RunnerError> {
+        let Self { executor, leases, .. } = self;
+        // E-5.5: this thread, and every thread and process that it starts, stays off the cores that runs lease.
+        let _kept = keep_to(leases.housekeeping())?;
+        executor.run(leases, wanted, show)?;
+        let summary = executor.record.summary()?;
+        Ok(if executor.drain.load(Ordering::Relaxed) && summary.recorded < summary.planned {
+            CampaignEnd::Stopped
+        } else if summary.outcomes.contains_key("infrastructure") {
+            CampaignEnd::Infrastructure
+        } else {
+            CampaignEnd::Complete
+        })
+    }
+}
+
+/// Durations of the runs in these records.
+pub fn history_of(records: &[PathBuf]) -> Result<History, RunnerError> {
+    let mut history = History::of_instances();
+    for results in records {
+        Record::open_readonly(results).and_then(|record| record.teach(&mut history))?;
+    }
+    Ok(history)
+}

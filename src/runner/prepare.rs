@@ -1,0 +1,69 @@
+//! A campaign's file, edition, plan and images; and the record that they begin.
+
+use super::inputs::inputs_disk;
+use super::{CampaignDisks, InputsEvent, RunnerError, open_images};
+use mcc_campaign::{Campaign, InstanceFacts, Plan, Run};
+use mcc_edition::Edition;
+use mcc_store::{CampaignFacts, Record, StoreError};
+use mcc_vm::Image;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A campaign of which everything was read, and nothing written yet.
+pub struct PreparedCampaign {
+    pub campaign: Campaign,
+    /// The effective edition (`Campaign::effective`).
+    pub edition: Edition,
+    pub plan: Plan,
+    instances: Vec<InstanceFacts>,
+    images: BTreeMap<String, Image>,
+}
+
+impl PreparedCampaign {
+    /// Reads the edition, the archives and the images of a campaign.
+    pub fn new(campaign: Campaign) -> Result<Self, RunnerError> {
+        let edition = campaign.effective(&Edition::load(&campaign.edition)?);
+        let instances = campaign.instance_facts(&edition, |_| {})?;
+        let plan = Plan::new(&campaign, &edition, &instances)?;
+        let images = open_images(&campaign)?;
+        Ok(Self { campaign, edition, plan, instances, images })
+    }
+
+    /// Makes the inputs disk where there is none, digests all disks, and opens the record in `results` with the whole
+    /// plan in it. `open` creates or opens the record. With `accept`, instances with errors are packed (rule M-4).
+    pub fn record(
+        &self,
+        results: &Path,
+        accept: bool,
+        open: impl FnOnce(&Path, &CampaignFacts) -> Result<Record, StoreError>,
+        show: &dyn Fn(InputsEvent),
+    ) -> Result<(Record, CampaignDisks), RunnerError> {
+        let Self { campaign, edition, plan, instances, images } = self;
+        let inputs = inputs_disk(campaign, edition, instances, results, accept, show)?;
+        let disks = CampaignDisks::of(campaign, images, &inputs, None)?;
+        let facts = CampaignFacts::new(campaign, edition, instances.clone(), disks.all())
+            .map_err(RunnerError::WrittenEdition)?;
+        let record = open(results, &facts)?;
+        record.plan_runs(plan.runs())?;
+        Ok((record, disks))
+    }
+}
+
+/// Opens the recorded runs again of an entry, or of a tool with all its variants, in one examination. Returns how many.
+///
+/// # Errors
+/// `reason`, which is shown beside the superseded attempts, is empty; or no such run is recorded.
+pub fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, RunnerError> {
+    if reason.trim().is_empty() {
+        return Err(RunnerError::NoReason);
+    }
+    let entries = &record.facts().entries;
+    let of_tool = |entry: &str| {
+        entries.iter().any(|facts| facts.entry == entry && (entry == tool || facts.tool == tool))
+    };
+    let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
+    match record.rerun(wanted, reason)?.len() {
+        0 => Err(RunnerError::NothingToRerun { tool: tool.into(), examination: examination.into() }),
+        reopened => Ok(reopened),
+    }
+}

@@ -1,0 +1,122 @@
+//! Boots the machine of a recorded run again.
+
+use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
+use crate::archive::{Disks, seen_by};
+use mcc_benchkit::Answers;
+use mcc_campaign::{History, Hosts};
+use mcc_edition::Edition;
+use mcc_executor::{EntryDisks, Watched};
+use mcc_judge::record::{answers_of, edition_of};
+use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
+use mcc_vm::{DiskFile, Guest};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A recorded run, and the disks that its machine saw.
+pub struct Replay<'a> {
+    record: &'a Record,
+    edition: Edition,
+    original: RunRecord,
+    answers: Option<Answers>,
+    disks: CampaignDisks,
+}
+
+impl<'a> Replay<'a> {
+    /// The run `id` of `record`. Its disks are looked for in `given`, beside the record, and where they lay when the
+    /// run was made.
+    pub fn of(record: &'a Record, id: &str, given: &[PathBuf]) -> Result<Self, RunnerError> {
+        let edition = edition_of(record)?;
+        let original = recorded(record, id)?;
+        let answers = answers_of(&edition, record, &original)?;
+        let disks = find_disks(given, record.dir(), &original)?;
+        Ok(Self { record, edition, original, answers, disks })
+    }
+
+    /// The recorded attempt and its answers.
+    pub fn original(&self) -> (&Attempt, Option<&Answers>) {
+        (&self.original.last, self.answers.as_ref())
+    }
+
+    /// One replay: a campaign of one run, with a record of its own in `folder`.
+    pub fn run(&self, host: &Host, folder: &Path) -> Result<(Attempt, Option<Answers>), RunnerError> {
+        let run = &self.original.run;
+        let replayed = Record::create_or_open(folder, self.record.facts(), |_| {})?;
+        replayed.plan_runs(std::slice::from_ref(run))?;
+        let options = CampaignOptions {
+            record: &replayed,
+            edition: &self.edition,
+            hosts: &hosts_of(&self.record.facts().campaign),
+            restore: self.original.last.marks.iter().any(|mark| mark == "restored"),
+            disks: self.disks.clone(),
+            file: Path::new("replay"),
+            jobs: Some(1),
+            most_vcpus: run.vcpus,
+            marks: vec![],
+            history: History::default(),
+            drain: &AtomicBool::new(false),
+        };
+        CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;
+        let Some(made) = replayed.records().next().transpose()? else {
+            return Err(RunnerError::NotRecorded(run.id()));
+        };
+        if let Outcome::Infrastructure { state, reason } = made.last.outcome {
+            return Err(RunnerError::ReplayFailed { run: run.id(), state, reason });
+        }
+        let answers = answers_of(&self.edition, &replayed, &made)?;
+        Ok((made.last, answers))
+    }
+}
+
+/// The run, if there was a machine that can be booted again.
+fn recorded(record: &Record, id: &str) -> Result<RunRecord, RunnerError> {
+    let wanted = |run: &RunRecord| run.run.id() == id;
+    let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
+        return Err(RunnerError::NoSuchRun(id.to_owned()));
+    };
+    let reason = if !run.run.competes {
+        "the entry does not compete there, so there was no machine"
+    } else if run.last.outcome.is_infrastructure() {
+        "it never got a fair machine, so there is nothing to compare with"
+    } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
+        "it ran on an original disk over ssh, whose private key is in no record"
+    } else {
+        return Ok(run);
+    };
+    Err(RunnerError::NotReplayable { run: id.to_owned(), reason })
+}
+
+fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
+    let attempt = &original.last;
+    let mut places = Disks::default();
+    let own = [folder.join("disks"), folder.join("inputs")];
+    for place in given.iter().cloned().chain(own).chain(seen_by(attempt)) {
+        places.look_in(&place);
+    }
+    let mut watched = Watched::default();
+    let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
+        let disk = attempt.disks.iter().find(|disk| disk.role == role);
+        let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
+        let path = places.find(disk)?;
+        watched.add(&path).map_err(RunnerError::io(&path))?;
+        Ok((path, disk.clone()))
+    };
+    let (kernel, kernel_digest) = find("kernel")?;
+    let (initrd, initrd_digest) = find("initrd")?;
+    let (disk, disk_digest) = find("disk")?;
+    let (inputs, inputs_digest) = find("inputs")?;
+    let entry = EntryDisks {
+        guest: Guest::Agent { kernel, initrd },
+        disk: DiskFile::new(disk, "qcow2"),
+        inputs: None,
+        digests: vec![disk_digest, kernel_digest, initrd_digest],
+    };
+    let entries = BTreeMap::from([(original.run.entry.clone(), entry)]);
+    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, watched })
+}
+
+/// `[hosts]` of the campaign: a host as slow as the original's is given as long to boot.
+fn hosts_of(campaign: &str) -> Hosts {
+    let table: Option<toml::Table> = campaign.parse().ok();
+    table.and_then(|table| table.get("hosts")?.clone().try_into().ok()).unwrap_or_default()
+}
