@@ -71,6 +71,21 @@ fn a_folder_that_is_no_tool_or_no_image_is_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn a_package_that_debian_lacks_is_named_with_the_remedy() {
+    let work = tempfile::tempdir().unwrap();
+    tool(&work.path().join("tool"));
+    let mut build = harness();
+    build.args(["image", "build", "--reference"]).arg(images::image("images/reference").folder);
+    build.arg("--tool").arg(work.path().join("tool")).arg("--out").arg(work.path().join("out"));
+    build.args(["--packages", "xz-utils,no-such-package"]);
+    let said = String::from_utf8(build.assert().failure().get_output().stderr.clone()).unwrap();
+    assert!(said.contains("installing the Debian packages xz-utils, no-such-package failed"), "{said}");
+    assert!(said.contains("E: Unable to locate package no-such-package"), "{said}");
+    assert!(said.contains("Debian 12 has no package no-such-package: correct the name"), "{said}");
+    assert!(!said.contains("Reading package lists") && !work.path().join("out").exists(), "{said}");
+}
+
+#[test]
 fn instances_with_errors_are_refused_by_file_and_line_unless_accepted() {
     let work = tempfile::tempdir().unwrap();
     let models = work.path().join("models");

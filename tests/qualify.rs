@@ -7,7 +7,7 @@ mod images;
 use campaign::Folder;
 use mcc_harness::edition::Edition;
 use mcc_harness::model::{Archive, Severity};
-use mcc_harness::qualify::{Asked, Confinement, Finding, Left, of_run};
+use mcc_harness::qualify::{Asked, Confinement, Finding, Left, PerTool, of_run};
 use mcc_harness::store::{Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
@@ -63,12 +63,12 @@ fn planted(home: &str) -> Vec<String> {
         format!("UpperBounds stdout 3: {} is 9, but 2 is known", id("UpperBounds-01")),
         "ReachabilityDeadlock stdout 1: `CANNOT COMPUTE` is no keyword".to_owned(),
         "ReachabilityDeadlock  null: processes are left behind".to_owned(),
-        "ReachabilityCardinality stderr 2: 16 values are printed on stderr only, the first is ".to_owned(),
+        "ReachabilityCardinality stderr 2: 16 values printed on stderr only, the first is ".to_owned(),
         "ReachabilityFireability  null: cut by the limit before any answer".to_owned(),
         "CTLCardinality  null: exit code 0 without an answer".to_owned(),
         "CTLFireability stdout 2: CANNOT_COMPUTE inside a result line".to_owned(),
         format!(
-            "LTLCardinality  null: 1 files are left on the disk, which is thrown away after the run; the first is {home}/.planted-cache"
+            "planted  null: files are left on the disk in 1 of 8 runs; the first is {home}/.planted-cache in planted/"
         ),
     ]
 }
@@ -132,13 +132,13 @@ fn every_command_of_the_authors_guide_works_and_its_clean_tool_has_no_findings()
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("would pass: 0 errors, 0 warnings (natively: no substitute"), "{said}");
     assert!(said.contains("would pass: 0 errors, 0 warnings\n"), "{said}");
-    assert!(said.contains("would NOT pass: 1 errors"), "the guide's mistake: {said}");
+    assert!(said.contains("would NOT pass: 1 error,"), "the guide's mistake: {said}");
 }
 
 fn natively(folder: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
-    command.args(["qualify", "--native", "tool", "--tool", "t", "--instances", "models", "--format", "json"]);
-    command.args(more).current_dir(folder).output().unwrap()
+    command.args(["qualify", "--native", "tool", "--tool", "planted", "--instances", "models"]);
+    command.args(["--format", "json"]).args(more).current_dir(folder).output().unwrap()
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_su
     assert_eq!(output.status.code(), Some(1));
     // Its home is a folder of its own, with a name of chance.
     let tenth = findings(&report).pop().unwrap();
-    let home = tenth.split("the first is ").nth(1).unwrap().rsplit_once('/').unwrap().0.to_owned();
+    let home = tenth.split("the first is ").nth(1).unwrap().split_once("/.planted").unwrap().0.to_owned();
     assert_planted(&report, &home);
     assert_eq!(report["native"], true);
     assert!(report["machine"][0].as_str().unwrap().contains("no substitute"));
@@ -177,6 +177,8 @@ fn answers_that_flip_are_found_by_repeating() {
     assert!(twice.iter().any(|found| found.contains("flips: T in attempt 1, F in attempt 2")), "{twice:?}");
 }
 
+const CONFINEMENT: Confinement = Confinement { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
+
 /// What one run left, given by hand.
 struct Run {
     outcome: Outcome,
@@ -195,19 +197,22 @@ impl Run {
         Self { outcome: Outcome::Finished { exit_code: 0 }, marks: vec![], facts, folder }
     }
 
-    fn findings(&self, examination: &str) -> Vec<Finding> {
-        let edition = Edition::load("mcc-2018").unwrap();
-        let (_, examination) = edition.examination(examination).unwrap();
-        let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
-        let asked = Asked::of(&archive, examination).unwrap();
-        let left = Left {
+    fn left(&self) -> Left<'_> {
+        Left {
             outcome: &self.outcome,
             marks: &self.marks,
             facts: Some(&self.facts),
             samples: &self.facts.samples,
             outputs: self.folder.path(),
-        };
-        of_run(&left, &asked, &Confinement { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 }).unwrap()
+        }
+    }
+
+    fn findings(&self, examination: &str) -> Vec<Finding> {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let (_, examination) = edition.examination(examination).unwrap();
+        let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
+        let asked = Asked::of(&archive, examination).unwrap();
+        of_run(&self.left(), &asked, &CONFINEMENT).unwrap()
     }
 
     /// The only finding.
@@ -239,28 +244,142 @@ fn an_answer_that_comes_after_the_limit_is_named_by_its_line() {
     };
     run.facts.samples = vec![sample(59, 58, 8), sample(61, 60, 8), sample(62, 61, 8 + DEADLOCK.len() as u64)];
     let found = run.finding("ReachabilityDeadlock");
-    assert!(found.starts_with("stdout line 2 E-5.1 1 values come after the limit"), "{found}");
+    assert!(found.starts_with("stdout line 2 E-5.1 1 value printed after the limit"), "{found}");
     // In the sample that first sees the limit passed, it may have come before.
     run.facts.samples[1].stdout_bytes = 8 + DEADLOCK.len() as u64;
     assert_eq!(run.findings("ReachabilityDeadlock"), []);
 }
 
 #[test]
-fn more_cores_or_memory_than_given_are_named_with_their_rule() {
-    let mut run = Run::of(DEADLOCK);
-    let busy = |runnable| Sample { runnable, ..Sample::default() };
-    run.facts.samples = [4, 4, 1].map(busy).to_vec();
-    assert!(
-        run.finding("ReachabilityDeadlock")
-            .starts_with(" E-5.3 up to 4 threads want to run at once on 1 cores")
-    );
-    run.facts.samples = [2, 1, 1].map(busy).to_vec();
-    assert_eq!(run.findings("ReachabilityDeadlock"), [], "one second is no sign");
-    run.facts.cpu_ms = 4000;
-    assert!(run.finding("ReachabilityDeadlock").contains("4000 ms of CPU time in 1000 ms"));
+fn more_memory_than_given_is_named_with_its_rule() {
     let mut run = Run::of("");
     run.outcome = Outcome::MemoryLimit;
     assert!(run.finding("ReachabilityDeadlock").contains("E-5.3 it wants more memory than the 16384 MiB"));
+}
+
+/// The warnings about a tool that left these runs.
+fn per_tool(runs: &[Run]) -> Vec<String> {
+    let mut per_tool = PerTool::default();
+    for (n, run) in runs.iter().enumerate() {
+        // No error in the run itself.
+        assert_eq!(run.findings("ReachabilityDeadlock"), []);
+        per_tool.add(&format!("t/run-{n}"), &run.left(), &CONFINEMENT);
+    }
+    let findings = per_tool.findings("t", &CONFINEMENT).into_iter().map(|finding| {
+        assert_eq!((finding.run.as_str(), finding.severity), ("t", Severity::Warning), "{finding:?}");
+        assert!(finding.fix.contains("none needed"), "{finding:?}");
+        format!("{} {}", finding.rule, finding.problem)
+    });
+    findings.collect()
+}
+
+#[test]
+fn threads_and_files_of_a_tool_are_one_warning_for_all_runs() {
+    let clean = || Run::of(DEADLOCK);
+    let with_threads = |runnable: &[u32]| {
+        let mut run = clean();
+        run.facts.samples =
+            runnable.iter().map(|runnable| Sample { runnable: *runnable, ..Sample::default() }).collect();
+        run
+    };
+    assert_eq!(
+        per_tool(&[clean(), with_threads(&[4, 4, 1]), with_threads(&[7, 7, 7])]),
+        ["E-5.3 up to 7 threads are runnable on 1 core in 2 of 3 runs; the first is t/run-1"]
+    );
+    assert_eq!(per_tool(&[with_threads(&[2, 1, 1])]), [""; 0], "one second is no sign");
+    let mut run = clean();
+    (run.facts.cpu_ms, run.facts.wall_ms) = (4000, 1000);
+    assert_eq!(
+        per_tool(&[run]),
+        [
+            "E-5.3 more CPU time is used than 1 core can give in 1 of 1 run; the first is t/run-0: 4000 ms in 1000 ms"
+        ]
+    );
+    let with_files = || {
+        let mut run = clean();
+        run.facts.written = vec!["/home/mcc/smart/log".to_owned(), "/home/mcc/b".to_owned()];
+        run
+    };
+    assert_eq!(
+        per_tool(&[clean(), with_files(), with_files()]),
+        ["E-5.1 files are left on the disk in 2 of 3 runs; the first is /home/mcc/smart/log in t/run-1"]
+    );
+}
+
+#[test]
+fn a_crash_quotes_the_kernels_log_not_a_missing_keyword() {
+    let segfault = "smart[61]: segfault at 0 ip 000055d0 sp 00007ffc error 4 in smart[55d0+1000]";
+    let mut run = Run::of("");
+    run.facts.kernel_log = vec!["EXT4-fs error (device vda)".to_owned(), segfault.to_owned()];
+    for outcome in [Outcome::Finished { exit_code: 0 }, Outcome::ToolCrash { signal: 11 }, Outcome::WallLimit]
+    {
+        run.outcome = outcome;
+        let found = run.findings("StateSpace");
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Error), "{found:#?}");
+        let logged = format!("no answer: a process crashed; the guest's kernel logged `{segfault}`");
+        assert_eq!(found[0].problem, logged);
+        assert!(!found[0].fix.contains("CANNOT_COMPUTE") && found[0].fix.contains("debugger"), "{found:#?}");
+    }
+    // One process of a portfolio crashed, another one answered.
+    let mut run = Run::of(DEADLOCK);
+    run.facts.kernel_log = vec![segfault.to_owned()];
+    let found = run.findings("ReachabilityDeadlock");
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:#?}");
+}
+
+#[test]
+fn a_bad_line_of_an_oracle_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "#!/bin/bash\necho STATE_SPACE STATES 15 TECHNIQUES EXPLICIT\n");
+    let qualify = |oracle: &str| {
+        let output = natively(folder.path(), &["--examinations", "StateSpace", "--oracle", oracle]);
+        let report = report(&output);
+        let bad = report["findings"].as_array().unwrap().iter();
+        let bad: Vec<_> =
+            bad.filter(|f| f["problem"].as_str().unwrap().contains("the oracle")).cloned().collect();
+        assert_eq!(bad.len(), 1, "{report:#}");
+        assert_eq!(bad[0]["severity"], "warning");
+        (bad[0]["problem"].as_str().unwrap().to_owned(), findings(&report))
+    };
+    let wrong = "StateSpace stdout 1: STATES is 15, but 14 is known";
+    // As the contest abbreviates its file names, and as the record names outputs.
+    for name in ["SS", "StateSpace"] {
+        let oracle = folder.path().join(name);
+        fs::create_dir(&oracle).unwrap();
+        let lines = "STATE_SPACE STATES 14 TECHNIQUES ORACLE\nSTATE_SPACE TRANSITIONS many TECHNIQUES ORACLE\n\
+                     STATE_SPACE MAX_TOKEN_IN_PLACE few TECHNIQUES ORACLE\n";
+        fs::write(oracle.join(format!("{INSTANCE}-{name}.out")), format!("{INSTANCE} StateSpace\n{lines}"))
+            .unwrap();
+        let (bad, all) = qualify(name);
+        assert!(
+            bad.contains(&format!("{INSTANCE}-{name}.out:3: ")) && bad.contains("1 more bad line"),
+            "{bad}"
+        );
+        assert!(all.iter().any(|found| found.starts_with(wrong)), "the good line is compared: {all:#?}");
+    }
+    let table =
+        format!("examination,position,id,value\nStateSpace,00,STATES,14\nStateSpace,01,TRANSITIONS,many\n");
+    fs::create_dir(folder.path().join("table")).unwrap();
+    fs::write(folder.path().join(format!("table/{INSTANCE}.csv")), table).unwrap();
+    let (bad, all) = qualify("table");
+    assert!(bad.contains(&format!("{INSTANCE}.csv:3: TRANSITIONS: `many` is no value")), "{bad}");
+    assert!(all.iter().any(|found| found.starts_with(wrong)), "{all:#?}");
+}
+
+#[test]
+fn an_unreadable_oracle_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    tool(folder.path(), &format!("#!/bin/bash\ntouch {}\n", ran.display()));
+    let oracle = folder.path().join("oracle");
+    fs::create_dir_all(&oracle).unwrap();
+    // The last examination's file is no file.
+    fs::write(oracle.join("any.out"), "").unwrap();
+    fs::create_dir(oracle.join(format!("{INSTANCE}-UB.out"))).unwrap();
+    let output = natively(folder.path(), &["--examinations", "StateSpace,UpperBounds", "--oracle", "oracle"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("{INSTANCE}-UB.out")) && !ran.exists(), "{said}");
 }
 
 #[test]
@@ -273,7 +392,7 @@ fn how_a_run_ends_is_told_with_what_it_did_to_the_answers() {
     assert!(run.finding("ReachabilityDeadlock").contains("in the middle of a line"));
     let mut run = Run::of(DEADLOCK);
     run.outcome = Outcome::ToolCrash { signal: 11 };
-    assert!(run.finding("ReachabilityDeadlock").contains("died of signal 11"));
+    assert!(run.finding("ReachabilityDeadlock").contains("ended by signal 11; what was printed counts"));
     run.outcome = Outcome::CpuLimit;
     assert_eq!(run.findings("ReachabilityDeadlock"), [], "what it printed was flushed");
     run.outcome = Outcome::OutputLimit;
@@ -323,6 +442,35 @@ fn what_cannot_be_qualified_is_refused_with_the_way_out() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(complaint), "{said}");
     }
+}
+
+#[test]
+fn qualify_never_overwrites_a_campaign_file_that_it_did_not_write() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "");
+    fs::create_dir(folder.path().join("demo")).unwrap();
+    let campaign = folder.path().join("demo/campaign.toml");
+    fs::write(&campaign, "edition = \"mcc-2018\"\n").unwrap();
+    let qualify = |out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        command.args(["qualify", "absent", "--tool", "t", "--instances", "models", "--out", out]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for out in ["demo/campaign", "demo/campaign/"] {
+        let (code, said) = qualify(out);
+        assert_eq!(fs::read_to_string(&campaign).unwrap(), "edition = \"mcc-2018\"\n");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("demo/campaign.toml") && said.contains("give another --out"), "{said}");
+    }
+    // Its own file is replaced, and a name with a dot keeps all of its parts.
+    fs::write(folder.path().join("demo/v2.toml"), "other = 1\n").unwrap();
+    for _ in 0..2 {
+        let (_, said) = qualify("demo/v2.results");
+        assert!(said.contains("absent is no disk image"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("demo/v2.toml")).unwrap(), "other = 1\n");
+    assert!(folder.path().join("demo/v2.results.toml").is_file());
 }
 
 /// Outputs of real tools that were cut by their time limit: what `lint` misses in them.

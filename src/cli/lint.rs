@@ -47,6 +47,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
                 Some(oracle) => {
                     let asked = asked.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
+                    for unread in oracle.unread.iter().chain(&asked.unread) {
+                        eprintln!("oracle: bad line: {}", print::shown(unread));
+                    }
                     let known = asked.expected.iter().flatten().count();
                     eprintln!("oracle: {known} of {} values are known", asked.expected.len());
                     asked

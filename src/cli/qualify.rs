@@ -1,5 +1,5 @@
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, flips, native, of_run};
+use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, PerTool, counted, flips, native, of_run};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_benchkit::{Answers, Invocation, Reading};
@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -135,6 +136,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let wall_s = qualification_wall_s(&edition, cpu_s);
     let confinement = Confinement { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
     let job = Job { args: &args, edition, examinations, archives, oracle, confinement };
+    // Before anything runs: a bad oracle is seen at once.
+    let asked = job.asked()?;
     let kept;
     let out = match &args.out {
         Some(out) => out.clone(),
@@ -144,8 +147,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let report = match &args.native {
-        Some(folder) => job.natively(folder, &out)?,
-        None => match job.in_machines(&out)? {
+        Some(folder) => job.natively(&asked, folder, &out)?,
+        None => match job.in_machines(&asked, &out)? {
             Ok(report) => report,
             // It has said why.
             Err(exit) => return Ok(exit),
@@ -156,6 +159,41 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
     }
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
+}
+
+/// First line of a campaign file that `qualify` wrote; only such a file is replaced.
+const WRITTEN_HERE: &str = "# Written by `mcc-harness qualify`, which replaces this file.\n";
+
+/// Writes the campaign to `RESULTS.toml` beside `out`, and returns that path.
+///
+/// # Errors
+/// `out` has no file name; a file of that name exists that `qualify` did not write; it cannot be read or written.
+fn write_campaign(out: &Path, campaign: &str) -> Result<PathBuf, Failure> {
+    let unnamed = || Failure::usage(anyhow!("{}: not a folder name; give --out a name", out.display()));
+    let mut name = out.file_name().ok_or_else(unnamed)?.to_owned();
+    name.push(".toml");
+    let file = out.with_file_name(name);
+    let named = || file.display().to_string();
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let text = format!("{WRITTEN_HERE}{campaign}");
+    match File::create_new(&file) {
+        Ok(mut new) => new.write_all(text.as_bytes()).with_context(named)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let existing = fs::read(&file).with_context(named)?;
+            // Version 0.1 wrote no first line.
+            if !existing.starts_with(WRITTEN_HERE.as_bytes()) && existing != campaign.as_bytes() {
+                return Err(Failure::usage(anyhow!(
+                    "{}: `qualify` would write its campaign here, but did not write this file; give another --out",
+                    file.display()
+                )));
+            }
+            fs::write(&file, text).with_context(named)?;
+        }
+        Err(error) => return Err(anyhow::Error::new(error).context(named()).into()),
+    }
+    Ok(file)
 }
 
 /// Of every known model the first instance, P/T and coloured each, by name.
@@ -199,12 +237,32 @@ impl Job<'_> {
         })
     }
 
-    fn asked(&self, archive: &Archive, examination: &Examination) -> Result<Asked, Failure> {
-        let asked = Asked::of(archive, examination).map_err(Failure::usage)?;
-        match &self.oracle {
-            Some(oracle) => asked.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
-            None => Ok(asked),
-        }
+    /// What every run is asked, in the order of `runs`.
+    fn asked(&self) -> Result<Vec<Asked>, Failure> {
+        let of = |(_, archive, examination): (Run, &Archive, &Examination)| {
+            let asked = Asked::of(archive, examination).map_err(Failure::usage)?;
+            match &self.oracle {
+                Some(oracle) => asked.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
+                None => Ok(asked),
+            }
+        };
+        self.runs().map(of).collect()
+    }
+
+    /// A warning for every file of the oracle with bad lines.
+    fn of_oracle(&self, asked: &[Asked]) -> Vec<Finding> {
+        let unread = self.oracle.iter().flat_map(|oracle| &oracle.unread);
+        let unread = unread.chain(asked.iter().flat_map(|asked| &asked.unread));
+        let warning = |unread: &String| Finding {
+            run: self.args.tool.clone(),
+            output: None,
+            line: None,
+            severity: Severity::Warning,
+            rule: "E-4",
+            problem: format!("bad line in the oracle: {unread}"),
+            fix: "correct the oracle; a value that it does not give is not compared".to_owned(),
+        };
+        unread.map(warning).collect()
     }
 
     fn invocation<'a>(&'a self, run: &'a Run) -> Invocation<'a> {
@@ -240,7 +298,14 @@ impl Job<'_> {
     }
 
     /// The attempts at one run, checked, and against each other.
-    fn check(&self, report: &mut Report, run: &Run, asked: &Asked, attempts: &[Left]) -> Result<(), Failure> {
+    fn check(
+        &self,
+        report: &mut Report,
+        per_tool: &mut PerTool,
+        run: &Run,
+        asked: &Asked,
+        attempts: &[Left],
+    ) -> Result<(), Failure> {
         let id = run.id();
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
@@ -255,6 +320,7 @@ impl Job<'_> {
                 }
             }
             if !left.outcome.is_infrastructure() {
+                per_tool.add(&id, left, &self.confinement);
                 let stdout = File::open(left.outputs.join("stdout"))?;
                 printed.push(Answers::read_file(&stdout, &asked.questions, Reading::default())?);
             }
@@ -262,11 +328,17 @@ impl Job<'_> {
         }
         findings.extend(flips(&printed));
         report.findings.extend(findings.into_iter().map(|finding| Finding { run: id.clone(), ..finding }));
-        report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
         Ok(())
     }
 
-    fn natively(&self, folder: &Path, out: &Path) -> Result<Report, Failure> {
+    /// What is not about one run comes last.
+    fn conclude(&self, report: &mut Report, per_tool: &PerTool, asked: &[Asked]) {
+        report.findings.extend(per_tool.findings(&self.args.tool, &self.confinement));
+        report.findings.extend(self.of_oracle(asked));
+        report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
+    }
+
+    fn natively(&self, asked: &[Asked], folder: &Path, out: &Path) -> Result<Report, Failure> {
         if !folder.join("BenchKit_head.sh").is_file() {
             let missing = anyhow!("{}: no BenchKit_head.sh in it; give the tool's folder", folder.display());
             return Err(Failure::usage(missing));
@@ -278,8 +350,8 @@ impl Job<'_> {
         let (head, _) = digest::file(&folder.join("BenchKit_head.sh"))?;
         report.disks.insert("BenchKit_head.sh".to_owned(), head);
         let grace = Duration::from_secs(grace(self.args.limit.get()).into());
-        for (run, archive, examination) in self.runs() {
-            let asked = self.asked(archive, examination)?;
+        let mut per_tool = PerTool::default();
+        for ((run, archive, _), asked) in self.runs().zip(asked) {
             let mut ended = vec![];
             for n in 1..=self.args.repeat.get() {
                 eprintln!("qualify: {}, natively", run.id());
@@ -296,18 +368,15 @@ impl Job<'_> {
                 samples: &ended.facts.samples,
                 outputs,
             });
-            self.check(&mut report, &run, &asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
         }
+        self.conclude(&mut report, &per_tool, asked);
         Ok(report)
     }
 
     /// With `run`, on a campaign of its own beside the record. Err: how that ended, where it did not come to an end.
-    fn in_machines(&self, out: &Path) -> Result<Result<Report, Exit>, Failure> {
-        let file = out.with_extension("toml");
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        }
-        fs::write(&file, self.campaign()?).with_context(|| file.display().to_string())?;
+    fn in_machines(&self, asked: &[Asked], out: &Path) -> Result<Result<Report, Exit>, Failure> {
+        let file = write_campaign(out, &self.campaign()?)?;
         // Ctrl-C is for `run`, which ends well; what it leaves open is seen below.
         signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)))?;
         for repetition in 1..=self.args.repeat.get() {
@@ -337,7 +406,7 @@ impl Job<'_> {
             };
             return Ok(Err(exit));
         }
-        self.read(out).map(Ok)
+        self.read(asked, out).map(Ok)
     }
 
     fn campaign(&self) -> Result<String, Failure> {
@@ -385,7 +454,7 @@ impl Job<'_> {
         Ok(toml::to_string(&campaign)?)
     }
 
-    fn read(&self, out: &Path) -> Result<Report, Failure> {
+    fn read(&self, asked: &[Asked], out: &Path) -> Result<Report, Failure> {
         let record = Record::open_readonly(out)?;
         let mut report = self.report();
         let CampaignFacts { disks, instances, .. } = record.facts();
@@ -395,8 +464,8 @@ impl Job<'_> {
         report.disks.extend(digests);
         let mut machine = BTreeSet::new();
         let mut boots = vec![];
-        for (run, archive, examination) in self.runs() {
-            let asked = self.asked(archive, examination)?;
+        let mut per_tool = PerTool::default();
+        for ((run, ..), asked) in self.runs().zip(asked) {
             let attempts = record.attempts(&run.id())?;
             // An attempt that failed and was made again says nothing of the tool.
             let last = attempts.len().saturating_sub(1);
@@ -424,10 +493,12 @@ impl Job<'_> {
                 samples,
                 outputs,
             });
-            self.check(&mut report, &run, &asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
         }
+        self.conclude(&mut report, &per_tool, asked);
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
-            machine.insert(format!("booted {} times, in {shortest} to {longest} ms", boots.len()));
+            let times = counted(boots.len(), "time");
+            machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
         }
         report.machine = machine.into_iter().collect();
         Ok(report)
@@ -436,10 +507,10 @@ impl Job<'_> {
 
 fn as_text(report: &Report) -> String {
     let mut out = format!(
-        "qualification of {} by {}: {} runs, limit {} s\n",
+        "qualification of {} by {}: {}, limit {} s\n",
         report.tool,
         report.edition,
-        report.runs.values().map(Vec::len).sum::<usize>(),
+        counted(report.runs.values().map(Vec::len).sum(), "run"),
         report.limit_s
     );
     let _ = writeln!(out, "instances: {}", report.instances.join(" "));
@@ -464,10 +535,11 @@ fn as_text(report: &Report) -> String {
         let _ = write!(out, "{}", of_finding(finding));
     }
     let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) =
+        (counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"));
     let verdict = if report.passes { "would pass" } else { "would NOT pass" };
     let native = if report.native { " (natively: no substitute for qualifying the image)" } else { "" };
-    let _ = writeln!(out, "\n{verdict}: {errors} errors, {warnings} warnings{native}");
+    let _ = writeln!(out, "\n{verdict}: {errors}, {warnings}{native}");
     out
 }
 

@@ -52,12 +52,34 @@ pub enum OracleError {
 /// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
 ///
 /// `ids` are those of the positions, as far as they are known. Numbers of 5 digits are taken as such.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is none of the answer protocol.
 pub fn read(
     folder: &Path,
     instance: &str,
     examination: &Examination,
     ids: &[&str],
 ) -> Result<Option<Vec<Option<Value>>>, OracleError> {
+    match read_good_lines(folder, instance, examination, ids)? {
+        Some((_, bad)) if !bad.is_empty() => Err(bad.into_iter().next().expect("not empty")),
+        read => Ok(read.map(|(values, _)| values)),
+    }
+}
+
+/// The values of a file by position, and an `OracleError::Line` for each bad line.
+pub type GoodLines = (Vec<Option<Value>>, Vec<OracleError>);
+
+/// As `read`, but a bad line only loses its own value.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_good_lines(
+    folder: &Path,
+    instance: &str,
+    examination: &Examination,
+    ids: &[&str],
+) -> Result<Option<GoodLines>, OracleError> {
     let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
     let failed = |source| OracleError::Read { path: path.clone(), source };
     let file = match File::open(&path) {
@@ -67,9 +89,9 @@ pub fn read(
     let questions = Questions::as_printed(examination);
     let reading = Reading { published: true, ..Reading::default() };
     let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
-    if let Some(odd) = answers.anomalies.first() {
-        return Err(OracleError::Line { path, line: odd.line, message: odd.kind.to_string() });
-    }
+    let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
+    let mut bad: Vec<_> =
+        answers.anomalies.iter().map(|odd| bad_line(odd.line, odd.kind.to_string())).collect();
     let mut values = vec![None; examination.values];
     let known = |id: &String| ids.iter().position(|known| known == id);
     // Some files have other ids, and some say less than every position. In one that says all, ids are in their order,
@@ -80,7 +102,8 @@ pub fn read(
         let position = match known(id) {
             None if named => {
                 let message = format!("{id} is none of the ids of {}, such as {}", examination.name, ids[0]);
-                return Err(OracleError::Line { path, line: answers.lines[at].unwrap_or(1), message });
+                bad.push(bad_line(answers.lines[at].unwrap_or(1), message));
+                None
             }
             None if whole => Some(at),
             None => id.rsplit('-').next().and_then(|number| number.parse().ok()),
@@ -90,7 +113,7 @@ pub fn read(
             *place = value;
         }
     }
-    Ok(Some(values))
+    Ok(Some((values, bad)))
 }
 
 /// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.

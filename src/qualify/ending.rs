@@ -1,6 +1,6 @@
 //! What is wrong with how a run went: its end, its limits, and what it left behind.
 
-use super::{Asked, Confinement, Finding, Left, of_output};
+use super::{Asked, Confinement, Finding, Left, counted, of_output};
 use mcc_benchkit::{Answers, Reading};
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
@@ -32,7 +32,7 @@ pub fn of_run(left: &Left, asked: &Asked, confinement: &Confinement) -> io::Resu
     findings.extend(on_stderr);
     findings.extend(late(left, &answers, confinement)?);
     findings.extend(end(left, &answers, explained)?);
-    findings.extend(left.facts.map(|facts| used(left, facts, confinement)).unwrap_or_default());
+    findings.extend(left.facts.and_then(|facts| memory(left, facts, confinement)));
     if left.marks.iter().any(|mark| mark == "left-behind") {
         let fix = "wait for every process you start, or end it: it keeps the machine busy and is killed";
         findings.push(Finding::new("E-5.1", "processes are left behind when BenchKit_head.sh ends", fix));
@@ -53,7 +53,8 @@ fn on_stderr(answers: &Answers, stderr: &Answers) -> Option<Finding> {
     let fix = "print answers to standard output; stderr is not read";
     match (only.iter().min_by_key(|(_, line)| *line), stderr.declared) {
         (Some((id, line)), _) => {
-            let problem = format!("{} values are printed on stderr only, the first is {id}", only.len());
+            let problem =
+                format!("{} printed on stderr only, the first is {id}", counted(only.len(), "value"));
             Some(Finding::new("E-1.7", problem, fix).at("stderr", *line))
         }
         (None, Some(declared)) if answers.is_empty() => {
@@ -79,9 +80,9 @@ fn late(left: &Left, answers: &Answers, confinement: &Confinement) -> io::Result
     };
     let late: Vec<_> = answers.ids.iter().zip(&answers.lines).filter_map(late).collect();
     Ok(late.iter().min().map(|(line, id)| {
-        let (n, cpu, wall) = (late.len(), confinement.cpu_s, confinement.wall_s);
+        let (values, cpu, wall) = (counted(late.len(), "value"), confinement.cpu_s, confinement.wall_s);
         let problem = format!(
-            "{n} values come after the limit ({cpu} s of CPU time, {wall} s in all), the first is {id}"
+            "{values} printed after the limit ({cpu} s of CPU time, {wall} s in all), the first is {id}"
         );
         let fix = "stop before BK_TIME_CONFINEMENT is over, and print each value as soon as it is known";
         Finding::new("E-5.1", problem, fix).at("stdout", Some(*line))
@@ -110,6 +111,16 @@ fn end(left: &Left, answers: &Answers, explained: bool) -> io::Result<Option<Fin
     let flush =
         "flush standard output after every line: a pipe is buffered, and the machine is halted at the limit";
     let lost = left.facts.is_some_and(|facts| facts.stdout_bytes > 0) && ends_in_mid_line(left)?;
+    if let Some(crash) = crash(left) {
+        let fix =
+            "correct the crash: stderr may say more; run the same command on this instance in a debugger";
+        let finding = |problem: String| Finding::new("E-1.7", problem, fix);
+        return Ok(Some(match (left.outcome, silent) {
+            (_, true) => finding(format!("no answer: {crash}")),
+            (Outcome::ToolCrash { .. }, false) => finding(format!("{crash}; what was printed counts")),
+            (_, false) => finding(format!("{crash}; what was printed counts")).warning(),
+        }));
+    }
     Ok(match left.outcome {
         Outcome::Finished { exit_code: 0 } => {
             silent.then(|| Finding::new("E-1.7", "exit code 0 without an answer", keyword))
@@ -134,17 +145,29 @@ fn end(left: &Left, answers: &Answers, explained: bool) -> io::Result<Option<Fin
             );
             Finding::new("E-5.1", problem, fix)
         }),
-        Outcome::ToolCrash { signal } => {
-            let problem = format!("it died of signal {signal}; what it had printed counts");
-            Some(Finding::new("E-1.7", problem, "see stderr for why"))
-        }
         Outcome::OutputLimit => {
             let fix = "print less: the machine is halted when the output is full";
             Some(Finding::new("E-5.1", "cut because it printed too much", fix))
         }
-        // Said with the memory itself.
-        Outcome::MemoryLimit | Outcome::NotCompeting | Outcome::Infrastructure { .. } => None,
+        // A crash and the memory are findings of their own.
+        Outcome::ToolCrash { .. }
+        | Outcome::MemoryLimit
+        | Outcome::NotCompeting
+        | Outcome::Infrastructure { .. } => None,
     })
+}
+
+/// The crash of a process of the tool: what the guest's kernel logged, or the signal that ended the run. A kill for
+/// want of memory is no crash.
+fn crash(left: &Left) -> Option<String> {
+    let logged = [" segfault at ", "traps: ", "general protection"];
+    let mut log = left.facts.into_iter().flat_map(|facts| &facts.kernel_log);
+    let logged = log.find(|line| logged.iter().any(|part| line.contains(part)));
+    match (left.outcome, logged) {
+        (_, Some(line)) => Some(format!("a process crashed; the guest's kernel logged `{line}`")),
+        (Outcome::ToolCrash { signal }, None) => Some(format!("a process was ended by signal {signal}")),
+        _ => None,
+    }
 }
 
 fn ends_in_mid_line(left: &Left) -> io::Result<bool> {
@@ -159,41 +182,14 @@ fn ends_in_mid_line(left: &Left) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// Cores, memory and files.
-fn used(left: &Left, facts: &RunFacts, confinement: &Confinement) -> Vec<Finding> {
-    let mut findings = vec![];
+/// More memory than the machine has.
+fn memory(left: &Left, facts: &RunFacts, confinement: &Confinement) -> Option<Finding> {
     let Confinement { vcpus, memory_mib, .. } = *confinement;
     let rule = if vcpus == 1 { "E-5.3" } else { "E-5.4" };
-    let fix = format!("start no more threads than `nproc` tells ({vcpus}), or submit it as concurrent");
-    // A second in which another thread of the guest happened to run is no sign; most seconds are.
-    let crowded = left.samples.iter().filter(|sample| sample.runnable > vcpus).count();
-    let most = left.samples.iter().map(|sample| sample.runnable).max().unwrap_or(0);
-    let by_time = facts.cpu_ms > facts.wall_ms * u64::from(vcpus) * 11 / 10 + 1000;
-    if by_time {
-        let (cpu, wall) = (facts.cpu_ms, facts.wall_ms);
-        let problem = format!("{cpu} ms of CPU time in {wall} ms: more than the {vcpus} cores it is given");
-        findings.push(Finding::new(rule, problem, fix));
-    } else if crowded >= 2 && crowded * 2 > left.samples.len() {
-        let seconds = left.samples.len();
-        let problem = format!(
-            "up to {most} threads want to run at once on {vcpus} cores, in {crowded} of {seconds} seconds"
-        );
-        findings.push(Finding::new(rule, problem, fix));
-    }
-    let memory = facts.memory_kib.is_some_and(|kib| kib > memory_mib * 1024);
+    let over = facts.memory_kib.is_some_and(|kib| kib > memory_mib * 1024);
     let killed = left.marks.iter().any(|mark| mark == "oom-kills") || *left.outcome == Outcome::MemoryLimit;
-    if memory || killed {
+    (over || killed).then(|| {
         let problem = format!("it wants more memory than the {memory_mib} MiB it is given");
-        let fix = "stay below BK_MEMORY_CONFINEMENT, and print what is known before";
-        findings.push(Finding::new(rule, problem, fix));
-    }
-    if let Some(first) = facts.written.first() {
-        let n = facts.written.len();
-        let problem = format!(
-            "{n} files are left on the disk, which is thrown away after the run; the first is {first}"
-        );
-        let fix = "nothing passes from one run to the next: write to the current folder or BK_RESULT_DIR";
-        findings.push(Finding::new("E-5.1", problem, fix));
-    }
-    findings
+        Finding::new(rule, problem, "stay below BK_MEMORY_CONFINEMENT, and print what is known before")
+    })
 }

@@ -6,10 +6,12 @@ mod ending;
 pub mod native;
 mod oracle;
 mod output;
+mod per_tool;
 
 pub use ending::of_run;
-pub use oracle::{Oracle, OracleError};
+pub use oracle::{Known, Oracle, OracleError};
 pub use output::{flips, of_output};
+pub use per_tool::PerTool;
 
 use mcc_benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};
@@ -22,7 +24,7 @@ use std::path::Path;
 /// One thing that is wrong with a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `ENTRY/INSTANCE/EXAMINATION`; empty where there is no run, as for `lint`.
+    /// `ENTRY/INSTANCE/EXAMINATION`; `ENTRY` where it is about all runs; empty where there is no run, as for `lint`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
     /// `stdout` or `stderr`; None: it is about the whole run.
@@ -62,6 +64,11 @@ impl Finding {
     }
 }
 
+/// A number with its noun: `1 file`, `2 files`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// What was asked of a tool in one run, and what is known of the answer.
 pub struct Asked {
     pub questions: Questions,
@@ -71,13 +78,15 @@ pub struct Asked {
     pub least: Vec<Option<BigUint>>,
     /// The model is known to be safe: no place ever has two tokens.
     pub safe: bool,
+    /// Lines of the oracle that could not be read: their values are not compared.
+    pub unread: Vec<String>,
 }
 
 impl Asked {
     /// Without the instance: only the form can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
-        Self { questions, expected: vec![], least: vec![], safe: false }
+        Self { questions, expected: vec![], least: vec![], safe: false, unread: vec![] }
     }
 
     /// # Errors
@@ -98,18 +107,19 @@ impl Asked {
             _ if archive.instance.kind() == NetKind::Coloured => vec![],
             _ => least(archive, examination, &ids)?,
         };
-        Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true) })
+        Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true), unread: vec![] })
     }
 
     /// What an oracle knows of the instance goes before what its archive says.
     ///
     /// # Errors
-    /// The oracle cannot be read.
+    /// A file of the oracle cannot be read. A bad line is no error: it goes to `unread`.
     pub fn with(mut self, oracle: &Oracle, instance: &str) -> Result<Self, OracleError> {
-        let known = oracle.of(instance, &self.questions)?;
-        for (expected, known) in self.expected.iter_mut().zip(known) {
+        let Known { values, unread } = oracle.of(instance, &self.questions)?;
+        for (expected, known) in self.expected.iter_mut().zip(values) {
             *expected = known.or(expected.take());
         }
+        self.unread.extend(unread);
         Ok(self)
     }
 }

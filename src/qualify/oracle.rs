@@ -1,8 +1,10 @@
 //! What is known of answers, to hold a tool's claims against.
 
+use super::counted;
 use mcc_benchkit::{Answers, Questions, Reading, Value};
 use mcc_edition::Examination;
 use mcc_judge::oracle;
+use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,6 +18,17 @@ pub struct Oracle {
     /// By instance and examination.
     rows: BTreeMap<(String, String), BTreeMap<Place, Value>>,
     folder: Option<PathBuf>,
+    /// Rows of its tables that could not be read, one text per file.
+    pub unread: Vec<String>,
+}
+
+/// What an oracle says of one examination of an instance.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// By position.
+    pub values: Vec<Option<Value>>,
+    /// Lines of its file that could not be read, in one text.
+    pub unread: Option<String>,
 }
 
 /// Which value: a judgement of a published table knows no ids.
@@ -50,7 +63,7 @@ struct Row {
 
 impl Oracle {
     /// # Errors
-    /// The path cannot be read, or a row is not one of such a table.
+    /// The path cannot be read, or a table has other columns. A bad row is no error: it goes to `unread`.
     pub fn open(path: &Path) -> Result<Self, OracleError> {
         let io = |source| OracleError::Io { path: path.to_owned(), source };
         if !path.metadata().map_err(io)?.is_dir() {
@@ -78,14 +91,37 @@ impl Oracle {
     fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
         let mut rows = csv::Reader::from_path(path).map_err(|error| row(error.to_string()))?;
-        for read in rows.deserialize() {
-            let Row { instance, examination, id, position, value } =
-                read.map_err(|error| row(error.to_string()))?;
-            let instance = instance.or_else(|| of.map(str::to_owned));
-            let instance = instance.ok_or_else(|| row("no column instance".to_owned()))?;
+        let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
+        let needed = ["examination", "id", "value"].into_iter().chain(of.is_none().then_some("instance"));
+        for column in needed {
+            if !columns.iter().any(|known| known == column) {
+                return Err(row(format!("no column {column}")));
+            }
+        }
+        let mut bad = vec![];
+        for read in rows.records() {
+            let read = read.map_err(|error| row(error.to_string()))?;
+            let line = read.position().map_or(0, csv::Position::line);
+            let Row { instance, examination, id, position, value } = match read.deserialize(Some(&columns)) {
+                Ok(read) => read,
+                Err(error) => {
+                    bad.push((line, error.to_string()));
+                    continue;
+                }
+            };
+            let Some(instance) = instance.or_else(|| of.map(str::to_owned)) else {
+                bad.push((line, "the instance is missing".to_owned()));
+                continue;
+            };
             // Empty: unknown.
             if !value.is_empty() {
-                let value = value.parse().map_err(|error| row(format!("{id}: {error}")))?;
+                let value = match value.parse() {
+                    Ok(value) => value,
+                    Err(error) => {
+                        bad.push((line, format!("{id}: {error}")));
+                        continue;
+                    }
+                };
                 let place = match position {
                     Some(position) if id.is_empty() => Place::Position(position),
                     _ => Place::Id(id),
@@ -93,37 +129,54 @@ impl Oracle {
                 self.rows.entry((instance, examination)).or_default().insert(place, value);
             }
         }
+        if let Some((line, message)) = bad.first() {
+            self.unread.push(unread(&format!("{}:{line}: {message}", path.display()), bad.len()));
+        }
         Ok(())
     }
 
-    /// What is known, by position.
+    /// What is known of an examination.
     ///
     /// # Errors
     /// An output to believe in cannot be read.
-    pub fn of(&self, instance: &str, questions: &Questions) -> Result<Vec<Option<Value>>, OracleError> {
+    pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some(known) = self.rows.get(&key) {
             let of = |(position, id): (usize, &String)| {
                 known.get(&Place::Id(id.clone())).or_else(|| known.get(&Place::Position(position))).cloned()
             };
-            return Ok(ids.iter().enumerate().map(of).collect());
+            return Ok(Known { values: ids.iter().enumerate().map(of).collect(), unread: None });
         }
-        let Some(folder) = &self.folder else { return Ok(vec![None; ids.len()]) };
+        let nothing = || Known { values: vec![None; ids.len()], unread: None };
+        let Some(folder) = &self.folder else { return Ok(nothing()) };
         let path = folder.join(format!("{instance}-{}.out", questions.examination));
         if path.is_file() {
             let reading = Reading { strict: false, published: true };
             let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
-            return match read {
-                Ok(answers) => Ok(answers.values),
-                Err(source) => Err(OracleError::Io { path, source }),
-            };
+            let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
+            let bad = || answers.anomalies.iter().filter(|odd| odd.kind.severity() == Severity::Error);
+            let unread = bad().next().map(|first| {
+                unread(&format!("{}:{}: {}", path.display(), first.line, first.kind), bad().count())
+            });
+            return Ok(Known { values: answers.values, unread });
         }
         // As the published oracles abbreviate; their ids need not be those of the instance.
         let Questions { examination, answers, values, .. } = questions;
         let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let known = oracle::read(folder, instance, &examination, &ids)?;
-        Ok(known.unwrap_or_else(|| vec![None; ids.len()]))
+        let known = oracle::read_good_lines(folder, instance, &examination, &ids)?;
+        Ok(known.map_or_else(nothing, |(values, bad)| Known {
+            values,
+            unread: bad.first().map(|first| unread(&first.to_string(), bad.len())),
+        }))
+    }
+}
+
+/// The first bad line of a file, and how many there are.
+fn unread(first: &str, lines: usize) -> String {
+    match lines {
+        1 => first.to_owned(),
+        lines => format!("{first}; and {}", counted(lines - 1, "more bad line")),
     }
 }

@@ -1,6 +1,6 @@
 //! What is wrong with what a tool printed.
 
-use super::{Asked, Finding};
+use super::{Asked, Finding, counted};
 use mcc_benchkit::{AnomalyKind, Answers, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
@@ -32,7 +32,8 @@ pub fn of_output(answers: &Answers, asked: &Asked) -> Vec<Finding> {
     }
     findings.sort_by_key(|finding| finding.line);
     if answers.anomalies_dropped > 0 {
-        let more = format!("{} more lines do not follow the protocol", answers.anomalies_dropped);
+        let more = counted(answers.anomalies_dropped as usize, "more line");
+        let more = format!("{more} against the protocol");
         findings.push(Finding::new("E-1.7", more, "correct those named first").at("stdout", None));
     }
     findings.extend(missing(answers));

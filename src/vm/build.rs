@@ -22,6 +22,9 @@ const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_he
 
 /// Shown of a recipe that failed: the cause stands at the end.
 const LAST_LINES: usize = 30;
+/// Shown of a failed installation: error lines, and characters of each (mmdebstrap prints whole command lines).
+const MOST_CAUSES: usize = 8;
+const LONGEST_CAUSE: usize = 240;
 
 /// What the recipes call, and the Debian package each comes from.
 pub const PROGRAMS: [(&str, &str); 13] = [
@@ -49,8 +52,10 @@ const OF_DISK: [&str; 10] =
 pub enum BuildError {
     #[error("{program} is not on PATH: install the package {package} (scripts/setup does)")]
     Missing { program: &'static str, package: &'static str },
-    #[error("the recipe vm-images/{recipe} failed:\n{output}")]
+    #[error("the recipe vm-images/{recipe} failed:\n{}", last_lines(output))]
     Recipe { recipe: &'static str, output: String },
+    #[error("{what} failed:\n{causes}\n{remedy}")]
+    Packages { what: String, causes: String, remedy: String },
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{}: {reason}", path.display())]
@@ -182,7 +187,11 @@ pub(super) fn forget_no_tool(out: &Path) -> Result<(), BuildError> {
 
 /// Makes `rootfs.tar` in `out`: Debian, or `base` and more packages; the packages in it.
 pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<String>, BuildError> {
-    recipe("rootfs", ROOTFS, out, &[("BASE", base.as_os_str()), ("PACKAGES", packages.as_ref())])?;
+    let settings = [("BASE", base.as_os_str()), ("PACKAGES", packages.as_ref())];
+    recipe("rootfs", ROOTFS, out, &settings).map_err(|error| match error {
+        BuildError::Recipe { output, .. } => packages_failed(packages, &output),
+        error => error,
+    })?;
     let list = out.join("packages");
     let text = fs::read_to_string(&list).map_err(io_at(&list))?;
     remove(&list)?;
@@ -272,9 +281,62 @@ pub(super) fn recipe(
     }
     let said = [done.stdout, done.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().collect();
-    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-    Err(BuildError::Recipe { recipe: name, output: last.join("\n") })
+    Err(BuildError::Recipe { recipe: name, output: said.into_owned() })
+}
+
+fn last_lines(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+/// Why packages could not be installed, from the output of apt and dpkg: its error lines, the package, the remedy.
+fn packages_failed(packages: &str, output: &str) -> BuildError {
+    const MARKS: [&str; 4] = ["error:", "error processing", "returned error", "Could not resolve"];
+    let is_cause = |line: &&str| {
+        (line.starts_with("E: ") || line.starts_with("Err:") || MARKS.iter().any(|mark| line.contains(mark)))
+            && *line != "E: mmdebstrap failed to run"
+    };
+    let causes: Vec<&str> = output.lines().filter(is_cause).collect();
+    let shown: Vec<String> = causes[causes.len().saturating_sub(MOST_CAUSES)..]
+        .iter()
+        .map(|line| match line.char_indices().nth(LONGEST_CAUSE) {
+            Some((end, _)) => format!("  {}...", &line[..end]),
+            None => format!("  {line}"),
+        })
+        .collect();
+    let after = |mark: &str| {
+        let rest = causes.iter().find_map(|line| Some(line.split_once(mark)?.1))?;
+        rest.split_whitespace().next().map(|name| name.trim_matches(['\'', '"']).to_owned())
+    };
+    let absent = after("Unable to locate package ").or_else(|| {
+        after("E: Package ")
+            .filter(|_| causes.iter().any(|line| line.contains("has no installation candidate")))
+    });
+    let broken = after("error processing package ");
+    let fetched = ["Err:", "Failed to fetch", "Could not resolve"];
+    let remedy = if let Some(name) = absent {
+        format!(
+            "Debian 12 has no package {name}: correct the name (`apt-cache search WORD` on Debian 12 lists names), or copy \
+             the program into the tool's folder instead"
+        )
+    } else if let Some(name) = broken {
+        format!(
+            "the installation script of the package {name} failed, see above: leave {name} out and copy what the tool \
+             needs of it into the tool's folder, or name another package"
+        )
+    } else if causes.iter().any(|line| fetched.iter().any(|mark| line.contains(mark))) {
+        "Debian's mirror did not deliver: check the network and apt's settings of this host, then repeat the command"
+            .to_owned()
+    } else {
+        "see above; without --packages the image can be built, and the tool's folder can hold what it needs"
+            .to_owned()
+    };
+    let what = match packages {
+        "" => "making the file system of Debian 12".to_owned(),
+        packages => format!("installing the Debian packages {}", packages.replace(',', ", ")),
+    };
+    let causes = if shown.is_empty() { last_lines(output) } else { shown.join("\n") };
+    BuildError::Packages { what, causes, remedy }
 }
 
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
@@ -288,4 +350,47 @@ pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
 pub(super) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + use<> {
     let path = path.to_owned();
     move |source| BuildError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(output: &str) -> String {
+        packages_failed("openjdk-17-jre-headless,nonsense", output).to_string()
+    }
+
+    #[test]
+    fn a_failed_installation_names_cause_package_and_remedy() {
+        let long =
+            format!("E: setup failed: E: env chroot dpkg --install {}", "/archives/x.deb ".repeat(100));
+        let script = format!(
+            "Setting up libgpg-error0:amd64 (1.46-1) ...\n\
+             update-alternatives: error: error creating symbolic link '/usr/share/man/man1/java.1.gz.dpkg-tmp'\n\
+             dpkg: error processing package openjdk-17-jre-headless:amd64 (--install):\n \
+             installed package post-installation script subprocess returned error exit status 2\n\
+             {}{long}\nE: mmdebstrap failed to run\n",
+            "Processing triggers for libc-bin ...\n".repeat(40)
+        );
+        let said = message(&script);
+        assert!(
+            said.starts_with("installing the Debian packages openjdk-17-jre-headless, nonsense failed:\n")
+        );
+        for part in
+            ["error creating symbolic link", "script of the package openjdk-17-jre-headless:amd64 failed"]
+        {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(!said.contains("Setting up") && !said.contains("triggers") && said.len() < 1200, "{said}");
+
+        let absent = message("Reading state information...\nE: Unable to locate package nonsense\n");
+        assert!(absent.contains("Debian 12 has no package nonsense: correct the name"), "{absent}");
+        let absent = message("E: Package 'nonsense' has no installation candidate\n");
+        assert!(absent.contains("Debian 12 has no package nonsense: correct the name"), "{absent}");
+        let fetch = message(
+            "Err:1 http://deb.debian.org/debian bookworm InRelease\n  Could not resolve 'deb.debian.org'\n",
+        );
+        assert!(fetch.contains("check the network") && fetch.contains("Could not resolve"), "{fetch}");
+        assert!(message("out of disk space\n").contains("out of disk space"));
+    }
 }

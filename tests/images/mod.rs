@@ -14,15 +14,17 @@ pub fn image(name: &str) -> Image {
 
 /// An image of this tool's folder on the reference disk.
 pub fn with_tool(tool: &Path, out: &Path) {
+    with_tool_and_packages(tool, "", out);
+}
+
+/// As `with_tool`, with these Debian packages, comma-separated, installed from Debian's mirror.
+pub fn with_tool_and_packages(tool: &Path, packages: &str, out: &Path) {
     let reference = image("images/reference").folder;
-    let build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
-        .args(["image", "build", "--reference"])
-        .arg(reference)
-        .arg("--tool")
-        .arg(tool)
-        .arg("--out")
-        .arg(out)
-        .output()
-        .unwrap();
+    let mut build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    build.args(["image", "build", "--reference"]).arg(reference).arg("--tool").arg(tool);
+    if !packages.is_empty() {
+        build.args(["--packages", packages]);
+    }
+    let build = build.arg("--out").arg(out).output().unwrap();
     assert!(build.status.success(), "{} (needs root)", String::from_utf8_lossy(&build.stderr));
 }
