@@ -65,7 +65,24 @@ fn every_rule_that_is_cited_has_an_entry() {
     assert!(citations > 200, "only {citations} citations were found");
 }
 
-/// Code spans of a text, in order, with the index of the part between semicolons in which they stand.
+#[test]
+fn every_promise_that_is_cited_is_in_the_table() {
+    let promises = include_str!("../docs/promises.md");
+    let mut wrong = Vec::new();
+    for file in sources().into_iter().filter(|file| !file.ends_with("tests/rules.rs")) {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '/'));
+        for word in words {
+            let number = word.strip_prefix(['R', 'P']).and_then(|number| number.parse::<u8>().ok());
+            if number.is_some() && !promises.contains(&format!("\n| {word} | ")) {
+                wrong.push(format!("{}: {word}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no promise of docs/promises.md:\n{}", wrong.join("\n"));
+}
+
+/// Code spans of a text, in order.
 fn code_spans(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
