@@ -179,7 +179,11 @@ mod tests {
             assert!(is_code(rule.code) && !rule.title.is_empty(), "{rule:?}");
             assert!(rule.content.ends_with('.'), "{}: no sentence: {}", rule.code, rule.content);
             assert!(![rule.key, rule.code_at, rule.tests].contains(&""), "{}: a field is missing", rule.code);
-            assert_eq!(rule.evidence.is_empty() || !rule.reading.is_empty(), true, "{}", rule.code);
+            assert!(
+                rule.evidence.is_empty() || !rule.reading.is_empty(),
+                "{}: evidence of no reading",
+                rule.code
+            );
         }
         codes.sort_unstable();
         codes.dedup();
