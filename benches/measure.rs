@@ -4,8 +4,8 @@
 #[path = "../tests/script/mod.rs"]
 mod script;
 
+use mcc_harness::base::guest::{GuestEvent, Request};
 use mcc_harness::host::{Accelerator, Policy, Qemu};
-use mcc_harness::vm::guest::{GuestEvent, Request};
 use mcc_harness::vm::{Event, Image, Machine, MachineSpec};
 use std::path::Path;
 use std::time::{Duration, Instant};

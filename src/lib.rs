@@ -1,24 +1,21 @@
-//! mcc-harness: the machine room and the jury of the Model Checking Contest.
+//! mcc-harness runs and scores the Model Checking Contest.
 //!
-//! Data flows one way through the rooms:
-//! `campaign -> plan -> executor -> vm -> store -> benchkit answers -> judge -> report`.
-//! `judge` knows nothing of machines, `vm` nothing of contests, `report` reads only what `judge` and
-//! `store` hand it.
+//! Data flows one way: `campaign -> plan -> executor -> vm -> store -> benchkit -> judge -> report`.
+//! Each of these modules is a crate in the folder of its name; docs/architecture.md says what each may depend on.
 
 pub mod archive;
-pub mod benchkit;
-pub mod campaign;
 pub mod cli;
 pub mod cluster;
-pub mod digest;
-pub mod edition;
-pub mod executor;
-pub mod host;
-pub mod in_order;
-pub mod judge;
-pub mod model;
 pub mod qualify;
-pub mod report;
-pub mod store;
-pub mod text;
-pub mod vm;
+
+pub use mcc_base as base;
+pub use mcc_benchkit as benchkit;
+pub use mcc_campaign as campaign;
+pub use mcc_edition as edition;
+pub use mcc_executor as executor;
+pub use mcc_host as host;
+pub use mcc_judge as judge;
+pub use mcc_model as model;
+pub use mcc_report as report;
+pub use mcc_store as store;
+pub use mcc_vm as vm;

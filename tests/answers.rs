@@ -27,7 +27,7 @@ fn examination(name: &str) -> Examination {
 fn questions(name: &str, ids: &[&str]) -> Questions {
     let mut questions = Questions::as_printed(&examination(name));
     if name != "StateSpace" {
-        questions.ids = Some(ids.iter().map(|id| id.to_string()).collect());
+        questions.ids = Some(ids.iter().map(std::string::ToString::to_string).collect());
     }
     questions
 }

@@ -21,7 +21,7 @@ fn the_same_folders_give_the_same_disks_to_the_byte() {
     let work = tempfile::tempdir().unwrap();
     let reference = images::image("images/reference").folder;
     let digest =
-        |out: &str, disk: &str| mcc_harness::digest::file(&work.path().join(out).join(disk)).unwrap();
+        |out: &str, disk: &str| mcc_harness::base::digest::file(&work.path().join(out).join(disk)).unwrap();
     for out in ["first", "second"] {
         // Made anew: other times of files, another order of making.
         let folder = work.path().join(format!("tool-{out}"));

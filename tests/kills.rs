@@ -68,7 +68,7 @@ fn whole_and_clean(folder: &Folder, planned: u64) {
     for (id, run) in &runs {
         for output in &run.last.outputs {
             let kept = outputs.join(id).join("1").join(&output.role);
-            let found = mcc_harness::digest::file(&kept).unwrap();
+            let found = mcc_harness::base::digest::file(&kept).unwrap();
             assert_eq!(found, (output.sha256.clone(), output.bytes), "{}", kept.display());
         }
     }

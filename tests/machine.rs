@@ -3,7 +3,7 @@
 mod images;
 mod script;
 
-use mcc_harness::vm::guest::{Exit, GuestEvent, Job, Request};
+use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_harness::vm::{Backend, Event, Machine, MachineSpec, Start, Stream};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -118,7 +118,7 @@ fn endless_output_is_cut_at_the_cap_while_it_streams() {
 #[test]
 fn no_byte_passes_from_one_machine_to_the_next() {
     let spec = spec(1024, 1);
-    let before = mcc_harness::digest::file(&spec.disk.path).unwrap();
+    let before = mcc_harness::base::digest::file(&spec.disk.path).unwrap();
     for _ in 0..2 {
         let folder = tempfile::tempdir().unwrap();
         let script = "cat /home/mcc/secret 2>&1; echo secret > /home/mcc/secret; sync; cat /home/mcc/secret";
@@ -128,7 +128,7 @@ fn no_byte_passes_from_one_machine_to_the_next() {
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
     }
-    assert_eq!(mcc_harness::digest::file(&spec.disk.path).unwrap(), before);
+    assert_eq!(mcc_harness::base::digest::file(&spec.disk.path).unwrap(), before);
 }
 
 #[test]

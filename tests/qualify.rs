@@ -30,7 +30,7 @@ fn tool(folder: &Path, head: &str) -> (PathBuf, PathBuf) {
     fs::copy(root().join("pnml-fixtures").join(&archive), models.join(archive)).unwrap();
     fs::write(tool.join("BenchKit_head.sh"), head).unwrap();
     fs::set_permissions(tool.join("BenchKit_head.sh"), PermissionsExt::from_mode(0o755)).unwrap();
-    let program = env!("CARGO_BIN_EXE_mcc-reference-tool");
+    let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).with_file_name("mcc-reference-tool");
     fs::copy(program, tool.join("bin/mcc-reference-tool")).unwrap();
     (models, tool)
 }

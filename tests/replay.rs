@@ -113,7 +113,7 @@ fn forge_sums(unpacked: &Path) {
     let text = fs::read_to_string(unpacked.join("SHA256SUMS")).unwrap();
     let lines = text.lines().filter_map(|line| {
         let (_, name) = line.split_once("  ").unwrap();
-        let (sha256, _) = mcc_harness::digest::file(&unpacked.join(name)).ok()?;
+        let (sha256, _) = mcc_harness::base::digest::file(&unpacked.join(name)).ok()?;
         Some(format!("{sha256}  {name}\n"))
     });
     fs::write(unpacked.join("SHA256SUMS"), lines.collect::<String>()).unwrap();
@@ -321,12 +321,12 @@ fn a_replay_names_the_disk_it_needs_by_its_digest() {
     let folder = published();
     // The disks of that campaign are gone with its folder.
     let asked = harness(folder.path(), &["replay", "published.tar.zst", "--run", RUN]).code(2);
-    let kernel = mcc_harness::digest::bytes("kernel");
+    let kernel = mcc_harness::base::digest::bytes("kernel");
     assert!(stderr(&asked).contains(&kernel) && stderr(&asked).contains("--disk"), "{}", stderr(&asked));
     fs::write(folder.path().join("any-name"), "kernel").unwrap();
     let replay = ["replay", "published.tar.zst", "--run", RUN, "--disk", "any-name"];
     let asked = harness(folder.path(), &replay).code(2);
-    let initrd = mcc_harness::digest::bytes("initrd");
+    let initrd = mcc_harness::base::digest::bytes("initrd");
     assert!(stderr(&asked).contains(&initrd), "{}", stderr(&asked));
     let unknown = harness(folder.path(), &["replay", "published.tar.zst", "--run", "a/b/c"]).code(2);
     assert!(stderr(&unknown).contains("no run a/b/c is recorded"), "{}", stderr(&unknown));

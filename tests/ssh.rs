@@ -68,7 +68,7 @@ fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_
     assert_eq!(answers("original"), answers("breadth-first"));
     let state_space = of("StateSpace");
     assert_eq!(state_space.outcome, Outcome::Finished { exit_code: 0 });
-    let digest = mcc_harness::digest::file(&images::image("images/kit").disk()).unwrap().0;
+    let digest = mcc_harness::base::digest::file(&images::image("images/kit").disk()).unwrap().0;
     assert!(state_space.disks.iter().any(|disk| disk.role == "disk" && disk.sha256 == digest));
     let machine = state_space.machine.join(" ");
     assert!(machine.contains("restrict=on") && machine.contains("format=vmdk,snapshot=on"), "{machine}");
@@ -115,7 +115,7 @@ fn an_original_disk_on_ide_sees_its_own_inputs_disk_as_it_was_handed_out() {
     let run = &folder.runs()["original/DiningTable-PT-03/ReachabilityDeadlock"].last;
     assert_eq!(run.outcome, Outcome::Finished { exit_code: 0 });
     let inputs = images::image("images/kit").folder.join("inputs.vmdk");
-    let digest = mcc_harness::digest::file(&inputs).unwrap().0;
+    let digest = mcc_harness::base::digest::file(&inputs).unwrap().0;
     let seen: Vec<_> = run.disks.iter().filter(|disk| disk.role == "inputs").collect();
     assert!(seen.len() == 1 && seen[0].sha256 == digest, "{seen:?}");
 }
@@ -171,7 +171,7 @@ fn a_disk_that_is_no_original_one_is_refused_with_its_line_and_a_good_one_is_imp
     harness().args(["image", "import"]).arg(kit.disk()).arg("--out").arg(&out).assert().success();
     let inspect = harness().args(["image", "inspect"]).arg(&out).assert().success();
     let said = String::from_utf8(inspect.get_output().stdout.clone()).unwrap();
-    let digest = mcc_harness::digest::file(&kit.disk()).unwrap().0;
+    let digest = mcc_harness::base::digest::file(&kit.disk()).unwrap().0;
     for part in [&*digest, "vmdk", "boots by BIOS", "partition of type 83 from sector 2048"] {
         assert!(said.contains(part), "{part} in {said}");
     }

@@ -1,7 +1,7 @@
 //! QEMU by nothing but a process and sockets: what the harness is compared with.
 
+use mcc_harness::base::guest::Request;
 use mcc_harness::host::Qemu;
-use mcc_harness::vm::guest::Request;
 use mcc_harness::vm::{MachineSpec, Wiring, argv};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;

@@ -124,7 +124,7 @@ impl<'a> Bench<'a> {
             inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
             states: None,
             backend: Backend::Qemu,
-            host: self.survey.facts(self.accelerator, &self.qemu),
+            host: mcc_harness::executor::host_facts(&self.survey, self.accelerator, &self.qemu),
             accelerator: self.accelerator,
             policy: Policy::AllowDegraded,
             boot_deadline: Duration::from_secs(120),

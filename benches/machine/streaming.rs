@@ -3,7 +3,7 @@
 
 use super::bare::{Bare, PORT};
 use super::{Bench, median};
-use mcc_harness::vm::guest::{GuestEvent, Job, Request};
+use mcc_harness::base::guest::{GuestEvent, Job, Request};
 use mcc_harness::vm::{Event, Machine};
 use std::time::{Duration, Instant};
 

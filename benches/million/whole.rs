@@ -1,6 +1,6 @@
 //! Whether a campaign ended whole, and left nothing behind.
 
-use mcc_harness::digest;
+use mcc_harness::base::digest;
 use mcc_harness::store::{Attempt, Record, RunRecord};
 use std::collections::BTreeSet;
 use std::fs;

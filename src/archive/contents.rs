@@ -1,14 +1,14 @@
 //! What lies in an unpacked archive, and how its judgement is made of it.
 
 use super::{ArchiveError, io_at};
-use crate::campaign::Kind;
-use crate::edition::Edition;
-use crate::judge::contest_table::Cores;
-use crate::judge::overrides::read_overrides;
-use crate::judge::record::{edition_of, read_record};
-use crate::judge::{Ballots, source};
-use crate::store::{Disk, Record};
-use crate::text;
+use mcc_base::text;
+use mcc_campaign::Kind;
+use mcc_edition::Edition;
+use mcc_judge::contest_table::Cores;
+use mcc_judge::overrides::read_overrides;
+use mcc_judge::record::{edition_of, read_record};
+use mcc_judge::{Ballots, source};
+use mcc_store::{Disk, Record};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

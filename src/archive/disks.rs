@@ -1,8 +1,8 @@
 //! Disks by digest: where the one that a run saw lies now.
 
 use super::{ArchiveError, io_at};
-use crate::digest;
-use crate::store::{Attempt, Disk, Record};
+use mcc_base::digest;
+use mcc_store::{Attempt, Disk, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -80,7 +80,7 @@ pub fn seen_by(attempt: &Attempt) -> Vec<PathBuf> {
 fn seen_by_domain(domain: &roxmltree::Document) -> Vec<PathBuf> {
     let sources = domain.descendants().filter(|node| node.has_tag_name("source"));
     // The overlay's says nothing but its file.
-    let disks = sources.filter(|source| source.has_children()).filter_map(|source| source.attribute("file"));
+    let disks = sources.filter(roxmltree::Node::has_children).filter_map(|source| source.attribute("file"));
     let name = ("http://libvirt.org/schemas/domain/qemu/1.0", "arg");
     let arguments = domain.descendants().filter(|node| node.has_tag_name(name));
     let arguments: Vec<&str> = arguments.filter_map(|argument| argument.attribute("value")).collect();

@@ -19,12 +19,12 @@ pub use stage::{Given, bundle, judged_entries, stage};
 pub use unpack::{Bounds, unpack};
 pub use verify::{Difference, Verified, verify};
 
-use crate::judge::WriteError;
-use crate::judge::contest_table::ExportError;
-use crate::judge::mcc::JudgeError;
-use crate::judge::record::RecordError;
-use crate::judge::source::SourceError;
-use crate::store::StoreError;
+use mcc_judge::WriteError;
+use mcc_judge::contest_table::ExportError;
+use mcc_judge::mcc::JudgeError;
+use mcc_judge::record::RecordError;
+use mcc_judge::source::SourceError;
+use mcc_store::StoreError;
 use std::io;
 use std::path::{Path, PathBuf};
 

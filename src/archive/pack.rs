@@ -2,8 +2,8 @@
 
 use super::contents::Contents;
 use super::{ArchiveError, io_at};
-use crate::digest;
-use crate::store::{Attempt, Record};
+use mcc_base::digest;
+use mcc_store::{Attempt, Record};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};

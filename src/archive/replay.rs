@@ -1,7 +1,7 @@
 //! A run and its replays side by side.
 
-use crate::benchkit::Answers;
-use crate::store::{Attempt, HostFacts};
+use mcc_benchkit::Answers;
+use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
 
 /// What one attempt took; milliseconds and KiB, None where the tool was never started or nothing was told.

@@ -3,15 +3,15 @@
 
 use super::contents::{ArchiveFacts, Contents, FORMAT, cores};
 use super::{ArchiveError, io_at};
-use crate::benchkit::contest_table::Form;
-use crate::edition::Edition;
-use crate::judge::Ballots;
-use crate::judge::contest_table::{Layout, export};
-use crate::judge::judgement::Cell;
-use crate::judge::mcc::Jury;
-use crate::judge::record::{RecordError, edition_of};
-use crate::judge::write;
-use crate::store::{CampaignFacts, Disk, Record};
+use mcc_benchkit::contest_table::Form;
+use mcc_edition::Edition;
+use mcc_judge::Ballots;
+use mcc_judge::contest_table::{Layout, export};
+use mcc_judge::judgement::Cell;
+use mcc_judge::mcc::Jury;
+use mcc_judge::record::{RecordError, edition_of};
+use mcc_judge::write;
+use mcc_store::{CampaignFacts, Disk, Record};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -187,7 +187,7 @@ fn keep_in_facts(record: &Record, stays: &dyn Fn(&str) -> bool) -> Result<Campai
 
 /// Rules that speak of resigned entries, and variants that are gone, are no settings of what is left.
 fn keep_in_edition(edition: &mut Edition, stays: &dyn Fn(&str) -> bool) {
-    edition.statuses.retain(|rule| rule.status != crate::judge::judgement::Status::Resigned);
+    edition.statuses.retain(|rule| rule.status != mcc_judge::judgement::Status::Resigned);
     for entries in edition.variants.values_mut() {
         entries.retain(|entry| stays(entry));
     }

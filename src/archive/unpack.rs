@@ -2,7 +2,7 @@
 //! before a byte of it is written.
 
 use super::{ArchiveError, io_at};
-use crate::host::is_full;
+use mcc_base::files::is_full;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};

@@ -2,14 +2,14 @@
 
 use super::contents::{Contents, cores, is_archive};
 use super::{ArchiveError, io_at};
-use crate::benchkit::contest_table::Form;
-use crate::digest;
-use crate::edition::Edition;
-use crate::judge::Ballots;
-use crate::judge::contest_table::{Layout, export};
-use crate::judge::mcc::Jury;
-use crate::judge::write;
-use crate::store::{Attempt, Record};
+use mcc_base::digest;
+use mcc_benchkit::contest_table::Form;
+use mcc_edition::Edition;
+use mcc_judge::Ballots;
+use mcc_judge::contest_table::{Layout, export};
+use mcc_judge::mcc::Jury;
+use mcc_judge::write;
+use mcc_store::{Attempt, Record};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;

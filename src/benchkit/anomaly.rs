@@ -1,6 +1,6 @@
 //! What is wrong with lines of a tool's output.
 
-use crate::model::Severity;
+use mcc_model::Severity;
 use serde::Serialize;
 use std::fmt;
 

@@ -16,7 +16,7 @@ use super::lines::{AT_ONCE, Cut, LONGEST_RESULT, Line, Shares, for_each_candidat
 use super::usual::{Lists, Usual, is_word};
 use super::words::{Statement, Verdict, is_technique, statements, words};
 use super::{Questions, Value};
-use crate::edition::AnswerKind;
+use mcc_edition::AnswerKind;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

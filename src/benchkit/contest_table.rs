@@ -5,7 +5,7 @@
 //! their names, so an edition that adds one is read all the same.
 
 use super::Value;
-use crate::edition::AnswerKind;
+use mcc_edition::AnswerKind;
 
 /// The header as the contest writes it.
 pub const HEADER: [&str; 17] = [

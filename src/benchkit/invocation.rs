@@ -1,6 +1,6 @@
 //! How BenchKit starts a tool (contest notes 1.6): user, folders, environment.
 
-use crate::vm::guest::{Job, Mount, Unpack};
+use mcc_base::guest::{Job, Mount, Unpack};
 use std::collections::BTreeMap;
 
 const HOME: &str = "/home/mcc";

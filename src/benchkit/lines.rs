@@ -1,9 +1,9 @@
 //! A tool's output line by line, whatever the tool writes: long lines, NULs and broken UTF-8 cost no more
 //! memory than a bounded buffer.
 
-use crate::in_order::{Feed, all_cores, in_order};
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, MatchKind};
+use mcc_base::in_order::{Feed, all_cores, in_order};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::fs::File;
 use std::io::{self, BufRead};

@@ -3,9 +3,9 @@
 //! `answers` holds position 00 first: letters `T`, `F`, `?` without blanks for Boolean examinations, else values
 //! separated by single spaces. `wrong` names the positions the contest judged wrong; judging anew doesn't need it.
 
-use crate::edition::AnswerKind;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use mcc_edition::AnswerKind;
 use memchr::memchr;
 use std::cell::Cell;
 use std::fs::File;

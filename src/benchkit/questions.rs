@@ -1,7 +1,7 @@
 //! What an examination asks on an instance: the ids of its values, in the contest's order.
 
-use crate::edition::{AnswerKind, Examination};
-use crate::model::{Archive, ArchiveError};
+use mcc_edition::{AnswerKind, Examination};
+use mcc_model::{Archive, ArchiveError};
 
 /// The metrics of StateSpace, in the order of the contest's result vectors.
 pub const STATE_SPACE: [&str; 4] = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];

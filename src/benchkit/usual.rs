@@ -3,8 +3,8 @@
 //! each list of techniques is taken apart once. Whatever differs in anything goes the general way (`words`).
 
 use super::words::{is_technique, keyword};
-use crate::edition::AnswerKind;
 use hashbrown::HashMap;
+use mcc_edition::AnswerKind;
 use memchr::memchr;
 
 /// A result of the usual form.

@@ -1,6 +1,6 @@
 //! The grammar of one line: words, statements, verdicts.
 
-use crate::edition::AnswerKind;
+use mcc_edition::AnswerKind;
 use std::borrow::Cow;
 
 /// Splits at white space, control bytes and terminal escape codes (colours), which belong to no word.

@@ -1,11 +1,11 @@
 //! The facts of a campaign's instances, read from their archives.
 
 use super::{Campaign, CampaignError, InstanceFacts};
-use crate::benchkit::Questions;
-use crate::digest;
-use crate::edition::Edition;
-use crate::model::Archive;
-use crate::vm::build::ARCHIVES;
+use mcc_base::digest;
+use mcc_base::files::ARCHIVES;
+use mcc_benchkit::Questions;
+use mcc_edition::Edition;
+use mcc_model::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! Campaigns and BenchKit's job files: the one made of the other.
 
 use super::{Campaign, Kind, Plan};
-use crate::benchkit::{Job, JobFile};
-use crate::edition::Edition;
+use mcc_benchkit::{Job, JobFile};
+use mcc_edition::Edition;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

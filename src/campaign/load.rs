@@ -19,7 +19,7 @@ pub enum CampaignError {
     #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
     Wrong { file: PathBuf, line: usize, message: String },
     #[error(transparent)]
-    Archive(#[from] crate::model::ArchiveError),
+    Archive(#[from] mcc_model::ArchiveError),
     #[error("--only {glob}: {message}")]
     Filter { glob: String, message: String },
 }
@@ -213,7 +213,7 @@ fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), C
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CampaignError> {
-    crate::text::read(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
+    mcc_base::text::read(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
 }
 
 /// A path where it looks like one (as `Edition::load` tells them apart), then relative to the campaign file.

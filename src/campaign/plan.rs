@@ -2,8 +2,8 @@
 
 use super::load::check_name;
 use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
-use crate::edition::{Edition, Examination};
 use globset::{Glob, GlobMatcher, GlobSet};
+use mcc_edition::{Edition, Examination};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;

@@ -2,7 +2,7 @@ use super::conduct::store_failure;
 use super::submit::cluster_failure;
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, Collected, collect};
-use crate::store::Record;
+use mcc_store::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

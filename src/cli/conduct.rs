@@ -2,12 +2,12 @@
 
 use super::disks::Disks;
 use super::{Exit, Failure, progress};
-use crate::campaign::{self, Campaign, History, Run, Start};
-use crate::edition::Edition;
-use crate::executor::{self, Executor, ExecutorError};
-use crate::host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
-use crate::store::{Glance, Record, StoreError};
-use crate::vm::{Backend, States};
+use mcc_campaign::{Campaign, History, Run, Start};
+use mcc_edition::Edition;
+use mcc_executor::{Executor, ExecutorError};
+use mcc_host::{Accelerator, Book, Leases, Policy, Qemu, Survey, keep_to};
+use mcc_store::{Glance, Record, StoreError};
+use mcc_vm::{Backend, States};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,7 @@ pub(super) struct Conduct<'a> {
 }
 
 impl Host {
-    pub fn prepare(backend: campaign::Backend, allow_degraded: bool) -> Result<Self, Failure> {
+    pub fn prepare(backend: mcc_campaign::Backend, allow_degraded: bool) -> Result<Self, Failure> {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find().map_err(Failure::host)?;
         let backend = self::backend(backend)?;
@@ -81,7 +81,7 @@ impl Host {
             inputs: disks.inputs,
             inputs_digest: disks.inputs_digest,
             states: (campaign.start == Start::Restore).then(|| States::new(record.dir().join("states"))),
-            host: self.survey.facts(self.accelerator, &self.qemu),
+            host: mcc_executor::host_facts(&self.survey, self.accelerator, &self.qemu),
             backend: self.backend,
             accelerator: self.accelerator,
             policy: self.policy,
@@ -91,7 +91,7 @@ impl Host {
             jobs,
             marks,
             history,
-            machines: &executor::attempt,
+            machines: &mcc_executor::attempt,
             drain,
         };
         // Off the cores that runs lease, with every thread and process begun from here on (E-5.5).
@@ -117,16 +117,16 @@ impl Host {
 }
 
 /// The backend that is asked for, if this program and this host have it.
-fn backend(asked: campaign::Backend) -> Result<Backend, Failure> {
+fn backend(asked: mcc_campaign::Backend) -> Result<Backend, Failure> {
     match asked {
-        campaign::Backend::Qemu => Ok(Backend::Qemu),
+        mcc_campaign::Backend::Qemu => Ok(Backend::Qemu),
         #[cfg(feature = "libvirt")]
         campaign::Backend::Libvirt => {
-            crate::vm::libvirt::check(Duration::from_secs(120)).map_err(Failure::host)?;
+            mcc_vm::libvirt::check(Duration::from_secs(120)).map_err(Failure::host)?;
             Ok(Backend::Libvirt)
         }
         #[cfg(not(feature = "libvirt"))]
-        campaign::Backend::Libvirt => Err(Failure::host(anyhow::anyhow!(
+        mcc_campaign::Backend::Libvirt => Err(Failure::host(anyhow::anyhow!(
             "backend = \"libvirt\": this mcc-harness was built without it; leave it out of [hosts], or, with the \
              package libvirt-dev, build one that has it: RUSTFLAGS=\"\" cargo build --release --features libvirt \
              --target-dir target/libvirt"

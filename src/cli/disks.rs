@@ -1,24 +1,25 @@
 //! The disks that a campaign's machines see: images opened, inputs disk made, every file digested.
 
 use super::Failure;
-use crate::campaign::{self, Campaign, InstanceFacts};
 use crate::cluster::Stage;
-use crate::edition::Edition;
-use crate::executor::{EntryDisks, Watched};
-use crate::store::Disk;
-use crate::vm::build::{self, ARCHIVES};
-use crate::vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
 use anyhow::{Context, anyhow};
+use mcc_base::files::ARCHIVES;
+use mcc_campaign::{Campaign, InstanceFacts};
+use mcc_edition::Edition;
+use mcc_executor::{EntryDisks, Watched};
+use mcc_store::Disk;
+use mcc_vm::build;
+use mcc_vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, Failure> {
-    let open = |tool: &campaign::Tool| {
+    let open = |tool: &mcc_campaign::Tool| {
         let image = match tool.channel {
-            campaign::Channel::Agent => {
+            mcc_campaign::Channel::Agent => {
                 Image::open(&tool.image).and_then(|image| image.boot().map(|_| image))
             }
-            campaign::Channel::Ssh(_) => {
+            mcc_campaign::Channel::Ssh(_) => {
                 let image = Image::open_original(&tool.image).map_err(|error| error.to_string());
                 return named(campaign, tool, image);
             }
@@ -30,7 +31,7 @@ pub(super) fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>
 
 fn named(
     campaign: &Campaign,
-    tool: &campaign::Tool,
+    tool: &mcc_campaign::Tool,
     image: Result<Image, String>,
 ) -> Result<(String, Image), Failure> {
     let image = image.map_err(|message| Failure::usage(campaign.wrong_image(&tool.entry, message)))?;
@@ -126,11 +127,11 @@ impl Disks {
             }
             let file = |role: &str| files[role].0.clone();
             let (guest, format, own) = match &tool.channel {
-                campaign::Channel::Agent => {
+                mcc_campaign::Channel::Agent => {
                     image.boot()?;
                     (Guest::Agent { kernel: file("kernel"), initrd: file("initrd") }, "qcow2", None)
                 }
-                campaign::Channel::Ssh(original) => {
+                mcc_campaign::Channel::Ssh(original) => {
                     let format = image.facts.original.as_ref().map_or("raw", |facts| &facts.format);
                     (Guest::Ssh(of_original(original)), format, original.inputs_disk.as_deref())
                 }
@@ -138,7 +139,7 @@ impl Disks {
             let inputs = match own {
                 None => None,
                 Some(path) => {
-                    let facts = crate::vm::inspect(path).map_err(Failure::usage)?;
+                    let facts = mcc_vm::inspect(path).map_err(Failure::usage)?;
                     let (path, digest) = place.of("inputs", entry, path)?;
                     Some((DiskFile::new(path, &facts.format), digest))
                 }
@@ -200,16 +201,16 @@ impl Place<'_> {
 }
 
 /// The campaign's words for an original disk as those of the machine.
-fn of_original(original: &campaign::Original) -> Original {
+fn of_original(original: &mcc_campaign::Original) -> Original {
     Original {
         login: Login { user: original.user.clone(), key: original.key.clone() },
         bus: match original.disk {
-            campaign::DiskBus::Virtio => Bus::Virtio,
-            campaign::DiskBus::Ide => Bus::Ide,
+            mcc_campaign::DiskBus::Virtio => Bus::Virtio,
+            mcc_campaign::DiskBus::Ide => Bus::Ide,
         },
         nic: match original.nic {
-            campaign::NicModel::Virtio => Nic::Virtio,
-            campaign::NicModel::E1000 => Nic::E1000,
+            mcc_campaign::NicModel::Virtio => Nic::Virtio,
+            mcc_campaign::NicModel::E1000 => Nic::E1000,
         },
     }
 }

@@ -1,6 +1,7 @@
 use super::{Exit, Failure, Format, print};
-use crate::edition::Edition;
-use crate::host::{Needs, Policy, Report, State};
+use mcc_edition::Edition;
+use mcc_executor::doctor::{Needs, Report, State};
+use mcc_host::Policy;
 use std::path::PathBuf;
 
 /// Can this machine run a campaign, and what would be degraded.

@@ -1,6 +1,6 @@
 use super::{Exit, Failure, Format, print};
-use crate::edition::{Edition, Rules, known, known_sisters};
 use clap::Subcommand;
+use mcc_edition::{Edition, Rules, known, known_sisters};
 use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;

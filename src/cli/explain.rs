@@ -1,8 +1,8 @@
 use super::{Exit, Failure, Format, print};
-use crate::judge::explain::{explain, explain_tool};
-use crate::judge::judgement::Judgement;
-use crate::judge::sister;
 use anyhow::anyhow;
+use mcc_judge::explain::{explain, explain_tool};
+use mcc_judge::judgement::Judgement;
+use mcc_judge::sister;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;

@@ -2,13 +2,13 @@ use super::judged::Judged;
 use super::published::failure;
 use super::{Exit, Failure, print};
 use crate::archive::{self, Given};
-use crate::benchkit::contest_table::Form;
-use crate::campaign::{Campaign, Kind, Plan, ToJobs};
-use crate::edition::Edition;
-use crate::judge::contest_table::{Cores, Layout, export};
-use crate::judge::{mcc, oracle};
-use crate::store::Record;
 use anyhow::{Context, anyhow};
+use mcc_benchkit::contest_table::Form;
+use mcc_campaign::{Campaign, Kind, Plan, ToJobs};
+use mcc_edition::Edition;
+use mcc_judge::contest_table::{Cores, Layout, export};
+use mcc_judge::{mcc, oracle};
+use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
 /// Write results for others: an archive, the contest's table, BenchKit's summary and job files, oracle files.

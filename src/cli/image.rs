@@ -1,13 +1,12 @@
 use super::{Exit, Failure, print};
-use crate::campaign;
-use crate::digest;
-use crate::edition::Edition;
-use crate::judge::source::NAMES_HEADER;
-use crate::model::{Archive, Severity, obfuscate, validate};
-use crate::vm::build::{self, BuildDisk};
-use crate::vm::kit::{self, BuildKit};
-use crate::vm::{Image, Partition};
 use anyhow::{Context, anyhow};
+use mcc_base::digest;
+use mcc_edition::Edition;
+use mcc_judge::source::NAMES_HEADER;
+use mcc_model::{Archive, Severity, obfuscate, validate};
+use mcc_vm::build::{self, BuildDisk};
+use mcc_vm::kit::{self, BuildKit};
+use mcc_vm::{Image, Partition};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -160,7 +159,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The archives of a folder by name, after rule M-4.
 fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let found = campaign::archives_in(folder).with_context(|| folder.display().to_string());
+    let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));

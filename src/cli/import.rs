@@ -1,8 +1,8 @@
 use super::{Exit, Failure, print};
-use crate::benchkit::JobFile;
-use crate::campaign::FromJobs;
-use crate::edition::Edition;
 use anyhow::Context;
+use mcc_benchkit::JobFile;
+use mcc_campaign::FromJobs;
+use mcc_edition::Edition;
 use std::path::PathBuf;
 
 /// Make a campaign of a BenchKit job file (.bkjobs).
@@ -27,7 +27,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let rules = Edition::load(&args.edition).map_err(Failure::usage)?;
     let shown = args.jobs.display().to_string();
-    let text = crate::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
+    let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let file = JobFile::read(&text).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let made =
         FromJobs::new(&file, &args.edition, &rules, &args.inputs).context(shown).map_err(Failure::usage)?;

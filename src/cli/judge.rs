@@ -1,13 +1,13 @@
 use super::judged::Judged;
 use super::{Exit, Failure, Format, judge_sister, print};
-use crate::edition::Rules;
-use crate::judge::compare::{CompareError, compare};
-use crate::judge::judgement::{Judgement, Podium, RunName};
-use crate::judge::mcc::sensitivity::{Sensitivity, sensitivity};
-use crate::judge::mcc::{Jury, Opening, Verdict};
-use crate::judge::show::decimals;
-use crate::judge::{oracle, sister, write};
 use anyhow::anyhow;
+use mcc_edition::Rules;
+use mcc_judge::compare::{CompareError, compare};
+use mcc_judge::judgement::{Judgement, Podium, RunName};
+use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
+use mcc_judge::mcc::{Jury, Opening, Verdict};
+use mcc_judge::show::decimals;
+use mcc_judge::{oracle, sister, write};
 use std::path::{Path, PathBuf};
 
 /// Judge a record or a table of answers.

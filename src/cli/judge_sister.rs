@@ -2,9 +2,9 @@
 
 use super::judge::refuse;
 use super::{Exit, Failure, Format, print};
-use crate::edition::SisterEdition;
-use crate::judge::show::decimals;
-use crate::judge::{crv, sister, svcomp};
+use mcc_edition::SisterEdition;
+use mcc_judge::show::decimals;
+use mcc_judge::{crv, sister, svcomp};
 use std::path::Path;
 
 /// Judges what lies at `input`; `categories` are those of SV-COMP.

@@ -1,13 +1,13 @@
 use super::Failure;
 use super::print::shown;
-use crate::edition::{Edition, Votes};
-use crate::judge::benchkit_results::{is_results, read_results};
-use crate::judge::overrides::read_overrides;
-use crate::judge::record::{edition_of, read_record, read_unfinished};
-use crate::judge::{Ballots, source};
-use crate::store::Record;
 use anyhow::anyhow;
 use clap::ValueEnum;
+use mcc_edition::{Edition, Votes};
+use mcc_judge::benchkit_results::{is_results, read_results};
+use mcc_judge::overrides::read_overrides;
+use mcc_judge::record::{edition_of, read_record, read_unfinished};
+use mcc_judge::{Ballots, source};
+use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
 /// By which rules something is judged, and what other files say of it.

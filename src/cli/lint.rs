@@ -1,9 +1,9 @@
 use super::{Exit, Failure, Format, print};
-use crate::benchkit::{Answers, Reading};
-use crate::edition::{Edition, Examination};
-use crate::model::{Archive, Severity};
 use crate::qualify::{Asked, Finding, Oracle, of_output};
 use anyhow::anyhow;
+use mcc_benchkit::{Answers, Reading};
+use mcc_edition::{Edition, Examination};
+use mcc_model::{Archive, Severity};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
@@ -91,7 +91,8 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
         let given_up = if answers.given_up[position] { "given up" } else { "not answered" };
-        let value = answers.values[position].as_ref().map_or(given_up.to_owned(), |value| value.to_string());
+        let value =
+            answers.values[position].as_ref().map_or(given_up.to_owned(), std::string::ToString::to_string);
         let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");

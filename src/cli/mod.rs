@@ -160,8 +160,8 @@ pub fn main() -> Exit {
 }
 
 /// An outcome as people read it.
-fn outcome(outcome: &crate::store::Outcome) -> String {
-    use crate::store::Outcome;
+fn outcome(outcome: &mcc_store::Outcome) -> String {
+    use mcc_store::Outcome;
     match outcome {
         Outcome::Finished { exit_code: 0 } => "finished".to_owned(),
         Outcome::Finished { exit_code } => format!("finished with exit code {exit_code}"),

@@ -1,6 +1,6 @@
 use super::{Exit, Failure, Format, print};
-use crate::campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
-use crate::edition::Edition;
+use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
+use mcc_edition::Edition;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

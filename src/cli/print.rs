@@ -1,7 +1,7 @@
 //! What commands say: results on stdout, errors on stderr.
 
 use super::Failure;
-use crate::report::visible;
+use mcc_report::visible;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 

@@ -2,10 +2,10 @@
 //! what ended above them; plain lines elsewhere.
 
 use super::print::shown;
-use crate::campaign::{History, Remaining, Run, duration};
-use crate::executor::{Progress, State};
-use crate::store::{Attempt, Standing, Summary};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mcc_campaign::{History, Remaining, Run, duration};
+use mcc_executor::{Progress, State};
+use mcc_store::{Attempt, Standing, Summary};
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};

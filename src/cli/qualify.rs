@@ -1,12 +1,12 @@
 use super::{Exit, Failure, Format, print};
-use crate::benchkit::{Answers, Invocation, Reading};
-use crate::campaign::{self, InstanceFacts, Run};
-use crate::digest;
-use crate::edition::{Edition, Examination};
-use crate::model::{Archive, Severity};
 use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, flips, native, of_run};
-use crate::store::{CampaignFacts, Record};
 use anyhow::{Context, anyhow};
+use mcc_base::digest;
+use mcc_benchkit::{Answers, Invocation, Reading};
+use mcc_campaign::{InstanceFacts, Run};
+use mcc_edition::{Edition, Examination};
+use mcc_model::{Archive, Severity};
+use mcc_store::{CampaignFacts, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -162,7 +162,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// Of every known model the first instance, P/T and coloured each, by name.
 fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, Archive>, Failure> {
-    let found = campaign::archives_in(folder).with_context(|| folder.display().to_string());
+    let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let found = found.map_err(Failure::usage)?;
     let mut seen = BTreeSet::new();
     let mut first = BTreeMap::new();

@@ -2,14 +2,14 @@ use super::conduct::{Host, executor_failure};
 use super::published::{failure, open};
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Disks, Median, compare, seen_by};
-use crate::benchkit::Answers;
-use crate::campaign::{Backend, History, Hosts, Run};
-use crate::edition::Edition;
-use crate::executor::{self, EntryDisks, Executor, Watched};
-use crate::judge::record::{answers_of, edition_of};
-use crate::store::{Attempt, Disk, Record, RunRecord};
-use crate::vm::{DiskFile, Guest, States};
 use anyhow::{Context, anyhow};
+use mcc_benchkit::Answers;
+use mcc_campaign::{Backend, History, Hosts, Run};
+use mcc_edition::Edition;
+use mcc_executor::{EntryDisks, Executor, Watched};
+use mcc_judge::record::{answers_of, edition_of};
+use mcc_store::{Attempt, Disk, Record, RunRecord};
+use mcc_vm::{DiskFile, Guest, States};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -147,7 +147,7 @@ fn replay(
         inputs: disks.inputs.clone(),
         inputs_digest: disks.inputs_digest.clone(),
         states: restored.then(|| States::new(folder.join("states"))),
-        host: host.survey.facts(host.accelerator, &host.qemu),
+        host: mcc_executor::host_facts(&host.survey, host.accelerator, &host.qemu),
         backend: host.backend,
         accelerator: host.accelerator,
         policy: host.policy,
@@ -157,7 +157,7 @@ fn replay(
         jobs: 1,
         marks: vec![],
         history: History::default(),
-        machines: &executor::attempt,
+        machines: &mcc_executor::attempt,
         drain: &AtomicBool::new(false),
     };
     executor.run(host.leases(Path::new("replay"))?, &|_| true, &|_| {}).map_err(executor_failure)?;

@@ -1,9 +1,9 @@
 use super::{Exit, Failure, print};
-use crate::in_order::all_cores;
-use crate::judge::judgement::Judgement;
-use crate::judge::sister;
-use crate::report::{self, Material, ReportError};
-use crate::store::Record;
+use mcc_base::in_order::all_cores;
+use mcc_judge::judgement::Judgement;
+use mcc_judge::sister;
+use mcc_report::{Material, ReportError};
+use mcc_store::Record;
 use std::path::PathBuf;
 
 /// Write the static site of a judgement.
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         if matches!(args.embargo, Embargo::On) {
             return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
-        let pages = report::write_sister_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
+        let pages = mcc_report::write_sister_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
         print::text(&format!("{}: {pages} category pages\n", args.out.join("index.html").display()))?;
         return Ok(Exit::Done);
     }
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (Embargo::Off, _) | (Embargo::Auto, None) => false,
     };
     let material = Material { judgement_dir: Some(&args.judgement), record: record.as_ref(), embargo };
-    let written = report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
+    let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
     let hidden = match written.hidden {
         0 => String::new(),
         hidden => format!("; {hidden} instances of surprise models are under embargo (M-6)"),

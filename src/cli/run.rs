@@ -1,10 +1,10 @@
 use super::conduct::{Conduct, Host, drain_on_ctrl_c, history_of, store_failure};
 use super::disks::{Disks, inputs_disk, open_images};
 use super::{Exit, Failure};
-use crate::campaign::{Campaign, Plan, Run, RunFilter};
-use crate::edition::Edition;
-use crate::store::{CampaignFacts, Record};
 use anyhow::anyhow;
+use mcc_campaign::{Campaign, Plan, Run, RunFilter};
+use mcc_edition::Edition;
+use mcc_store::{CampaignFacts, Record};
 use std::num::NonZero;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 use super::conduct::{history_of, store_failure};
 use super::submit::cluster_failure;
 use super::{Exit, Failure, Format, print};
-use crate::campaign::{Remaining, duration};
 use crate::cluster::{Cluster, ClusterError, ModelStanding, Slurm, Standing, standings};
-use crate::store::{Attempt, Glance, Summary, Tally, UnderWay};
+use mcc_campaign::{Remaining, duration};
+use mcc_store::{Attempt, Glance, Summary, Tally, UnderWay};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,13 +1,13 @@
 use super::conduct::{history_of, store_failure};
 use super::disks::{Disks, inputs_disk, open_images};
 use super::{Exit, Failure};
-use crate::campaign::{Campaign, LostNode, Plan};
 use crate::cluster::{
     Batch, Cluster, ClusterError, ClusterFacts, Engine, Need, Reason, Slurm, Standing, batches, standings,
 };
-use crate::edition::Edition;
-use crate::store::{CampaignFacts, Record};
 use anyhow::anyhow;
+use mcc_campaign::{Campaign, LostNode, Plan};
+use mcc_edition::Edition;
+use mcc_store::{CampaignFacts, Record};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

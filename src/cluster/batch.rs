@@ -1,6 +1,6 @@
 //! The plan of a campaign as arrays of jobs: pure.
 
-use crate::campaign::{History, Plan, Run, SlurmSettings};
+use mcc_campaign::{History, Plan, Run, SlurmSettings};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

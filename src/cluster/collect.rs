@@ -1,7 +1,7 @@
 //! The shards of a campaign brought into its one record.
 
 use super::{Cluster, ClusterError};
-use crate::store::{Adopted, Part, Record, StoreError};
+use mcc_store::{Adopted, Part, Record, StoreError};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The files of a campaign on a cluster, all below RESULTS on the cluster's shared file system.
 
 use super::{Batch, ClusterError, Need};
-use crate::campaign::SlurmSettings;
+use mcc_campaign::SlurmSettings;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -105,7 +105,7 @@ impl Cluster {
             quoted(&place),
             quoted(&cluster.results)
         );
-        crate::text::write(&cluster.script(), &script)
+        mcc_base::text::write(&cluster.script(), &script)
             .map_err(ClusterError::io("write", cluster.script()))?;
         cluster.write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
         Ok(cluster)
@@ -230,12 +230,12 @@ impl Cluster {
 
     fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
         let text = serde_json::to_string_pretty(value).expect("plain data");
-        crate::text::write(path, &(text + "\n")).map_err(ClusterError::io("write", path))
+        mcc_base::text::write(path, &(text + "\n")).map_err(ClusterError::io("write", path))
     }
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
-    let text = crate::text::read(path).map_err(ClusterError::io("read", path))?;
+    let text = mcc_base::text::read(path).map_err(ClusterError::io("read", path))?;
     serde_json::from_str(&text)
         .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
 }
@@ -244,7 +244,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
 pub fn random_name() -> std::io::Result<String> {
     let mut bytes = [0; 4];
     fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
-    Ok(crate::digest::hex(&bytes))
+    Ok(mcc_base::digest::hex(&bytes))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {

@@ -51,7 +51,7 @@ pub enum ClusterError {
     )]
     TooShort { partition: String, run_s: u64, limit_s: u64 },
     #[error(transparent)]
-    Store(#[from] crate::store::StoreError),
+    Store(#[from] mcc_store::StoreError),
 }
 
 impl ClusterError {

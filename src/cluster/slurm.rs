@@ -1,8 +1,8 @@
 //! Slurm, by its own commands: sbatch, squeue, scancel, scontrol, sinfo.
 
 use super::{Batch, Cluster, ClusterError, Engine, Task, TaskState};
-use crate::campaign::SlurmSettings;
-use crate::host::{find_program, run_until};
+use mcc_campaign::SlurmSettings;
+use mcc_host::{find_program, run_until};
 use std::process::Command;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Disks on a node's own storage: copied there once per node, whatever number of jobs and campaigns use them.
 
 use super::ClusterError;
-use crate::digest;
+use mcc_base::digest;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

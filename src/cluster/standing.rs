@@ -1,7 +1,7 @@
 //! How the models of a campaign stand: our records and the batch system's view, merged.
 
 use super::{BatchFacts, Cluster, ClusterError, Engine, HostBinding, Need, Task, TaskState};
-use crate::store::{Glance, StoreError};
+use mcc_store::{Glance, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -30,7 +30,7 @@ impl CpuFlags {
 
 #[cfg(test)]
 mod tests {
-    use crate::edition::Edition;
+    use crate::Edition;
 
     #[test]
     fn the_table_of_2018_names_what_the_rules_print() {

@@ -44,7 +44,7 @@ impl Layers {
             let (text, file) = if is_path(&base) {
                 let folder = Path::new(&layers.last().file).parent().unwrap_or(Path::new(""));
                 let path = folder.join(&base);
-                let text = crate::text::read(&path)
+                let text = mcc_base::text::read(&path)
                     .map_err(|error| refused(format!("cannot read {}: {error}", path.display())))?;
                 (text, path.display().to_string())
             } else {

@@ -47,8 +47,8 @@ pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError
 pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
     if is_path(name_or_path) {
         let path = Path::new(name_or_path);
-        let text =
-            crate::text::read(path).map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        let text = mcc_base::text::read(path)
+            .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
         return Ok((text, name_or_path.to_owned()));
     }
     builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))
@@ -97,7 +97,7 @@ pub(super) fn one_line(text: &str, line: usize, error: &toml::de::Error) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edition::{Normalization, Status};
+    use crate::{Normalization, Status};
     use num_rational::BigRational;
     use num_traits::One;
 

@@ -3,12 +3,12 @@
 
 use super::limits::{Budget, Verdict};
 use super::meter::Meter;
-use crate::edition::CpuFlags;
-use crate::host::{MARK_CPU_FLAGS, Policy};
-use crate::store::{Outcome, Room, RunFacts};
-use crate::vm::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Request};
-use crate::vm::kmsg;
-use crate::vm::{Event, Machine, MachineSpec, Start, VmError};
+use mcc_base::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Request};
+use mcc_base::kmsg;
+use mcc_edition::CpuFlags;
+use mcc_host::{MARK_CPU_FLAGS, Policy};
+use mcc_store::{Outcome, Room, RunFacts};
+use mcc_vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! When a run is over its limits (rule E-5.1, RULES "Limits"): a function of measured times.
 
-use crate::edition::{CpuReading, Limits};
-use crate::store::Outcome;
+use mcc_edition::{CpuReading, Limits};
+use mcc_store::Outcome;
 use std::time::Duration;
 
 /// What a run may use, counted from the tool's start.

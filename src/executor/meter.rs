@@ -1,8 +1,8 @@
 //! What a run uses, from its tool's start: times by the host's monotonic clock and the kernel's account of the
 //! vCPU threads, which no guest can forge; memory as three sources tell it, each named.
 
-use crate::store::{MemorySource, Sample};
-use crate::vm::{Machine, VmError};
+use mcc_store::{MemorySource, Sample};
+use mcc_vm::{Machine, VmError};
 use std::time::{Duration, Instant};
 
 /// As the contest's monitoring does (E-5.6).

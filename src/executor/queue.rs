@@ -6,8 +6,8 @@
 //!   runs the longest: what is long does not begin when all else is done.
 //! - Where nothing is known, or the same of both, the order is that of the plan.
 
-use crate::campaign::{History, Run};
-use crate::store::OpenRun;
+use mcc_campaign::{History, Run};
+use mcc_store::OpenRun;
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 

@@ -163,7 +163,7 @@ pub(super) mod tests {
 
     /// A host as the kernel shows it: a line for each core, `SOCKET NODE CACHE CPUS [e]`, CACHE being the CPUs
     /// that share its last cache, CPUS its hardware threads, `e` that it is a slower one.
-    pub(in crate::host) fn host(cores: &str, online: &str) -> tempfile::TempDir {
+    pub(crate) fn host(cores: &str, online: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: String, text: &str| {
             let path = root.path().join("sys/devices").join(path);
@@ -198,7 +198,7 @@ pub(super) mod tests {
         root
     }
 
-    pub(in crate::host) fn read(root: &tempfile::TempDir, allowed: impl IntoIterator<Item = u32>) -> Cores {
+    pub(crate) fn read(root: &tempfile::TempDir, allowed: impl IntoIterator<Item = u32>) -> Cores {
         Cores::read(root.path(), allowed.into_iter().collect()).unwrap()
     }
 

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn every_flag_that_an_edition_asks_for_can_be_seen() {
         let all = flags(&[0xff; BYTES]).unwrap();
-        let asked = crate::edition::Edition::load("mcc-2018").unwrap().machine.cpu_flags;
+        let asked = mcc_edition::Edition::load("mcc-2018").unwrap().machine.cpu_flags;
         assert_eq!(asked.missing(&all.into_iter().collect::<Vec<_>>()), [""; 0]);
         assert_eq!(flags(&[0; BYTES]).unwrap(), BTreeSet::new());
         assert_eq!(flags(&[0; BYTES - 1]), None);

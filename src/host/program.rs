@@ -64,7 +64,7 @@ impl Qemu {
 }
 
 /// How a program ended.
-pub(crate) struct Ended {
+pub struct Ended {
     /// None: it was still running at its deadline, and was killed.
     pub status: Option<ExitStatus>,
     pub stdout: String,
@@ -74,7 +74,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// For a message: status and the first line it complained with.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let status = match self.status {
             Some(status) => status.to_string(),
             None => format!("still running after {:.1} s", self.took.as_secs_f64()),
@@ -90,7 +90,7 @@ impl Ended {
 const MOST_PRINTED: u64 = 64 << 20;
 
 /// Runs a program that prints little, and kills it at its deadline. It dies with us.
-pub(crate) fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
+pub fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
     // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
@@ -136,7 +136,7 @@ pub(super) mod tests {
     ///
     /// Written by another process: a file this one has open for writing could be inherited by a child that a
     /// test beside us forks, and could then not be executed ("text file busy").
-    pub(in crate::host) fn fake(folder: &Path, name: &str, script: &str) -> PathBuf {
+    pub(crate) fn fake(folder: &Path, name: &str, script: &str) -> PathBuf {
         let path = folder.join(name);
         let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
         let written = Command::new("sh").arg("-c").arg(write).arg(&path).arg(script).status().unwrap();

@@ -1,8 +1,7 @@
 //! Everything measured of this host at one time.
 
 use super::cores::allowed_cpus;
-use super::{Accelerator, Cores, HostError, Memory, Qemu};
-use crate::store::HostFacts;
+use super::{Cores, HostError, Memory};
 use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,19 +26,6 @@ impl Survey {
             cores: Cores::read(root, allowed_cpus()?)?,
             memory: Memory::read(root)?,
         })
-    }
-
-    /// What a record keeps of the host.
-    pub fn facts(&self, accelerator: Accelerator, qemu: &Qemu) -> HostFacts {
-        HostFacts {
-            name: self.name.clone(),
-            cpu: self.cpu.clone(),
-            cores: u32::try_from(self.cores.cores.len()).unwrap_or(u32::MAX),
-            memory_mib: self.memory.total_mib,
-            kernel: self.kernel.clone(),
-            accelerator: accelerator.word().to_owned(),
-            qemu: qemu.version.clone(),
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 use super::contest_table::RunKey;
 use super::judgement::{Cost, Ending, InputDigest};
 use super::overrides::Override;
-use crate::benchkit::{Repeat, Value};
-use crate::edition::{Edition, Status};
-use crate::model::InstanceName;
+use mcc_benchkit::{Repeat, Value};
+use mcc_edition::{Edition, Status};
+use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 
 /// One run as the jury sees it.

@@ -12,9 +12,9 @@ use super::mcc::{Jury, Opening};
 use super::overrides;
 use super::source::{self, SourceError};
 use super::write::override_rows;
-use crate::benchkit::contest_table::{Form, HEADER, Results, column, decimal, megabytes, spelled};
-use crate::benchkit::published::Table;
-use crate::edition::{AnswerKind, Edition};
+use mcc_benchkit::contest_table::{Form, HEADER, Results, column, decimal, megabytes, spelled};
+use mcc_benchkit::published::Table;
+use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 

@@ -2,9 +2,9 @@
 //!
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
-use crate::benchkit::Value;
-pub use crate::edition::Status;
-use crate::edition::{Edition, fraction};
+use mcc_benchkit::Value;
+pub use mcc_edition::Status;
+use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -4,9 +4,9 @@
 use super::draft::{Draft, WriteError};
 use super::judgement::Block;
 use super::mcc::Jury;
-use crate::benchkit::contest_table::spelled;
-use crate::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
-use crate::edition::{AnswerKind, Examination};
+use mcc_benchkit::contest_table::spelled;
+use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
+use mcc_edition::{AnswerKind, Examination};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;

@@ -4,8 +4,8 @@
 
 use super::ballots::{Ballots, LOST, NONE};
 use super::source::{SourceError, digest, value_number};
-use crate::benchkit::published::{Table, TableError};
-use crate::edition::{AnswerKind, Edition};
+use mcc_benchkit::published::{Table, TableError};
+use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 

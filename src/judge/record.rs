@@ -3,11 +3,11 @@
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts, NOT_MADE_YET};
 use super::judgement::{Cost, Ending, InputDigest};
-use crate::benchkit::{Answers, Declared, Questions, Reading};
-use crate::digest;
-use crate::edition::{Edition, Examination};
-use crate::in_order::{Feed, all_cores, in_order};
-use crate::store::{Attempt, Outcome, Record, RunRecord, StoreError};
+use mcc_base::digest;
+use mcc_base::in_order::{Feed, all_cores, in_order};
+use mcc_benchkit::{Answers, Declared, Questions, Reading};
+use mcc_edition::{Edition, Examination};
+use mcc_store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;

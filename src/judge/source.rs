@@ -3,10 +3,10 @@
 use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, LOST, NONE, Row, TRUE};
 use super::contest_table::{self, Columns};
 use super::judgement::{Ending, InputDigest};
-use crate::benchkit::Value;
-use crate::benchkit::contest_table::{HEADER, column};
-use crate::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
-use crate::edition::{AnswerKind, Edition, Status};
+use mcc_benchkit::Value;
+use mcc_benchkit::contest_table::{HEADER, column};
+use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
+use mcc_edition::{AnswerKind, Edition, Status};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub enum SourceError {
 /// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
 /// judgement anywhere.
 pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
-    let digest = crate::digest::file(path);
+    let digest = mcc_base::digest::file(path);
     let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })

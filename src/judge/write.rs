@@ -6,9 +6,9 @@ use super::draft::{Draft, WriteError, field};
 use super::judgement::*;
 use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use super::mcc::{Jury, Opening, Verdict};
-use crate::benchkit::Value;
-use crate::edition::fraction;
-use crate::in_order::all_cores;
+use mcc_base::in_order::all_cores;
+use mcc_benchkit::Value;
+use mcc_edition::fraction;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -492,9 +492,9 @@ mod tests {
             points: fraction::parse("-16/3").unwrap(),
             complete: Option::is_some(&cost),
             cost,
-            marks: words.iter().map(|word| word.to_string()).collect(),
+            marks: words.iter().map(std::string::ToString::to_string).collect(),
             techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
-            remarks: words.iter().map(|word| word.to_string()).collect(),
+            remarks: words.iter().map(std::string::ToString::to_string).collect(),
         };
         let cost = |memory_kib| Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib });
         let blocks = [

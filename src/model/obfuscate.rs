@@ -7,8 +7,8 @@
 
 use super::xml::{Item, Xml, attributes};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
-use crate::digest;
 use flate2::{Compression, GzBuilder};
+use mcc_base::digest;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::collections::{HashMap, HashSet};

@@ -3,7 +3,7 @@
 use super::graph::{Batch, Desk, Graph, Kind, Stopped};
 use super::xml::{Item, Tag, Xml, attribute, attributes_named};
 use super::{ModelError, Net, NetKind, Problem};
-use crate::in_order::all_cores;
+use mcc_base::in_order::all_cores;
 use std::borrow::Cow;
 use std::io::BufRead;
 use std::num::NonZeroUsize;
@@ -283,7 +283,7 @@ pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Arc;
+    use crate::Arc;
     use proptest::prelude::*;
 
     const TWO_PAGES: &str = r#"<?xml version="1.0"?>

@@ -21,7 +21,7 @@ const DEEPEST: usize = 100_000;
 /// Bytes read at once.
 const CHUNK: usize = if cfg!(test) { 64 } else { 256 << 10 };
 
-pub(crate) enum Item<'a> {
+pub enum Item<'a> {
     /// Its attributes are known to be well-formed.
     Start(Tag<'a>),
     End,
@@ -33,7 +33,7 @@ pub(crate) enum Item<'a> {
 }
 
 /// A start tag.
-pub(crate) struct Tag<'a> {
+pub struct Tag<'a> {
     start: BytesStart<'a>,
     plain: Option<Plain>,
     /// The line in which it begins.
@@ -59,7 +59,7 @@ impl Tag<'_> {
     }
 }
 
-pub(crate) struct Xml<R> {
+pub struct Xml<R> {
     source: R,
     file: String,
     /// What was read; the item is at `item`, and `at` is where the next one begins.
@@ -421,7 +421,7 @@ impl OpenNames {
 }
 
 /// The value of an attribute, entities resolved. One with a prefix is another: `xml:id` is no `id`.
-pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+pub fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = start.attributes().flatten().find(|a| a.key.as_ref() == name)?;
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
 }

@@ -1,9 +1,9 @@
 //! What is wrong with how a run went: its end, its limits, and what it left behind.
 
 use super::{Asked, Confinement, Finding, Left, of_output};
-use crate::benchkit::{Answers, Reading};
-use crate::model::Severity;
-use crate::store::{Outcome, RunFacts};
+use mcc_benchkit::{Answers, Reading};
+use mcc_model::Severity;
+use mcc_store::{Outcome, RunFacts};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 

@@ -11,10 +11,10 @@ pub use ending::of_run;
 pub use oracle::{Oracle, OracleError};
 pub use output::{flips, of_output};
 
-use crate::benchkit::{Questions, Value};
-use crate::edition::{AnswerKind, Examination};
-use crate::model::{Archive, ArchiveError, Formula, NetKind, Severity};
-use crate::store::{Outcome, RunFacts, Sample};
+use mcc_benchkit::{Questions, Value};
+use mcc_edition::{AnswerKind, Examination};
+use mcc_model::{Archive, ArchiveError, Formula, NetKind, Severity};
+use mcc_store::{Outcome, RunFacts, Sample};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::path::Path;

@@ -2,10 +2,10 @@
 //! It finds mistakes of the protocol within seconds; what it passes may still fail in the contest's machine.
 
 use super::Confinement;
-use crate::benchkit::Invocation;
-use crate::model::Archive;
-use crate::store::{Outcome, RunFacts, Sample};
 use flate2::read::MultiGzDecoder;
+use mcc_benchkit::Invocation;
+use mcc_model::Archive;
+use mcc_store::{Outcome, RunFacts, Sample};
 use nix::libc;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, setsid};
@@ -188,6 +188,6 @@ fn written(folders: &[&Path], benchkit: &Path, began: &fs::Metadata) -> Vec<Stri
             entry.path().metadata().is_ok_and(|found| (found.ctime(), found.ctime_nsec()) > began)
         })
         .map(|entry| entry.path().display().to_string())
-        .take(crate::vm::guest::MOST_WRITTEN)
+        .take(mcc_base::guest::MOST_WRITTEN)
         .collect()
 }

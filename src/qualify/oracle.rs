@@ -1,8 +1,8 @@
 //! What is known of answers, to hold a tool's claims against.
 
-use crate::benchkit::{Answers, Questions, Reading, Value};
-use crate::edition::Examination;
-use crate::judge::oracle;
+use mcc_benchkit::{Answers, Questions, Reading, Value};
+use mcc_edition::Examination;
+use mcc_judge::oracle;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;

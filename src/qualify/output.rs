@@ -1,9 +1,9 @@
 //! What is wrong with what a tool printed.
 
 use super::{Asked, Finding};
-use crate::benchkit::{AnomalyKind, Answers, Value};
-use crate::edition::AnswerKind;
-use crate::model::Severity;
+use mcc_benchkit::{AnomalyKind, Answers, Value};
+use mcc_edition::AnswerKind;
+use mcc_model::Severity;
 use num_bigint::BigUint;
 use std::collections::BTreeSet;
 

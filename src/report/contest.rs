@@ -3,9 +3,9 @@
 use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
-use crate::edition::Status;
-use crate::judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
-use crate::store::{Record, StoreError};
+use mcc_edition::Status;
+use mcc_judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
+use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 

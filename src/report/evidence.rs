@@ -5,8 +5,8 @@ use super::list::{self, Field, List};
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script, table};
-use crate::judge::judgement::{Flag, RunName};
 use askama::Template;
+use mcc_judge::judgement::{Flag, RunName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -7,11 +7,11 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::table::Endings;
 use super::{KeptAttempt, ReportError, table};
-use crate::campaign::Kind;
-use crate::edition::{CpuReading, Status};
-use crate::judge::judgement::{JudgementError, Podium, PodiumPlace};
-use crate::store::Record;
 use askama::Template;
+use mcc_campaign::Kind;
+use mcc_edition::{CpuReading, Status};
+use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace};
+use mcc_store::Record;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -318,7 +318,7 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
         _ => format!("{} {}", show::thousands(value), visible(unit)),
     };
     let awards = contest.judgement.awards.iter().filter(|award| !award.places.is_empty());
-    let card = |award: &crate::judge::judgement::Award| AwardCard {
+    let card = |award: &mcc_judge::judgement::Award| AwardCard {
         name: visible(&award.award),
         category: visible(&award.category),
         places: award
@@ -379,7 +379,7 @@ fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
     shown.sort_by(|a, b| {
         b.confidence.cmp(&a.confidence).then(b.answered.cmp(&a.answered)).then(a.entry.cmp(&b.entry))
     });
-    let row = |c: &crate::judge::judgement::Confidence| ConfidenceRow {
+    let row = |c: &mcc_judge::judgement::Confidence| ConfidenceRow {
         entry: visible(&contest.entry(c.entry).entry),
         status: contest::status_words(contest.entry(c.entry).status),
         trusted_alone: c.confidence >= contest.judgement.edition.judging.single_threshold,

@@ -5,8 +5,8 @@ use super::run::Recorded;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, script};
-use crate::judge::judgement::{Block, Cell, Trusted};
 use askama::Template;
+use mcc_judge::judgement::{Block, Cell, Trusted};
 use serde::Serialize;
 
 /// The page that shows any instance, by the fragment of its address.

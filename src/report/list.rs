@@ -4,8 +4,8 @@ use super::contest::{self, Contest, Frame, RunKey};
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
-use crate::judge::judgement::{Basis, Block, Cell, Ending, Trusted};
 use askama::Template;
+use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

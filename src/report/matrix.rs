@@ -2,7 +2,7 @@
 
 use super::contest::{self, Contest, ENDINGS, Tally};
 use super::show;
-use crate::judge::judgement::{Block, Cell};
+use mcc_judge::judgement::{Block, Cell};
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -3,9 +3,9 @@
 use super::contest::{self, Contest, ENDINGS};
 use super::plots;
 use super::show::{self, visible};
-use crate::edition::{Status, Votes};
-use crate::judge::explain;
-use crate::judge::judgement::Basis;
+use mcc_edition::{Status, Votes};
+use mcc_judge::explain;
+use mcc_judge::judgement::Basis;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

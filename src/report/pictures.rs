@@ -5,8 +5,8 @@ use super::plots::{self, Picture, Runs};
 use super::show::visible;
 use super::site::{NewSite, segment};
 use super::{ReportError, compare, tables};
-use crate::judge::sister;
 use askama::Template;
+use mcc_judge::sister;
 use std::collections::BTreeSet;
 
 #[derive(Template)]

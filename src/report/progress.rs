@@ -4,8 +4,8 @@ use super::ReportError;
 use super::contest::{Contest, Frame};
 use super::show::{self, visible};
 use super::site::NewSite;
-use crate::store::Record;
 use askama::Template;
+use mcc_store::Record;
 use std::collections::BTreeMap;
 
 #[derive(Template)]

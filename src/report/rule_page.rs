@@ -3,8 +3,8 @@
 use super::ReportError;
 use super::contest::Frame;
 use super::site::NewSite;
-use crate::edition::{RuleSection, RuleText, known_rule_codes, rule_codes, rule_sections};
 use askama::Template;
+use mcc_edition::{RuleSection, RuleText, known_rule_codes, rule_codes, rule_sections};
 use std::collections::BTreeSet;
 
 /// Its path in the site.

@@ -5,8 +5,8 @@ use super::output::{self, Excerpt};
 use super::show::{self, visible};
 use super::site::{NewSite, segment};
 use super::{KeptAttempt, ReportError, pictures, plots, script};
-use crate::edition::CpuReading;
-use crate::store::{Attempt, MemorySource, Outcome};
+use mcc_edition::CpuReading;
+use mcc_store::{Attempt, MemorySource, Outcome};
 use serde::Serialize;
 use std::fs::File;
 
@@ -273,11 +273,11 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub fn host_words(host: &crate::store::HostFacts) -> String {
+pub fn host_words(host: &mcc_store::HostFacts) -> String {
     let memory = show::kib(host.memory_mib.saturating_mul(1024));
     visible(&format!("{}: {}, {} cores, {memory}, Linux {}", host.name, host.cpu, host.cores, host.kernel))
 }
 
-fn disk(disk: &crate::store::Disk) -> (String, String, String) {
+fn disk(disk: &mcc_store::Disk) -> (String, String, String) {
     (visible(&disk.role), visible(&disk.sha256), show::bytes(disk.bytes))
 }

@@ -1,6 +1,6 @@
 //! How figures and foreign text are shown to people. Rounding happens here and nowhere else.
 
-use crate::benchkit::Value;
+use mcc_benchkit::Value;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;

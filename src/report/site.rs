@@ -1,11 +1,11 @@
 //! The folder of a site: written beside its place, then renamed.
 
 use super::{ReportError, rule_page, tables};
-use crate::digest;
-use crate::judge::judgement::JudgementError;
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use mcc_base::digest;
+use mcc_judge::judgement::JudgementError;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -5,9 +5,9 @@ use super::matrix::{self, Matrix};
 use super::show::{self, visible};
 use super::site::{NewSite, file_name};
 use super::{ReportError, script};
-use crate::edition::Status;
-use crate::judge::judgement::{Cell, Ending, Score};
 use askama::Template;
+use mcc_edition::Status;
+use mcc_judge::judgement::{Cell, Ending, Score};
 use std::collections::BTreeMap;
 
 #[derive(Template)]

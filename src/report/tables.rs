@@ -1,9 +1,9 @@
 //! The tables of a judgement in the forms that others need: LaTeX for the proceedings, JSON for programs.
 
 use super::show::{self, visible};
-use crate::edition::Status;
-use crate::judge::judgement::{Entry, Judgement};
-use crate::judge::sister;
+use mcc_edition::Status;
+use mcc_judge::judgement::{Entry, Judgement};
+use mcc_judge::sister;
 use num_rational::BigRational;
 use serde_json::{Map, Value};
 use std::fmt::Write;

@@ -7,8 +7,8 @@ use super::show::{self, visible};
 use super::site::{NewSite, file_name};
 use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, script};
-use crate::edition::Status;
 use askama::Template;
+use mcc_edition::Status;
 
 #[derive(Template)]
 #[template(path = "tool.html")]

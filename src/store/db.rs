@@ -8,9 +8,9 @@ use super::format::{
 };
 use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
-use crate::campaign::Run;
-use crate::digest::hex;
-use crate::vm::build::BUILDING;
+use mcc_base::digest::hex;
+use mcc_base::files::BUILDING;
+use mcc_campaign::Run;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -353,7 +353,7 @@ impl Record {
     /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
     /// it was dropped), so the connection can be used on.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.db.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.db.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub(super) fn write(

@@ -1,4 +1,4 @@
-use crate::host::is_full;
+use mcc_base::files::is_full;
 use std::path::{Path, PathBuf};
 
 /// What can go wrong with a record; every message names the place and the way out.

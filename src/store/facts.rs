@@ -2,8 +2,8 @@
 //! that something changed before it is resumed.
 
 use super::Disk;
-use crate::campaign::{Campaign, EntryFacts, InstanceFacts};
-use crate::edition::Edition;
+use mcc_campaign::{Campaign, EntryFacts, InstanceFacts};
+use mcc_edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

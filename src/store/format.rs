@@ -1,7 +1,7 @@
 //! `record.db` as a file: what tells it from others, its tables, how it is opened.
 
 use super::{CampaignFacts, StoreError};
-use crate::campaign::InstanceFacts;
+use mcc_campaign::InstanceFacts;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
@@ -196,7 +196,7 @@ pub(super) fn each_instance(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Record;
+    use crate::Record;
     use std::collections::BTreeMap;
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::list::Summary;
 use super::{Attempt, Record, StoreError, lock};
-use crate::campaign::{History, Remaining, Run};
+use mcc_campaign::{History, Remaining, Run};
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -328,7 +328,7 @@ impl Record {
 mod tests {
     use super::super::list::OPEN;
     use super::*;
-    use crate::store::CampaignFacts;
+    use crate::CampaignFacts;
 
     fn words<'a>(entry: &'a str, examination: &'a str, model: &'a str) -> Words<'a> {
         Words { entry: entry.into(), examination: examination.into(), model: model.into(), competes: true }

@@ -2,7 +2,7 @@
 
 use super::glance::entry_of;
 use super::{Attempt, Record, Sample, StoreError, samples};
-use crate::campaign::Run;
+use mcc_campaign::Run;
 use rusqlite::params;
 use std::collections::BTreeMap;
 

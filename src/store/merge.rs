@@ -3,7 +3,7 @@
 use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
-use crate::campaign::InstanceFacts;
+use mcc_campaign::InstanceFacts;
 use rusqlite::params;
 use std::collections::HashMap;
 use std::fs::{self, File};

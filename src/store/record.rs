@@ -1,6 +1,6 @@
 //! What is kept of a run.
 
-use crate::digest;
+use mcc_base::digest;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Recorded runs that are opened again.
 
 use super::{Record, StoreError};
-use crate::campaign::Run;
+use mcc_campaign::Run;
 
 /// An organizer's decision that the attempts so far do not count; they are kept and shown.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
 use super::original::OpenError;
-use crate::digest;
-use crate::host::find_program;
+use mcc_base::digest;
+use mcc_base::files::{ARCHIVES, BUILDING};
+use mcc_host::find_program;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -188,9 +189,6 @@ pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<Stri
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// In the folder of an inputs disk: the archives it was made of (published with the results, E-5.6).
-pub const ARCHIVES: &str = "archives";
-
 /// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
 pub fn inputs(
     archives: &[(String, PathBuf)],
@@ -224,9 +222,6 @@ pub fn inputs(
         })
     })
 }
-
-/// How the folders begin in which an image is made; one that is left was its maker's that was killed.
-pub const BUILDING: &str = ".building-";
 
 /// Builds beside `out`, then renames: an image is there whole or not at all.
 pub(super) fn into_place(

@@ -1,9 +1,9 @@
 //! How the host talks to a guest.
 
-use super::guest::{GuestEvent, Request, Signed};
 use super::machine::VmError;
 use super::qmp::Lines;
 use super::ssh::{self, Ssh};
+use mcc_base::guest::{GuestEvent, Request, Signed};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;

@@ -69,7 +69,7 @@ pub enum ImageError {
 impl Image {
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
         let path = folder.join("image.json");
-        let text = crate::text::read(&path).map_err(|source| match source.kind() {
+        let text = mcc_base::text::read(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 ImageError::NotAnImage(folder.to_owned())
             }

@@ -7,12 +7,12 @@
 
 use super::confine::Confinement;
 use super::group::{PREFIX, sweep};
-use super::guest::{CONTROL, STDERR, STDOUT};
 use super::machine::{Begun, VmError, poll_readable};
 use super::process::{Process, pidfd, wait_for};
 use super::saved::overlay;
 use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
-use crate::host::{Accelerator, Qemu, find_program};
+use mcc_base::guest::{CONTROL, STDERR, STDOUT};
+use mcc_host::{Accelerator, Qemu, find_program};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use quick_xml::Writer;
 use quick_xml::events::BytesText;
@@ -444,7 +444,7 @@ fn empty(w: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vm::Backend;
+    use crate::Backend;
 
     fn spec() -> MachineSpec {
         MachineSpec {

@@ -2,7 +2,6 @@
 
 use super::channel::Channel;
 use super::confine::Confinement;
-use super::guest::{GuestEvent, MAX_LINE, Request};
 #[cfg(feature = "libvirt")]
 use super::libvirt;
 use super::process::{Process, cpu_set};
@@ -11,7 +10,8 @@ use super::qmp::{Lines, Qmp};
 use super::sink::{Poured, Sink};
 use super::spec::{Backend, Guest, MachineSpec, Start, Wiring, argv};
 use super::ssh::Ssh;
-use crate::host::Qemu;
+use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
+use mcc_host::Qemu;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
@@ -71,7 +71,7 @@ impl VmError {
     pub fn is_full_disk(&self) -> bool {
         match self {
             Self::Disk { full, .. } => *full,
-            Self::Io { source, .. } => crate::host::is_full(source),
+            Self::Io { source, .. } => mcc_base::files::is_full(source),
             _ => false,
         }
     }
@@ -222,7 +222,7 @@ impl Machine {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // The streams of a tool that is talked to over ssh never meet QEMU.
         let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..of_qemu].iter().map(|end| end.as_raw_fd()).collect();
+        let inherited: Vec<i32> = ends[..of_qemu].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
         let rest = cpu_set(&spec.rest_on);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.

@@ -3,10 +3,10 @@
 //! A state is used only by a machine of the same description, on the same disks, under the same QEMU: a digest of
 //! all of it is its name. Files that are not as they were written are made anew.
 
-use super::guest::GuestEvent;
 use super::machine::{Event, Machine, VmError};
 use super::spec::{DiskFile, MachineSpec, Start, Wiring, argv};
-use crate::digest;
+use mcc_base::digest;
+use mcc_base::guest::GuestEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -2,7 +2,7 @@
 
 use super::saved::Saved;
 use super::ssh::Login;
-use crate::host::Accelerator;
+use mcc_host::Accelerator;
 use std::path::{Path, PathBuf};
 
 /// Who starts QEMU.
@@ -205,9 +205,9 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
     if let Guest::Agent { .. } = &spec.guest {
         arg("-device", "virtio-serial-pci");
         for (port, fd) in [
-            (super::guest::CONTROL, &wiring.control),
-            (super::guest::STDOUT, &wiring.stdout),
-            (super::guest::STDERR, &wiring.stderr),
+            (mcc_base::guest::CONTROL, &wiring.control),
+            (mcc_base::guest::STDOUT, &wiring.stdout),
+            (mcc_base::guest::STDERR, &wiring.stderr),
         ] {
             arg("-chardev", &format!("socket,id={port},fd={fd}"));
             arg("-device", &format!("virtserialport,chardev={port},name={port}"));

@@ -1,9 +1,9 @@
 //! Talking to an original disk through its own sshd: one connection of the system's `ssh`, on it a session for
 //! control, which answers as the guest agent does (`ssh.bash`), and one for the tool, whose streams are its output.
 
-use super::guest::{GuestEvent, Job, MAX_LINE, Request, Signed};
 use super::machine::VmError;
 use super::qmp::Lines;
+use mcc_base::guest::{GuestEvent, Job, MAX_LINE, Request, Signed};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

@@ -1,7 +1,7 @@
 //! Machines in tests and measurements, and what they are given to do.
 
+use mcc_harness::base::guest::Job;
 use mcc_harness::host::Accelerator;
-use mcc_harness::vm::guest::Job;
 use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start};
 
 /// A machine that boots from an image of ours: translated, so the same on every host, on no core of its own.

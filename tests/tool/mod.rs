@@ -35,12 +35,26 @@ pub fn unpack(archive: &Path) -> Unpacked {
     Unpacked { _folder: folder, path }
 }
 
+/// The root of the repository; these tests belong to two packages.
+pub fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().find(|folder| folder.join("pnml-fixtures").is_dir()).unwrap()
+}
+
+/// The reference tool of this build. It is a package of its own, so cargo does not name its path to these tests.
+pub fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).unwrap().join("mcc-reference-tool");
+    assert!(program.exists(), "{} is missing; run `cargo build` with the same profile", program.display());
+    program
+}
+
 pub fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("pnml-fixtures")
+    root().join("pnml-fixtures")
 }
 
 pub fn command(folder: &Path, examination: &str, args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-reference-tool"));
+    let mut command = Command::new(program());
     command.current_dir(folder).args(args.split_whitespace());
     command.env("BK_EXAMINATION", examination).env("BK_INPUT", folder.file_name().unwrap());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,7 +1,7 @@
 //! From the initrd to the disk.
 
 use anyhow::{Context, Result, bail};
-use mcc_harness::vm::guest::GuestEvent;
+use mcc_base::guest::GuestEvent;
 use nix::mount::{MsFlags, mount};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,

@@ -2,8 +2,8 @@
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
-use mcc_harness::vm::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Unpack};
-use mcc_harness::vm::kmsg;
+use mcc_base::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Unpack};
+use mcc_base::kmsg;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -7,7 +7,7 @@ mod boot;
 mod job;
 mod port;
 
-use mcc_harness::vm::guest::{CONTROL, GuestEvent, Request, STDERR, STDOUT};
+use mcc_base::guest::{CONTROL, GuestEvent, Request, STDERR, STDOUT};
 
 fn main() {
     if std::process::id() != 1 {

@@ -2,7 +2,7 @@
 
 use crate::boot::Hotplug;
 use anyhow::{Context, Result};
-use mcc_harness::vm::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use mcc_base::guest::{GuestEvent, MAX_LINE, Request, Signed};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Mutex;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use mcc_harness::model::{Expr, Formula, ModelError, Net, NetKind, Property};
+use mcc_model::{Expr, Formula, ModelError, Net, NetKind, Property};
 
 use answers::{Answer, Answers};
 use global::Global;

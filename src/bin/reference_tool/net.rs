@@ -1,6 +1,6 @@
 //! The net prepared for exploration: markings as short byte strings, transitions found by a marked input.
 
-use mcc_harness::model::{self, Net};
+use mcc_model::{self, Net};
 
 /// A place would hold 2^64 tokens or more.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ impl Compiled {
 }
 
 /// One arc per place, ascending: parallel arcs add up.
-fn merged(arcs: &[model::Arc]) -> Vec<(usize, u64)> {
+fn merged(arcs: &[mcc_model::Arc]) -> Vec<(usize, u64)> {
     let mut weights = std::collections::BTreeMap::new();
     for arc in arcs.iter().filter(|arc| arc.weight > 0) {
         *weights.entry(arc.place).or_insert(0_u64) += arc.weight;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcc_harness::model::{Count, Expr, Formula, Net, Property};
+use mcc_model::{Count, Expr, Formula, Net, Property};
 
 use crate::ctl::Ctl;
 use crate::net::Marking;

@@ -170,7 +170,7 @@ pub struct Place {
     /// None: another variant, or out of competition.
     pub rank: Option<u32>,
     pub medal: String,
-    #[serde(with = "crate::edition::fraction")]
+    #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
 }
 

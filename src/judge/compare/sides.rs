@@ -1,9 +1,9 @@
 //! What is compared of a judgement, the MCC's or a sister contest's.
 
 use super::{BlockName, Ended, Place, Podiums, Scores};
-use crate::benchkit::Value;
-use crate::judge::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
-use crate::judge::sister;
+use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
+use crate::sister;
+use mcc_benchkit::Value;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeMap;

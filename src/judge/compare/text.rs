@@ -1,7 +1,7 @@
 //! A comparison as people read it: every kind of change with its number, the first ones of each in full.
 
 use super::*;
-use crate::judge::show::{columns, decimals, short};
+use crate::show::{columns, decimals, short};
 
 /// Lines shown of each kind; `--format json` has all.
 const SHOWN: usize = 15;

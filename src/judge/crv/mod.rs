@@ -5,12 +5,12 @@ mod source;
 
 pub use source::{CrvError, read};
 
-use crate::edition::crv::{CrvEdition, Monitoring};
-use crate::edition::{SisterEdition, Status, StatusRule};
-use crate::judge::judgement::{Entry, InputDigest};
-use crate::judge::sister::{
+use crate::judgement::{Entry, InputDigest};
+use crate::sister::{
     self, Block, Category, Cell, Judgement, Measure, Points, Score, Standing, Ties, Verdict,
 };
+use mcc_edition::crv::{CrvEdition, Monitoring};
+use mcc_edition::{SisterEdition, Status, StatusRule};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Where printed tables contradict their own measurements, or their totals their columns.
 
 use super::{PARTS, Results};
-use crate::edition::crv::CrvEdition;
-use crate::judge::judgement::Entry;
-use crate::judge::sister::{Block, Points, rounded};
+use crate::judgement::Entry;
+use crate::sister::{Block, Points, rounded};
+use mcc_edition::crv::CrvEdition;
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; totals.
 
 use super::{Experiment, Outcome, Results, Total};
-use crate::benchkit::published::{Table, TableError};
-use crate::edition::crv::{CrvEdition, Monitoring};
-use crate::edition::fraction;
-use crate::judge::source::digest;
+use crate::source::digest;
+use mcc_benchkit::published::{Table, TableError};
+use mcc_edition::crv::{CrvEdition, Monitoring};
+use mcc_edition::fraction;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::HashMap;

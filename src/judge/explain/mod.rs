@@ -4,8 +4,8 @@ mod tool;
 
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
-use crate::benchkit::Value;
-use crate::edition::{Edition, Votes};
+use mcc_benchkit::Value;
+use mcc_edition::{Edition, Votes};
 use num_rational::BigRational;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -217,7 +217,7 @@ fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]
 }
 
 /// What a basis word means (RULES, Trusted value).
-pub(crate) fn rule(trusted: &Trusted, edition: &Edition) -> String {
+pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
     let half = BigRational::new(1.into(), 2.into());
     let majority = match edition.judging.majority == half {

@@ -1,9 +1,9 @@
 //! Why an entry has its points: what it gave, where it lost most, and what it alone has.
 
 use super::{ExplainError, find};
-use crate::edition::fraction;
-use crate::judge::judgement::*;
-use crate::judge::show::{approximate, columns, decimals, short, wrapped};
+use crate::judgement::*;
+use crate::show::{approximate, columns, decimals, short, wrapped};
+use mcc_edition::fraction;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use serde::Serialize;
@@ -275,7 +275,7 @@ impl ToolStory {
 }
 
 /// The first of a list below its title; nothing where it is empty.
-pub(in crate::judge) fn list<T>(
+pub(crate) fn list<T>(
     out: &mut fmt::Formatter<'_>,
     title: &str,
     items: &[T],

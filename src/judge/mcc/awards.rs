@@ -8,8 +8,8 @@
 //! part in the camel. Runs with a `degraded:` or `mixed-host` mark
 //! and families that ran on several hosts are left out.
 
-use crate::edition::AwardKind;
-use crate::judge::judgement::{Award, AwardPlace, Cost, Entry};
+use crate::judgement::{Award, AwardPlace, Cost, Entry};
+use mcc_edition::AwardKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A complete run (E-4.3) whose cost may be compared.
@@ -119,7 +119,7 @@ fn most(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edition::Status;
+    use mcc_edition::Status;
 
     const BOTH: &[AwardKind] = &[AwardKind::RoadRunner, AwardKind::Camel];
 

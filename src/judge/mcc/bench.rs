@@ -6,8 +6,8 @@ use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, W
 use super::trusted;
 use super::votes::{Backing, Poll};
 use super::{Jury, Opening, Verdict, podium};
-use crate::judge::ballots::{NO_FACTS, NONE, Row, RunFacts};
-use crate::judge::judgement::*;
+use crate::ballots::{NO_FACTS, NONE, Row, RunFacts};
+use crate::judgement::*;
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! the answers, so an edition needs no rows of it.
 
 use super::points::{Counts, Tally, Weights};
-use crate::edition::Edition;
-use crate::judge::judgement::VirtualScore;
+use crate::judgement::VirtualScore;
+use mcc_edition::Edition;
 
 /// Its values so far.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! How far an entry's answers are believed (E-2.1, E-2.2).
 
 use super::trusted::Vote;
-use crate::edition::ConfidenceReading;
-use crate::judge::ballots::LOST;
+use crate::ballots::LOST;
+use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;
 

@@ -1,8 +1,8 @@
 //! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
 
-use crate::benchkit::Repeat;
-use crate::judge::ballots::{NONE, Row};
-use crate::judge::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
+use crate::ballots::{NONE, Row};
+use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
+use mcc_benchkit::Repeat;
 use std::collections::BTreeMap;
 
 /// Flags of a contest's rows (sorted by examination, instance, entry), in a stable order.

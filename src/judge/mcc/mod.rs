@@ -17,10 +17,10 @@ use super::ballots::{
 };
 use super::judgement::*;
 use super::overrides::Overrides;
-use crate::edition::{Edition, InfrastructureRule, Votes};
-use crate::in_order::{Feed, in_order};
-use crate::model::family_of;
 use bench::Bench;
+use mcc_base::in_order::{Feed, in_order};
+use mcc_edition::{Edition, InfrastructureRule, Votes};
+use mcc_model::family_of;
 use num_rational::BigRational;
 use num_traits::Zero;
 use points::{NOT_COMPUTED, UNJUDGED};

@@ -1,7 +1,7 @@
 //! Ranking the tools of a category (E-4.5, E-4.6).
 
-use crate::edition::{PodiumRule, Status};
-use crate::judge::judgement::{Entry, Podium, PodiumPlace};
+use crate::judgement::{Entry, Podium, PodiumPlace};
+use mcc_edition::{PodiumRule, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::cmp::Reverse;

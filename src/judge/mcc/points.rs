@@ -1,7 +1,7 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
-use crate::edition::Edition;
 use hashbrown::HashMap;
+use mcc_edition::Edition;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;

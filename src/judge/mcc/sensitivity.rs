@@ -1,8 +1,8 @@
 //! What the podiums hang on: each of them judged again without each tool, and how many values a medal rests on.
 
 use super::{JudgeError, Jury, Verdict, podium};
-use crate::judge::judgement::{Block, Cell, Podium, PodiumPlace, Status};
-use crate::judge::show::{columns, decimals};
+use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
+use crate::show::{columns, decimals};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -30,9 +30,9 @@ pub struct LeftOut {
     pub rank: u32,
     pub rank_struck: u32,
     pub rank_then: u32,
-    #[serde(with = "crate::edition::fraction")]
+    #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
-    #[serde(with = "crate::edition::fraction")]
+    #[serde(with = "mcc_edition::fraction")]
     pub points_then: BigRational,
 }
 
@@ -51,7 +51,7 @@ pub struct Margin {
     pub entry: String,
     /// Who would pass it with the fewest values judged otherwise; empty where nobody could.
     pub rival: String,
-    #[serde(with = "crate::edition::fraction")]
+    #[serde(with = "mcc_edition::fraction")]
     pub points_ahead: BigRational,
     /// The least number of trusted values that would have to be otherwise; None where no number is enough.
     pub values: Option<u64>,

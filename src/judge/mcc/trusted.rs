@@ -1,8 +1,8 @@
 //! The trusted value of a position (E-3.1).
 
-use crate::edition::Judging;
-use crate::judge::ballots::LOST;
-use crate::judge::judgement::Basis;
+use crate::ballots::LOST;
+use crate::judgement::Basis;
+use mcc_edition::Judging;
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -58,7 +58,7 @@ fn majority(votes: &[Vote], confidence: &[BigRational], share: &BigRational) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edition::Edition;
+    use mcc_edition::Edition;
 
     /// Values by entry, confidences of 100 by entry; the expected value and basis.
     type Case = (&'static [u32], &'static [i64], Option<u32>, &'static str);

@@ -1,8 +1,8 @@
 //! Who stands behind a value: votes per tool, and values that rest on too few.
 
 use super::trusted::Vote;
-use crate::judge::ballots::LOST;
-use crate::judge::judgement::Weak;
+use crate::ballots::LOST;
+use crate::judgement::Weak;
 use num_rational::BigRational;
 
 /// What is known of a position's votes beside the votes.

@@ -1,6 +1,6 @@
 //! What an instance weighs (E-4.4).
 
-use crate::edition::Normalization;
+use mcc_edition::Normalization;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::collections::HashMap;

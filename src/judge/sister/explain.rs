@@ -1,8 +1,8 @@
 //! Who said what of one instance, and what each got for it: one screen out of a judgement.
 
 use super::*;
-use crate::judge::explain::{ExplainError, find};
-use crate::judge::show::approximate;
+use crate::explain::{ExplainError, find};
+use crate::show::approximate;
 use std::fmt;
 
 #[derive(Debug, Serialize)]

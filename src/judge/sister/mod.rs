@@ -12,7 +12,7 @@ pub use tool::{ToolStory, explain_tool};
 pub use write::write;
 
 use super::judgement::{Entry, InputDigest, JudgementError, Status};
-use crate::edition::{SisterEdition, fraction};
+use mcc_edition::{SisterEdition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::io::{BufReader, Read, Seek};

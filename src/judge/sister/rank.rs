@@ -1,8 +1,8 @@
 //! Ranking the entries of a category.
 
 use super::{Place, Podium, Points};
-use crate::edition::Status;
-use crate::judge::judgement::Entry;
+use crate::judgement::Entry;
+use mcc_edition::Status;
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::cmp::{Ordering, Reverse};

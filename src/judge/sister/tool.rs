@@ -2,8 +2,8 @@
 
 use super::explain::rounded;
 use super::*;
-use crate::judge::explain::{ExplainError, find, list};
-use crate::judge::show::{columns, wrapped};
+use crate::explain::{ExplainError, find, list};
+use crate::show::{columns, wrapped};
 use num_traits::{Signed, Zero};
 use std::fmt;
 

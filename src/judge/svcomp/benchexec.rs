@@ -1,10 +1,10 @@
 //! BenchExec's result XML as a stream: a header, then one run after another. What is measured besides CPU and wall time,
 //! custom scores and anything else in it are passed over.
 
-use crate::benchkit::published::{TableError, open};
-use crate::edition::fraction;
-use crate::model::xml::{Item, Xml, attribute};
-use crate::model::{ModelError, Problem};
+use mcc_benchkit::published::{TableError, open};
+use mcc_edition::fraction;
+use mcc_model::xml::{Item, Xml, attribute};
+use mcc_model::{ModelError, Problem};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Signed;

@@ -3,9 +3,9 @@
 
 use super::verdict::Judged;
 use super::{Given, Results, SvcompError};
-use crate::edition::svcomp::{Category, SvcompEdition};
-use crate::judge::judgement::Entry;
-use crate::judge::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
+use crate::judgement::Entry;
+use crate::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
+use mcc_edition::svcomp::{Category, SvcompEdition};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};

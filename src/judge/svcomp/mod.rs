@@ -10,10 +10,10 @@ pub use benchexec::RawRun;
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
-use crate::edition::{SisterEdition, Status, StatusRule, fits};
-use crate::judge::judgement::{Entry, InputDigest};
-use crate::judge::sister::{Block, Cell, Judgement, Measure, Verdict};
+use crate::judgement::{Entry, InputDigest};
+use crate::sister::{Block, Cell, Judgement, Measure, Verdict};
+use mcc_edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
+use mcc_edition::{SisterEdition, Status, StatusRule, fits};
 use meta::Tally;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Tables of SV-COMP: scores by tool and category, sub-categories as columns, categories.
 
 use super::Given;
-use crate::benchkit::published::{Table, TableError};
-use crate::edition::fraction;
-use crate::edition::svcomp::{Category, check_categories};
+use mcc_benchkit::published::{Table, TableError};
+use mcc_edition::fraction;
+use mcc_edition::svcomp::{Category, check_categories};
 use num_rational::BigRational;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! From what a verifier said of a task to its points (the contest's section on definitions and scores).
 
 use super::benchexec::RawRun;
-use crate::edition::fits;
-use crate::edition::svcomp::{SvcompEdition, Unconfirmed};
-use crate::judge::sister::Verdict;
+use crate::sister::Verdict;
+use mcc_edition::fits;
+use mcc_edition::svcomp::{SvcompEdition, Unconfirmed};
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -242,7 +242,7 @@ fn right(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edition::{Rules, SisterEdition, fraction};
+    use mcc_edition::{Rules, SisterEdition, fraction};
 
     fn edition(name: &str) -> SvcompEdition {
         let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };

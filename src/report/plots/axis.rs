@@ -1,7 +1,7 @@
 //! Scales: from figures to places on paper, and the figures that are written beside them.
 
 use super::runs::Measure;
-use crate::report::show;
+use crate::show;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {

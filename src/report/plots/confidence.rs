@@ -3,9 +3,9 @@
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, points};
 use super::{Picture, csv};
-use crate::edition::Status;
-use crate::judge::judgement::{Confidence, Judgement};
-use crate::report::show::{percent, thousands};
+use crate::show::{percent, thousands};
+use mcc_edition::Status;
+use mcc_judge::judgement::{Confidence, Judgement};
 use num_traits::ToPrimitive;
 
 const LEFT: i32 = 190;

@@ -2,11 +2,11 @@
 
 use super::Picture;
 use super::axis::Axis;
-use crate::report::show::visible;
+use crate::show::visible;
 use std::fmt::Write;
 
 /// Colours are told apart on both papers, and never alone: lines differ in dashes too, and have names.
-pub(in crate::report) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;\
+pub(crate) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;\
 --b:#fff;--t:#1c2429;--s:#59646b;--g:#e3e0d8;\
 --c0:#14675b;--c1:#c1443c;--c2:#2f5fc4;--c3:#a86a00;--c4:#7a3fa8;--c5:#3f7d20;--c6:#b0307a;--c7:#4d5a63}\
 @media(prefers-color-scheme:dark){.plot{--b:#1b2125;--t:#e6e8e6;--s:#a3aeb3;--g:#333c41;\

@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, points};
 use super::runs::Runs;
 use super::{Picture, csv};
-use crate::report::show::thousands;
+use crate::show::thousands;
 use std::collections::BTreeMap;
 
 /// As many sets as the eye can compare; the CSV has all.

@@ -3,9 +3,9 @@
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, polyline};
 use super::{Picture, csv};
-use crate::report::show::{duration, thousands};
-use crate::store::{Record, StoreError};
+use crate::show::{duration, thousands};
 use jiff::Timestamp;
+use mcc_store::{Record, StoreError};
 
 const LEFT: i32 = 72;
 const RIGHT: i32 = 600;

@@ -3,8 +3,8 @@
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, polyline};
 use super::{Picture, csv};
-use crate::report::show::{duration, kib};
-use crate::store::Sample;
+use crate::show::{duration, kib};
+use mcc_store::Sample;
 
 const LEFT: i32 = 84;
 const RIGHT: i32 = 620;

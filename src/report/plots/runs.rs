@@ -1,8 +1,8 @@
 //! What pictures are drawn from: every run of a contest, whichever contest it is.
 
-use crate::edition::{CpuReading, Edition, SisterEdition, Status};
-use crate::judge::judgement::{Entry, Judgement};
-use crate::judge::sister::{self, Measure as Figure, Verdict};
+use mcc_edition::{CpuReading, Edition, SisterEdition, Status};
+use mcc_judge::judgement::{Entry, Judgement};
+use mcc_judge::sister::{self, Measure as Figure, Verdict};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub enum Measure {
 }
 
 /// What the time of a run is: at a head, in a sentence, as the column of a CSV.
-pub(in crate::report) struct Time {
+pub(crate) struct Time {
     pub head: &'static str,
     pub word: &'static str,
     pub column: &'static str,
@@ -37,21 +37,21 @@ pub struct Runs<'a> {
     pub(super) what: &'static str,
     /// `examination` or `category`.
     pub(super) group_word: &'static str,
-    pub(in crate::report) time: Time,
-    pub(in crate::report) blocks: Vec<Block<'a>>,
+    pub(crate) time: Time,
+    pub(crate) blocks: Vec<Block<'a>>,
     /// CPU times at which runs are cut, in ms: one, or one by kind of machine.
     pub(super) time_limits: Vec<u64>,
     pub(super) memory_limit: Option<u64>,
 }
 
 /// What everybody did on one instance.
-pub(in crate::report) struct Block<'a> {
+pub(crate) struct Block<'a> {
     pub group: usize,
     pub instance: &'a str,
     pub runs: Vec<Run<'a>>,
 }
 
-pub(in crate::report) struct Run<'a> {
+pub(crate) struct Run<'a> {
     pub entry: usize,
     /// By position: `+` right, `-` wrong, `?` unjudged, `.` nothing.
     pub verdicts: &'a str,
@@ -80,7 +80,7 @@ impl<'a> Runs<'a> {
     pub fn of_contest(judgement: &'a Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.examination));
         let shown = |entry: usize| shown(&judgement.entries[entry]);
-        let block = |block: &'a crate::judge::judgement::Block| Block {
+        let block = |block: &'a mcc_judge::judgement::Block| Block {
             group: number(block.examination),
             instance: &judgement.instances[block.instance].instance,
             runs: block
@@ -162,15 +162,13 @@ impl<'a> Runs<'a> {
     }
 
     /// Whether any run is measured so.
-    pub(in crate::report) fn is_measured(&self, measure: Measure) -> bool {
+    pub(crate) fn is_measured(&self, measure: Measure) -> bool {
         self.blocks.iter().flat_map(|block| &block.runs).any(|run| run.figure(measure).is_some())
     }
 
     /// `solved`, or `solved-StateSpace` for one group.
     pub(super) fn name(&self, what: &str, group: Option<usize>) -> String {
-        group.map_or(what.to_owned(), |group| {
-            format!("{what}-{}", crate::report::site::segment(self.groups[group]))
-        })
+        group.map_or(what.to_owned(), |group| format!("{what}-{}", crate::site::segment(self.groups[group])))
     }
 
     /// `in StateSpace`, `over all examinations`.

@@ -1,12 +1,12 @@
 //! Can this machine run a campaign, and what would be degraded.
 
-use super::{
+use mcc_edition::Machine;
+use mcc_host::{
     Accelerator, Book, HostError, Leases, MARK_CPU_FLAGS, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES,
     MARK_TCG, Page, Policy, Probe, Qemu, Survey, find_program,
 };
-use crate::edition::Machine;
-use crate::vm::Confinement;
-use crate::vm::build::PROGRAMS;
+use mcc_vm::Confinement;
+use mcc_vm::build::PROGRAMS;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -294,9 +294,9 @@ fn builder((name, package): (&'static str, &str), path: Option<PathBuf>) -> Chec
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Core, Cores, Holding, Memory};
     use super::*;
-    use crate::edition::CpuFlags;
+    use mcc_edition::CpuFlags;
+    use mcc_host::{Core, Cores, Holding, Memory};
 
     fn machine() -> Machine {
         Machine {

@@ -192,11 +192,11 @@ pub struct Machine {
 }
 
 /// No limit is longer: a slip of the pen, and more could not be counted in milliseconds everywhere.
-pub(crate) const YEAR_S: u64 = 366 * 86_400;
-pub(crate) const MOST_BYTES: u64 = 1 << 50;
+pub const YEAR_S: u64 = 366 * 86_400;
+pub const MOST_BYTES: u64 = 1 << 50;
 
 /// Reads a number from LEAST to MOST; the error says which are allowed.
-pub(crate) fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<T, D::Error> {
     let number = u64::deserialize(from)?;

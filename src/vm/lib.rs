@@ -5,10 +5,8 @@ pub mod build;
 mod channel;
 mod confine;
 mod group;
-pub mod guest;
 mod image;
 pub mod kit;
-pub mod kmsg;
 #[cfg(feature = "libvirt")]
 pub mod libvirt;
 mod machine;

@@ -1,6 +1,8 @@
 //! The reference tool: every answer it gives is right, the liar's excepted, and it says what it cannot do.
 
+#[path = "../data/mod.rs"]
 mod data;
+#[path = "mod.rs"]
 mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -346,7 +348,8 @@ fn past_the_state_budget_only_what_is_proved_is_answered() {
 fn without_a_budget_answers_come_while_the_search_goes_on() {
     let unpacked = unpack(&fixtures().join("SwitchBoard-PT-0040.tgz"));
     // 2^40 markings: it cannot be done before it runs out of memory.
-    let tool = env!("CARGO_BIN_EXE_mcc-reference-tool");
+    let tool = tool::program();
+    let tool = tool.display();
     let mut child = Command::new("sh")
         .args(["-c", &format!("ulimit -v 1000000; exec {tool} --strategy bfs --max-states 0")])
         .current_dir(&unpacked.path)
@@ -440,13 +443,8 @@ fn a_property_about_a_node_the_net_does_not_have_is_an_error() {
 fn the_head_script_starts_the_tool_as_the_strategy_file_says() {
     let unpacked = unpack(&fixtures().join("DiningTable-PT-03.tgz"));
     let bin = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(
-        env!("CARGO_BIN_EXE_mcc-reference-tool"),
-        bin.path().join("mcc-reference-tool"),
-    )
-    .unwrap();
-    let script =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/reference_tool/BenchKit/BenchKit_head.sh");
+    std::os::unix::fs::symlink(tool::program(), bin.path().join("mcc-reference-tool")).unwrap();
+    let script = tool::root().join("src/bin/reference_tool/BenchKit/BenchKit_head.sh");
     let start = |strategy: &str| {
         fs::write(bin.path().join("strategy"), strategy).unwrap();
         let output = Command::new(&script)

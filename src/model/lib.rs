@@ -14,7 +14,7 @@ mod property;
 mod short_tag;
 mod validate;
 mod verdict;
-pub(crate) mod xml;
+pub mod xml;
 
 pub use archive::{Archive, ArchiveError, MODEL, Markers};
 pub use error::{ModelError, Problem};

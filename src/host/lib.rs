@@ -4,7 +4,6 @@ mod accelerator;
 mod book;
 mod cores;
 mod cpuid;
-mod doctor;
 mod leases;
 mod memory;
 mod program;
@@ -13,20 +12,13 @@ mod survey;
 pub use accelerator::{Accelerator, Probe};
 pub use book::{BOOK_VARIABLE, Book, Holding, Page};
 pub use cores::{Core, Cores, keep_to};
-pub use doctor::{Check, Needs, Report, State, Verdict};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub(crate) use program::run_until;
+pub use program::run_until;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
 use std::path::PathBuf;
-
-/// Whether it failed because the host has no room left for a file.
-pub fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
-}
 
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
 pub const MARK_TCG: &str = "degraded:tcg";

@@ -48,9 +48,9 @@ pub use contest::Material;
 pub use show::visible;
 pub use sister::write_sister_site;
 
-use crate::in_order::{Feed, in_order};
-use crate::judge::judgement::{Judgement, JudgementError};
-use crate::store::{Attempt, Record, SAMPLES, Sample, StoreError};
+use mcc_base::in_order::{Feed, in_order};
+use mcc_judge::judgement::{Judgement, JudgementError};
+use mcc_store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

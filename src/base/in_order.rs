@@ -14,16 +14,16 @@ pub fn all_cores() -> NonZeroUsize {
 }
 
 /// Where pieces of work are handed in.
-pub(crate) type Feed<'f, W> = &'f mut dyn FnMut(W) -> Result<(), Stopped>;
+pub type Feed<'f, W> = &'f mut dyn FnMut(W) -> Result<(), Stopped>;
 
 /// `take` has failed: no more work is wanted.
 #[derive(Debug)]
-pub(crate) struct Stopped;
+pub struct Stopped;
 
 /// Runs `feed` on the caller's thread; what it hands in goes through `work` on `threads` threads, each with a `state`
 /// of its own, and to `take` in the order in which it was handed in. Returns what `feed` returns and the states, or
 /// the error of `take`, which ends it all.
-pub(crate) fn in_order<S: Send, W: Send, D: Send, R, E: Send>(
+pub fn in_order<S: Send, W: Send, D: Send, R, E: Send>(
     threads: NonZeroUsize,
     state: impl Fn() -> S + Sync,
     feed: impl FnOnce(Feed<'_, W>) -> R,

@@ -18,8 +18,8 @@ pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 pub use slurm::{LostNode, SlurmSettings};
 
-use crate::edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
-use crate::model::InstanceName;
+use mcc_edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
+use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};

@@ -2,22 +2,25 @@
 //! runs of a record to as many of them at once as cores, memory and `jobs` allow.
 
 mod attempt;
+pub mod doctor;
+mod host_facts;
 mod limits;
 mod meter;
 mod queue;
 mod watched;
 
 pub use attempt::{Attempted, Ended, Patience, State, attempt};
+pub use host_facts::host_facts;
 pub use limits::{Budget, Verdict};
 pub use watched::Watched;
 
-use crate::benchkit::Invocation;
-use crate::campaign::{History, Run};
-use crate::digest;
-use crate::edition::Edition;
-use crate::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use crate::store::{Attempt, AttemptDir, Disk, HostFacts, Outcome, Record, Room, Standing, StoreError};
-use crate::vm::{Backend, DiskFile, Guest, MachineSpec, Start, States};
+use mcc_base::digest;
+use mcc_benchkit::Invocation;
+use mcc_campaign::{History, Run};
+use mcc_edition::Edition;
+use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
+use mcc_store::{Attempt, AttemptDir, Disk, HostFacts, Outcome, Record, Room, Standing, StoreError};
+use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, Start, States};
 use queue::Waiting;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -117,7 +120,7 @@ pub enum ExecutorError {
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
          accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
-         {mark})", mark = crate::host::MARK_CPU_FLAGS
+         {mark})", mark = mcc_host::MARK_CPU_FLAGS
     )]
     CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]

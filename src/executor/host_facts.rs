@@ -1,0 +1,17 @@
+//! The facts of a host that a record keeps.
+
+use mcc_host::{Accelerator, Qemu, Survey};
+use mcc_store::HostFacts;
+
+/// The facts of the surveyed host, with the accelerator and the QEMU that its machines use.
+pub fn host_facts(survey: &Survey, accelerator: Accelerator, qemu: &Qemu) -> HostFacts {
+    HostFacts {
+        name: survey.name.clone(),
+        cpu: survey.cpu.clone(),
+        cores: u32::try_from(survey.cores.cores.len()).unwrap_or(u32::MAX),
+        memory_mib: survey.memory.total_mib,
+        kernel: survey.kernel.clone(),
+        accelerator: accelerator.word().to_owned(),
+        qemu: qemu.version.clone(),
+    }
+}
