@@ -97,31 +97,70 @@ fn defines(source: &str, item: &str) -> bool {
     })
 }
 
-#[test]
-fn every_file_and_item_that_the_rules_name_exists() {
+/// What is wrong with the files and items that a document names; `is_read`: the lines that count.
+fn missing_items(name: &str, document: &str, is_read: impl Fn(&str) -> bool) -> (usize, Vec<String>) {
     let mut wrong = Vec::new();
     let mut items = 0;
-    for (number, line) in DOCUMENT.lines().enumerate() {
-        let field = ["- Code: ", "- Tests: ", "| "].iter().any(|start| line.starts_with(start));
+    for (number, line) in document.lines().enumerate().filter(|(_, line)| is_read(line)) {
         let mut file: Option<(&str, String)> = None;
-        for span in code_spans(line).into_iter().filter(|_| field) {
-            if span.contains('/') {
-                match fs::read_to_string(root().join(span)) {
+        for span in code_spans(line) {
+            if ["src/", "tests/"].iter().any(|place| span.starts_with(place)) {
+                let path = root().join(span);
+                match fs::read_to_string(&path) {
                     Ok(text) => file = Some((span, text)),
-                    Err(error) => wrong.push(format!("docs/rules.md:{}: {span}: {error}", number + 1)),
+                    Err(_) if path.is_dir() => file = None,
+                    Err(error) => wrong.push(format!("{name}:{}: {span}: {error}", number + 1)),
                 }
             } else if let Some((path, source)) = &file {
                 items += 1;
                 if !defines(source, span) {
-                    wrong.push(format!("docs/rules.md:{}: no `{span}` in {path}", number + 1));
+                    wrong.push(format!("{name}:{}: no `{span}` in {path}", number + 1));
                 }
-            } else {
-                wrong.push(format!("docs/rules.md:{}: `{span}` stands behind no file", number + 1));
             }
         }
     }
+    (items, wrong)
+}
+
+#[test]
+fn every_file_and_item_that_the_rules_name_exists() {
+    let is_read = |line: &str| ["- Code: ", "- Tests: ", "| "].iter().any(|start| line.starts_with(start));
+    let (items, wrong) = missing_items("docs/rules.md", DOCUMENT, is_read);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(items > 150, "only {items} items were found");
+}
+
+const ARCHITECTURE: &str = include_str!("../docs/architecture.md");
+
+#[test]
+fn every_item_that_the_architecture_names_exists() {
+    let (items, wrong) = missing_items("docs/architecture.md", ARCHITECTURE, |line| line.contains("`src/"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(items > 25, "only {items} items were found");
+}
+
+#[test]
+fn crates_depend_on_what_the_architecture_says() {
+    let rows = ARCHITECTURE.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let mut compared = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let folder = cells[0].trim_end_matches('`');
+        let manifest = root().join(folder).join("Cargo.toml");
+        let Ok(manifest) = fs::read_to_string(manifest) else { continue };
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let used = manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten();
+        let used: BTreeSet<&str> = used.filter_map(|(name, _)| name.strip_prefix("mcc-")).collect();
+        let last = cells.get(2).copied().unwrap_or_default();
+        let said: BTreeSet<&str> = last.split(", ").filter(|name| !name.is_empty()).collect();
+        assert_eq!(used, said, "{folder}");
+        compared.insert(folder.to_owned());
+    }
+    let workspace: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    let members = workspace["workspace"]["members"].as_array().unwrap();
+    let members: BTreeSet<String> =
+        members.iter().map(|member| member.as_str().unwrap().to_owned()).collect();
+    assert_eq!(compared, members);
 }
 
 /// Whether an edition has a key; of lists the first element counts.
