@@ -119,7 +119,7 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
-const PAGES: [(&str, &str, &str, &[&str]); 20] = [
+const PAGES: [(&str, &str, &str, &[&str]); 21] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
@@ -140,6 +140,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 20] = [
         "#a=walk&b=depth-first",
         &["9 runs. Of 2 in which both gave a right value", "both right: 2</text>", ">Save as SVG</a>"],
     ),
+    ("rules", "rules.html", "#E-4.1", &["Points and penalty of a value", "judging.points_per_examination"]),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
     (
         "instance",

@@ -1,4 +1,4 @@
-//! Machines that fail: our trouble, kept as evidence, tried again, and never a tool's outcome (P2).
+//! Machines that fail: our trouble, kept as evidence, tried again, and never a tool's outcome (R2).
 
 mod campaign;
 mod images;

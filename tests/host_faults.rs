@@ -1,5 +1,5 @@
 //! The host in trouble: no room, no memory, no descriptors, a controller held up, disks that change. The record
-//! survives, the campaign says what to do, and goes on when it is done (P2, P7).
+//! survives, the campaign says what to do, and goes on when it is done (R2, R7).
 
 mod campaign;
 mod images;

@@ -1,5 +1,5 @@
 //! A controller killed at any moment: every planned run ends in exactly one record, and nothing is left behind
-//! (P1, P3).
+//! (R1, R3).
 
 mod campaign;
 mod images;

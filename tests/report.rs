@@ -307,6 +307,34 @@ fn every_link_leads_to_a_file_of_the_site() {
 }
 
 #[test]
+fn the_code_of_a_rule_on_any_page_leads_to_the_rule() {
+    let (_dir, site) = site(&contest::small());
+    let rules = text(site.join("rules.html"));
+    let mut followed = 0;
+    for (path, content) in
+        files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
+    {
+        let page = String::from_utf8(content).expect("UTF-8");
+        for code in page.split("rules.html#").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(rules.contains(&format!(" id=\"{code}\"")), "{}: {code}", path.display());
+            followed += 1;
+        }
+    }
+    assert!(followed > 50, "{followed}");
+    let tool = fs::read_dir(site.join("tools")).expect("pages").map(|file| file.expect("a file").path());
+    let tool = tool.into_iter().find(|file| file.extension() == Some("html".as_ref())).expect("a page");
+    assert!(text(tool).contains("(<a href=\"../rules.html#E-2\">E-2</a>)"));
+    // Scripts draw links too.
+    let script = text(site.join("scripts/instance.js"));
+    let drawn: Vec<&str> =
+        script.split("ruleLink(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(
+        drawn.len() > 3 && drawn.iter().all(|code| rules.contains(&format!(" id=\"{code}\""))),
+        "{drawn:?}"
+    );
+}
+
+#[test]
 fn nothing_hostile_gets_out_of_its_place() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();

@@ -484,7 +484,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// P1 and P3: whatever happens, a run has one final record or is open, and what is open can be finished.
+    /// R1 and R3: whatever happens, a run has one final record or is open, and what is open can be finished.
     #[test]
     fn any_history_ends_with_exactly_one_record_per_run(steps in steps()) {
         let results = tempfile::tempdir().unwrap();

@@ -94,7 +94,8 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
         let given_up = if answers.given_up[position] { "given up" } else { "not answered" };
-        let value = answers.values[position].as_ref().map_or(given_up.to_owned(), std::string::ToString::to_string);
+        let value =
+            answers.values[position].as_ref().map_or(given_up.to_owned(), std::string::ToString::to_string);
         let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");

@@ -23,6 +23,7 @@ mod published;
 mod qualify;
 mod replay;
 mod report;
+mod rule;
 mod run;
 mod shard;
 mod status;
@@ -49,6 +50,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 something you asked about failed
 enum Command {
     Doctor(doctor::Args),
     Edition(edition::Args),
+    Rule(rule::Args),
     Plan(plan::Args),
     Run(run::Args),
     Submit(submit::Args),
@@ -120,6 +122,7 @@ pub fn main() -> Exit {
     let outcome = match parsed.command {
         Command::Doctor(args) => doctor::run(args),
         Command::Edition(args) => edition::run(args),
+        Command::Rule(args) => rule::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Submit(args) => submit::run(args),

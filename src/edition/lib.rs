@@ -8,6 +8,7 @@ mod judging;
 mod layers;
 mod load;
 mod pattern;
+mod rule_text;
 mod rules;
 mod suggest;
 pub mod svcomp;
@@ -19,6 +20,9 @@ pub use judging::{
 };
 pub use load::{EditionError, known};
 pub use pattern::{Pattern, fits};
+pub use rule_text::{
+    RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
+};
 pub use rules::{Rules, SisterEdition, known_sisters};
 
 use serde::{Deserialize, Deserializer, Serialize};

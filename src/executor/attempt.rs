@@ -85,7 +85,7 @@ impl Ended {
 }
 
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
-/// hit (P2); the machine is gone when this returns.
+/// hit (R2); the machine is gone when this returns.
 pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
     let mut run = Running {
         state: State::Preparing,

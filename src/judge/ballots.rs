@@ -218,7 +218,7 @@ impl Ballots {
     }
 
     /// `values` are value numbers, no more than the examination has. What a run gave that never got a fair machine
-    /// counts for nobody (P2).
+    /// counts for nobody (R2).
     pub(super) fn add_row(
         &mut self,
         entry: &str,

@@ -1,5 +1,5 @@
 //! Filling ballots from a record: the last attempt of every recorded run, its answers read from the raw output
-//! (P5: a score is a pure function of the record).
+//! (R5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts, NOT_MADE_YET};
 use super::judgement::{Cost, Ending, InputDigest};
@@ -173,7 +173,7 @@ pub fn answers_of(
     answers(edition, record, &recorded.last, &questions(examination, asked))
 }
 
-/// Infrastructure is never a tool's answer (P2), even where something was printed before it.
+/// Infrastructure is never a tool's answer (R2), even where something was printed before it.
 fn has_output(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
 }
@@ -226,7 +226,7 @@ fn remarks(answers: &Answers) -> Vec<String> {
     remarks
 }
 
-/// Rule E-1.7: did not compete, cannot compute, no well-formed answer and cut by a limit stay apart (P6).
+/// Rule E-1.7: did not compete, cannot compute, no well-formed answer and cut by a limit stay apart (R6).
 fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
     match outcome {
         Outcome::NotCompeting => Ending::DidNotCompete,

@@ -303,7 +303,7 @@ impl Tally {
     }
 }
 
-/// All endings, in the order of the legend (P6: they stay apart everywhere).
+/// All endings, in the order of the legend (R6: they stay apart everywhere).
 pub const ENDINGS: [Ending; 11] = [
     Ending::Answered,
     Ending::DidNotCompete,

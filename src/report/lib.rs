@@ -12,6 +12,7 @@
 //! SITE/techniques.html                         what each technique solved (E-1.10)
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
 //! SITE/compare.html                            any two entries, run by run
+//! SITE/rules.html                              the contests' rules (docs/rules.md); codes in all pages lead here
 //! SITE/progress.html                           how far a campaign is that has not ended
 //! SITE/runs.js runs/ENTRY.js                   what it compares in SV-COMP and CRV: names, runs of one entry
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
@@ -33,6 +34,7 @@ mod output;
 mod pictures;
 pub mod plots;
 mod progress;
+mod rule_page;
 mod run;
 mod script;
 mod show;
@@ -129,6 +131,7 @@ pub fn write_site(
         progress::write(&contest, record, &site)?;
     }
     site.page("instance.html", &instance::Page { frame: contest.frame("Instance".into(), "") })?;
+    rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
     let data = site.copy_data(material.judgement_dir, contest.embargo)?;
     index::write(&contest, &facts, &data, &site)?;

@@ -7,7 +7,7 @@ use super::pictures::{self, Shown};
 use super::plots::{self, Picture, Runs};
 use super::show::{self, visible};
 use super::site::{NewSite, file_name, segment};
-use super::{ReportError, compare, script};
+use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_judge::judgement::JudgementError;
 use mcc_judge::sister::{Block, Cell, Judgement, Place, Podium, Points, Score};
@@ -80,6 +80,7 @@ pub fn write_sister_site(judgement: &Judgement, dir: &Path, out: &Path) -> Resul
     let compare = compare::write_sister(judgement, &runs, frame(judgement, "Compare two".into(), ""), &site)?;
     let pictures = frame(judgement, "Pictures".into(), "");
     pictures::write_sister(judgement, &runs, scores, compare, pictures, &site)?;
+    rule_page::write(frame(judgement, "Rules".into(), ""), &site)?;
     let data = site.copy_data(Some(dir), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;

@@ -1,6 +1,6 @@
 //! The folder of a site: written beside its place, then renamed.
 
-use super::{ReportError, tables};
+use super::{ReportError, rule_page, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
-const TOP: [&str; 23] = [
+const TOP: [&str; 24] = [
     "index.html",
     "instance.html",
     "instances.html",
@@ -22,6 +22,7 @@ const TOP: [&str; 23] = [
     "runs.js",
     "techniques.html",
     "progress.html",
+    rule_page::PATH,
     "pictures.html",
     "pictures",
     "compare.html",
@@ -97,9 +98,11 @@ impl NewSite {
         Ok(Self { folder, place })
     }
 
+    /// A page, in whose text the codes of rules lead to the page of the rules.
     pub fn page(&self, path: &str, template: &impl Template) -> Result<(), ReportError> {
         let page = template.render().map_err(|source| ReportError::Template { page: path.into(), source })?;
-        self.file(path, page.as_bytes())
+        let root = "../".repeat(path.matches('/').count());
+        self.file(path, rule_page::with_links(&page, &root).as_bytes())
     }
 
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {

@@ -9,7 +9,7 @@
 //!
 //! A run is *recorded* when its last attempt is the tool's outcome, or the retries for infrastructure are used
 //! up. That, the attempt itself and the place of its outputs become true in one transaction, after the outputs
-//! are on disk (P1, P3).
+//! are on disk (R1, R3).
 
 mod attempt_dir;
 mod copy;

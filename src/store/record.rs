@@ -45,7 +45,7 @@ impl Outcome {
         }
     }
 
-    /// Ours, never the tool's (P2).
+    /// Ours, never the tool's (R2).
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Infrastructure { .. })
     }

@@ -12,7 +12,7 @@ pub struct Rerun {
 }
 
 impl Record {
-    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
+    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (R2). How many.
     pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
         self.writable()?;
         let mut reopened = 0;

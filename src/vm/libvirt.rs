@@ -389,7 +389,7 @@ fn disk(
 ) -> io::Result<()> {
     let kind = [("type", "file"), ("device", "disk")];
     w.create_element("disk").with_attributes(kind).write_inner_content(|w| {
-        // As `spec::STOP_ON_ERROR` (P2).
+        // As `spec::STOP_ON_ERROR` (R2).
         let driver = [
             ("name", "qemu"),
             ("type", file.format.as_str()),

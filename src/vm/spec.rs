@@ -146,7 +146,7 @@ impl Wiring {
 pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
-/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (P2).
+/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (R2).
 const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
 
 /// QEMU's arguments. The disk is opened with a throw-away overlay (`snapshot=on`): QEMU unlinks it the

@@ -38,7 +38,7 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
         .iter()
         .flat_map(|entry| ["F-PT-1", "F-PT-2"].map(|of| deadlock(entry, of, Some(Value::True), 1, "h")))
         .collect();
-    // What it printed counts for nobody (P2), wherever it was read.
+    // What it printed counts for nobody (R2), wherever it was read.
     runs[0].3.ending = Ending::Infrastructure;
     let mut edition = Edition::load("mcc-2018").unwrap();
     let provisional = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();

@@ -150,7 +150,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (E-4.4).`),
+    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
     tableOf("Examinations and tools: values right (✓), wrong (✗) and unjudged (?), and how the run ended",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
@@ -186,7 +186,7 @@ function drawValue({ instance, examination, position }, block) {
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const share = sum([names.points]).split("/").map(BigInt);
   const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
-  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (E-3.1).`)];
+  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
   if (weak) story.push(element("p", {}, weak === "single-backer" ? "One entry alone gave it: no other tool confirms it." : "Only variants of one tool gave it: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && word !== "override") {
     story.push(element("p", {}, `Confidence of those who gave it: ${confidence(backers)} of ${confidence(voters)} of all voters that answered.`));
@@ -204,7 +204,7 @@ function drawValue({ instance, examination, position }, block) {
     element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
-      tile("Worth", `${decimal(right)} points`, `a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (E-4)`)]),
+      tile("Worth", `${decimal(right)} points`, [`a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (`, ruleLink("E-4"), ")"])]),
     section("Why", ...story),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: a run is left that never got a fair machine.") : null,
     section("Who said what", tableOf("Answers of every tool", ["Entry", "Said", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
@@ -253,7 +253,7 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), right === count ? "a complete run (E-4.3)" : "not a complete run (E-4.3)");
+  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
   return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
 }
 
