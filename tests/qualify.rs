@@ -325,6 +325,35 @@ fn what_cannot_be_qualified_is_refused_with_the_way_out() {
     }
 }
 
+#[test]
+fn qualify_never_overwrites_a_campaign_file_that_it_did_not_write() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "");
+    fs::create_dir(folder.path().join("demo")).unwrap();
+    let campaign = folder.path().join("demo/campaign.toml");
+    fs::write(&campaign, "edition = \"mcc-2018\"\n").unwrap();
+    let qualify = |out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        command.args(["qualify", "absent", "--tool", "t", "--instances", "models", "--out", out]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for out in ["demo/campaign", "demo/campaign/"] {
+        let (code, said) = qualify(out);
+        assert_eq!(fs::read_to_string(&campaign).unwrap(), "edition = \"mcc-2018\"\n");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("demo/campaign.toml") && said.contains("give another --out"), "{said}");
+    }
+    // Its own file is replaced, and a name with a dot keeps all of its parts.
+    fs::write(folder.path().join("demo/v2.toml"), "other = 1\n").unwrap();
+    for _ in 0..2 {
+        let (_, said) = qualify("demo/v2.results");
+        assert!(said.contains("absent is no disk image"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("demo/v2.toml")).unwrap(), "other = 1\n");
+    assert!(folder.path().join("demo/v2.results.toml").is_file());
+}
+
 /// Outputs of real tools that were cut by their time limit: what `lint` misses in them.
 const CUT: [(&str, &str); 3] = [
     ("smpt/Referendum-COL-0010-ReachabilityCardinality", "nothing is said of 5 of 16 values"),

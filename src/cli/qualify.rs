@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -160,6 +161,41 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
 }
 
+/// First line of a campaign file that `qualify` wrote; only such a file is replaced.
+const WRITTEN_HERE: &str = "# Written by `mcc-harness qualify`, which replaces this file.\n";
+
+/// Writes the campaign to `RESULTS.toml` beside `out`, and returns that path.
+///
+/// # Errors
+/// `out` has no file name; a file of that name exists that `qualify` did not write; it cannot be read or written.
+fn write_campaign(out: &Path, campaign: &str) -> Result<PathBuf, Failure> {
+    let unnamed = || Failure::usage(anyhow!("{}: not a folder name; give --out a name", out.display()));
+    let mut name = out.file_name().ok_or_else(unnamed)?.to_owned();
+    name.push(".toml");
+    let file = out.with_file_name(name);
+    let named = || file.display().to_string();
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let text = format!("{WRITTEN_HERE}{campaign}");
+    match File::create_new(&file) {
+        Ok(mut new) => new.write_all(text.as_bytes()).with_context(named)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let existing = fs::read(&file).with_context(named)?;
+            // Version 0.1 wrote no first line.
+            if !existing.starts_with(WRITTEN_HERE.as_bytes()) && existing != campaign.as_bytes() {
+                return Err(Failure::usage(anyhow!(
+                    "{}: `qualify` would write its campaign here, but did not write this file; give another --out",
+                    file.display()
+                )));
+            }
+            fs::write(&file, text).with_context(named)?;
+        }
+        Err(error) => return Err(anyhow::Error::new(error).context(named()).into()),
+    }
+    Ok(file)
+}
+
 /// Of every known model the first instance, P/T and coloured each, by name.
 fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, Archive>, Failure> {
     let found = campaign::archives_in(folder).with_context(|| folder.display().to_string());
@@ -305,11 +341,7 @@ impl Job<'_> {
 
     /// With `run`, on a campaign of its own beside the record. Err: how that ended, where it did not come to an end.
     fn in_machines(&self, out: &Path) -> Result<Result<Report, Exit>, Failure> {
-        let file = out.with_extension("toml");
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        }
-        fs::write(&file, self.campaign()?).with_context(|| file.display().to_string())?;
+        let file = write_campaign(out, &self.campaign()?)?;
         // Ctrl-C is for `run`, which ends well; what it leaves open is seen below.
         signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)))?;
         for repetition in 1..=self.args.repeat.get() {
