@@ -4,7 +4,7 @@ use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
 use crate::edition::Status;
-use crate::judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
+use crate::judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName};
 use crate::store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -214,6 +214,27 @@ impl<'a> Contest<'a> {
     /// The number by which data of pages know an instance that is shown.
     pub fn instance_number(&self, instance: usize) -> Option<usize> {
         self.numbers.1[instance]
+    }
+
+    /// `entry_number` of an entry that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_entry(&self, entry: usize) -> Result<usize, JudgementError> {
+        let hidden = || {
+            JudgementError::Broken(format!("a page is about {}, which is hidden", self.entry(entry).entry))
+        };
+        self.entry_number(entry).ok_or_else(hidden)
+    }
+
+    /// `instance_number` of an instance that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_instance(&self, instance: usize) -> Result<usize, JudgementError> {
+        let name = || &self.judgement.instances[instance].instance;
+        let hidden = || JudgementError::Broken(format!("a page is about {}, which is hidden", name()));
+        self.instance_number(instance).ok_or_else(hidden)
     }
 
     pub fn instance_segment(&self, instance: usize) -> &str {

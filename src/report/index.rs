@@ -143,7 +143,8 @@ impl RecordFacts {
         self.attempts.len()
     }
 
-    pub fn add(&mut self, key: RunKey, attempts: &[KeptAttempt]) {
+    /// Adds a run of `entry`.
+    pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
         *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
@@ -154,7 +155,6 @@ impl RecordFacts {
             None => (at.clone(), at),
             Some((first, last)) => (first.min(at.clone()), last.max(at)),
         });
-        let entry = attempt.run.rsplitn(3, '/').nth(2).unwrap_or_default();
         for disk in &attempt.disks {
             let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
             self.disks.entry(key).or_default().insert(entry.into());
