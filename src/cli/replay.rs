@@ -82,7 +82,7 @@ fn recorded(record: &Record, id: &str) -> Result<RunRecord, Failure> {
     let reason = if !run.run.competes {
         "the entry does not compete there, so there was no machine"
     } else if run.last.outcome.is_infrastructure() {
-        "it never got a fair machine, so there is nothing to compare with"
+        "every attempt ended in infrastructure, so there is nothing to compare with"
     } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
         "it ran on an original disk over ssh, whose private key is in no record"
     } else {
@@ -166,7 +166,7 @@ fn replay(
     };
     if made.last.outcome.is_infrastructure() {
         return Err(Failure::from(anyhow!(
-            "the replay of {} got no fair machine: {}; try again",
+            "the replay of {} ended in infrastructure: {}; try again",
             run.id(),
             super::outcome(&made.last.outcome)
         )));

@@ -113,10 +113,13 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
     }
     ballots
         .inputs
-        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: digest::bytes(&facts.campaign) });
+        .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
     ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(ballots)
 }
+
+/// The input of a judgement that is in every record and is no table.
+pub(super) const CAMPAIGN_FILE: &str = "campaign.toml";
 
 /// A run with what its output says.
 struct ReadRun {

@@ -371,7 +371,7 @@ pub fn words(ending: Ending) -> &'static str {
         Ending::MemoryLimit => "killed for memory",
         Ending::OutputLimit => "cut by the output limit",
         Ending::ToolCrash => "tool crashed",
-        Ending::Infrastructure => "infrastructure: not the tool's, never scored",
+        Ending::Infrastructure => "infrastructure failure, or not made yet: never scored",
         Ending::Unsaid => "the table judged does not say",
     }
 }

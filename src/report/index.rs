@@ -244,7 +244,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
             entry: visible(&entry.entry),
             link,
             tool: visible(&entry.tool),
-            kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
+            kind: record.kinds.get(&entry.entry).copied().unwrap_or("unknown"),
             status: entry.status.word(),
             note: visible(&entry.note),
         }
@@ -402,7 +402,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
     let mut facts = vec![
         ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
         (
-            "Machine",
+            "Machine by the rules",
             vec![format!(
                 "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent ones",
                 visible(&machine.cpu_model),
@@ -412,7 +412,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             )],
         ),
         (
-            "Limits",
+            "Limits by the rules",
             vec![
                 cpu,
                 format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),
@@ -437,6 +437,9 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         }
     } else {
         facts.push(("Record", vec!["none was given: this site has no outputs".into()]));
+        let tables = !contest.judgement.is_of_record();
+        let why = if tables { "the judged tables do not name them" } else { "the record names them" };
+        facts.push(("Hosts and disks", vec![format!("unknown here: {why}")]));
     }
     facts
 }
