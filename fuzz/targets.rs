@@ -144,7 +144,7 @@ fn sister(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8]) {
     std::fs::write(&path, data).expect("a file");
     let judged = || match &**rules {
         SisterEdition::Svcomp(rules) => svcomp::judge(rules, svcomp::read(rules, &path, None).ok()?).ok(),
-        SisterEdition::Crv(rules) => Some(crv::judge(rules, crv::read(rules, &path).ok()?)),
+        SisterEdition::Crv(rules) => crv::judge(rules, crv::read(rules, &path).ok()?).ok(),
     };
     let written = || judged().map(|judgement| serde_json::to_string(&judgement).expect("plain data"));
     assert_eq!(written(), written());

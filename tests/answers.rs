@@ -99,6 +99,22 @@ fn state_space_has_its_own_lines_and_minus_one_is_not_given() {
 }
 
 #[test]
+fn an_infinite_count_of_a_state_space_is_read_as_overflow() {
+    for word in ["+inf", "inf", "Inf", "+Inf"] {
+        let output = format!("STATE_SPACE STATES {word} TECHNIQUES TEDD\nSTATE_SPACE TRANSITIONS {word}\n");
+        let answers = read_as(output.as_bytes(), &questions("StateSpace", &[]), Reading::default());
+        assert_eq!(text(&answers), "Inf Inf ? ?", "{word}: {:?}", answers.anomalies);
+    }
+    // Of the form alone nothing is complained.
+    let real = "Planning-PT-none StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n";
+    let answers = read_as(real.as_bytes(), &questions("StateSpace", &[]), Reading::default());
+    assert_eq!(complaints(&answers), [""; 0]);
+    let answers =
+        read_as(b"STATE_SPACE STATES -inf TECHNIQUES A", &questions("StateSpace", &[]), Reading::default());
+    assert_eq!((text(&answers).as_str(), answers.anomalies.len()), ("? ? ? ?", 1));
+}
+
+#[test]
 fn the_last_value_wins_and_a_contradiction_is_recorded() {
     let answers = ctl(
         "FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 TRUE TECHNIQUES B\nFORMULA x-00 FALSE TECHNIQUES C",

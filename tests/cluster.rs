@@ -222,6 +222,19 @@ fn what_slurm_refuses_is_told_in_its_words_and_is_handed_in_again() {
 }
 
 #[test]
+fn collect_works_after_run_on_the_same_results() {
+    let folder = Folder::new(CAMPAIGN);
+    fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
+    // As `run` opens it, which leaves the file in WAL mode.
+    drop(Record::create_or_open(&folder.results(), &facts, |_| {}).unwrap());
+    let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("0 of 16 runs are recorded"), "{said}");
+}
+
+#[test]
 fn without_a_submission_or_a_slurm_the_way_out_is_named() {
     let folder = Folder::new(CAMPAIGN);
     for verb in ["cancel", "collect"] {

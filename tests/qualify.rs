@@ -445,6 +445,37 @@ fn what_cannot_be_qualified_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn an_infinite_count_in_an_oracle_is_unknown_and_in_an_output_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "");
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let line = |value: &str| format!("STATE_SPACE STATES {value} TECHNIQUES EXPLICIT\n");
+    file(&format!("{INSTANCE}-SS.out"), &format!("{INSTANCE} StateSpace\n{}", line("+inf")));
+    let lint = |value: &str| {
+        file("stdout", &line(value));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        let archive = format!("models/{INSTANCE}.tgz");
+        command.args([
+            "lint",
+            "stdout",
+            "--instance",
+            &archive,
+            "--examination",
+            "StateSpace",
+            "--oracle",
+            ".",
+        ]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let (code, said) = lint("18");
+    assert!(code == Some(0) && said.contains("0 of 4 values are known") && !said.contains("error"), "{said}");
+    let (code, said) = lint("+inf");
+    assert!(code == Some(0) && said.contains("line 1: warning: STATES is infinite"), "{said}");
+}
+
+#[test]
 fn qualify_never_overwrites_a_campaign_file_that_it_did_not_write() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");

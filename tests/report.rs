@@ -96,6 +96,53 @@ fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
 }
 
 #[test]
+fn a_site_of_a_bare_table_says_that_machines_are_unknown() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let table = "tool,instance,examination,answers,wrong\na,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n\
+                 b,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n";
+    fs::write(dir.path().join("t.csv"), table).expect("a table");
+    let harness = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        let done = command.current_dir(dir.path()).args(arguments).assert().code(0);
+        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+    };
+    let said = harness(&["judge", "t.csv", "--edition", "mcc-2018", "--out", "judged"]);
+    assert!(said.contains("confidence could not be measured, so it is 0 for every entry"), "{said}");
+    harness(&["report", "judged", "--out", "site"]);
+    let site = dir.path().join("site");
+    let runs = text(site.join("runs.html"));
+    assert!(
+        runs.contains("Unknown: the judged tables do not say on which machines") && !runs.contains("None")
+    );
+    let front = text(site.join("index.html"));
+    for expected in [
+        "Machine by the rules",
+        "unknown here: the judged tables do not name them",
+        "<td>unknown</td>",
+        "confidence could not be measured",
+    ] {
+        assert!(front.contains(expected), "{expected}");
+    }
+    let evidence = text(site.join("evidence.html"));
+    assert!(evidence.contains("do not say whether a tool printed a value twice"));
+}
+
+#[test]
+fn a_judgement_of_degraded_machines_says_so_beside_its_podiums() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judgement = contest::small();
+    drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
+    let judge = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        command.current_dir(dir.path()).args(["judge", "results", "--out", "judged"]).args(arguments);
+        String::from_utf8_lossy(&command.assert().code(1).get_output().stdout).into_owned()
+    };
+    assert!(judge(&[]).contains("degraded:tcg: 45 of 45 runs"), "{}", judge(&[]));
+    let json: serde_json::Value = serde_json::from_str(&judge(&["--format", "json"])).expect("JSON");
+    assert_eq!((&json["runs"], &json["marks"]["degraded:tcg"]), (&45.into(), &45.into()));
+}
+
+#[test]
 fn a_final_judgement_does_not_say_provisional() {
     let mut judgement = contest::small();
     judgement.unresolved.clear();
@@ -233,7 +280,8 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
     // Judged only where that is asked for, and provisional then.
     let refused = judge(&[]);
     assert!(refused.contains("45 of 46 runs are recorded") && refused.contains("--unfinished"), "{refused}");
-    judge(&["--unfinished"]);
+    let said = judge(&["--unfinished"]);
+    assert!(said.contains("runs ended in infrastructure and 1 runs are not made yet"), "{said}");
     let report = |arguments: &[&str]| {
         let mut command = Command::cargo_bin("mcc-harness").expect("the program");
         command.current_dir(dir.path()).args(["report", "judged", "--record", "results", "--out", "site"]);

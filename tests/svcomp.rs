@@ -671,3 +671,23 @@ fn who_is_withdrawn_is_named_with_the_reason_and_not_judged() {
     assert!(judged.blocks.iter().flat_map(|block| &block.cells).all(|cell| cell.entry == 1));
     assert!(judged.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.entry == 1));
 }
+
+#[test]
+fn a_result_file_without_a_name_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    let run = [("t1_false.c", "false", "false", "correct", "1", "1")];
+    let named = result("tool", "tool.Loops", "Loops", &run);
+    let cases = [
+        (named.replace("tool=\"Tool\"", "tool=\"\"").replace("\"tool.Loops\"", "\".Loops\""), "entry"),
+        (named.replace("tool.Loops", "").replace("block=\"Loops\"", ""), "category"),
+    ];
+    for (text, missing) in cases {
+        let text = text.replace("benchmarkname=\"tool\"", "benchmarkname=\"\"");
+        std::fs::write(dir.path().join("a.xml"), text).unwrap();
+        let mut command = harness();
+        command.args(["judge", "a.xml", "--edition", "svcomp-2013", "--out", "judged"]);
+        let done = command.current_dir(dir.path()).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(&format!("a.xml: the result file names no {missing}")), "{said}");
+    }
+}

@@ -229,7 +229,7 @@ fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
         let (code, _, said) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
         assert!(
-            code == 1 && said.contains("provisional: 1 runs never got a fair machine"),
+            code == 1 && said.contains("provisional: 1 runs ended in infrastructure, so"),
             "{form:?}: {said}"
         );
         assert!(rows(&folder.path().join("third/podiums.csv")).iter().all(|row| row["medal"].is_empty()));
@@ -559,7 +559,7 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
                 fs::write(folder.path().join("usual"), "").unwrap();
                 assert_eq!(mode(&folder.path().join(file)), mode(&folder.path().join("usual")), "{file}");
             }
-            // No tool may print `inf` for a state space, so it is in no oracle.
+            // `inf` of a state space would be read as `Inf`, so it is in no oracle.
             let same = values.iter().flatten().count() as u64 + 3;
             assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");
             if unknown.is_none() {
@@ -577,6 +577,27 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
             );
         }
     }
+}
+
+#[test]
+fn an_oracle_with_infinite_counts_is_compared_by_value() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut ballots = Ballots::new(&edition);
+    for entry in ["a", "b"] {
+        let states = ["Inf", "Inf", "1", "2"].map(|text| text.parse().ok()).to_vec();
+        ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+    }
+    let jury = mcc::Jury::new(&edition, ballots).unwrap();
+    let folder = TempDir::new().unwrap();
+    let compare = || oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+    // `Inf` equals another one, and no number.
+    let text = "F-PT-1 StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n\
+                STATE_SPACE TRANSITIONS 7 TECHNIQUES TEDD2020\nSTATE_SPACE MAX_TOKEN_IN_PLACE +inf TECHNIQUES TEDD2020\n";
+    fs::write(folder.path().join("F-PT-1-SS.out"), text).unwrap();
+    assert_eq!(compare(), oracle::Compared { same: 1, different: 2, only_oracle: 0 });
+    // What is written is read again.
+    assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 1);
+    assert_eq!(compare(), oracle::Compared { same: 4, different: 0, only_oracle: 0 });
 }
 
 #[test]

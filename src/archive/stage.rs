@@ -80,8 +80,7 @@ pub fn bundle(
         return Err(ArchiveError::Bad { path: record.dir().to_owned(), reason });
     }
     copy_record(record, &|entry| own.contains(entry), to)?;
-    let mut rules = jury.opening.edition.clone();
-    keep_in_edition(&mut rules, &|entry| own.contains(entry));
+    let rules = jury.opening.edition.without_resigned(|entry| own.contains(entry));
     write_rules(&Contents(to), &rules, Some(tool), vec![])?;
     let path = to.join("values.csv");
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
@@ -179,17 +178,7 @@ fn keep_in_facts(record: &Record, stays: &dyn Fn(&str) -> bool) -> Result<Campai
         tools.retain(|tool| tool.get("entry").and_then(toml::Value::as_str).is_some_and(stays));
     }
     facts.campaign = toml::to_string(&campaign).map_err(|error| bad(error.to_string()))?;
-    let mut edition = edition_of(record)?;
-    keep_in_edition(&mut edition, &|entry| !gone.iter().any(|gone| gone == entry));
+    let edition = edition_of(record)?.without_resigned(|entry| !gone.iter().any(|gone| gone == entry));
     facts.edition = serde_json::to_string(&edition).map_err(RecordError::Edition)?;
     Ok(facts)
-}
-
-/// Rules that speak of resigned entries, and variants that are gone, are no settings of what is left.
-fn keep_in_edition(edition: &mut Edition, stays: &dyn Fn(&str) -> bool) {
-    edition.statuses.retain(|rule| rule.status != mcc_judge::judgement::Status::Resigned);
-    for entries in edition.variants.values_mut() {
-        entries.retain(|entry| stays(entry));
-    }
-    edition.variants.retain(|_, entries| !entries.is_empty());
 }

@@ -24,7 +24,8 @@ pub enum Value {
         digits: u32,
         exponent: u32,
     },
-    /// `Inf` in a published StateSpace position: too large for its writer.
+    /// A StateSpace count too large for its writer: `Inf` in a published table, `+inf` in an output or an oracle. Equal to
+    /// another `Inf` and to no number (RULES, Value).
     Overflow,
     /// `X` in a published table: a wrong answer whose value was not kept; equals nothing, not even itself
     /// when votes are compared (the derived equality is for storage only).

@@ -1,5 +1,6 @@
 //! The grammar of one line: words, statements, verdicts.
 
+use super::contest_table::spelled;
 use super::keywords::bytes::{CANNOT_COMPUTE, DO_NOT_COMPETE, TECHNIQUES};
 use super::keywords::{RESULTS, STATE_SPACE};
 use mcc_edition::AnswerKind;
@@ -127,6 +128,11 @@ fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
     Some((keyword, before.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-".contains(b))))
 }
 
+/// A value by the kind of examination.
+///
+/// `inf` and `+inf` are two values. In UpperBounds they are the bound of an unbounded place, `Value::Infinite`. In
+/// StateSpace tools and the contest's oracles print them, also as `Inf`, where a count overflowed a double:
+/// `Value::Overflow`, as in the contest's tables.
 fn value(word: &[u8], answers: AnswerKind, published: bool) -> Verdict<'_> {
     let digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     match (answers, word) {
@@ -134,6 +140,7 @@ fn value(word: &[u8], answers: AnswerKind, published: bool) -> Verdict<'_> {
         (AnswerKind::Boolean, b"FALSE") => Verdict::Value("F".into()),
         (AnswerKind::Boolean, _) => Verdict::Other(word),
         (AnswerKind::Number, b"inf" | b"+inf") => Verdict::Value("inf".into()),
+        (AnswerKind::StateSpace, _) if is_infinite(word) => Verdict::Value("Inf".into()),
         (_, [b'-', number @ ..]) if digits(number) => Verdict::Negative,
         _ if digits(word) => {
             let zeros = word.iter().take_while(|b| **b == b'0').count().min(word.len() - 1);
@@ -142,6 +149,10 @@ fn value(word: &[u8], answers: AnswerKind, published: bool) -> Verdict<'_> {
         _ if published && is_rounded(word) => Verdict::Value(String::from_utf8_lossy(word)),
         _ => Verdict::Other(word),
     }
+}
+
+fn is_infinite(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(|word| matches!(spelled(word), "inf" | "Inf"))
 }
 
 fn is_rounded(word: &[u8]) -> bool {

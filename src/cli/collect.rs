@@ -33,8 +33,9 @@ struct Shown {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
-    let begun = Record::open_readonly(&args.results).map_err(store_failure)?;
-    let record = Record::create_or_open_shared(&args.results, begun.facts()).map_err(store_failure)?;
+    // Closed again at once: `run` leaves the record in WAL mode, which SQLite ends only on its sole connection.
+    let begun = Record::open_readonly(&args.results).map_err(store_failure)?.facts().clone();
+    let record = Record::create_or_open_shared(&args.results, &begun).map_err(store_failure)?;
     let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
     let mut missing: BTreeMap<String, u64> = BTreeMap::new();
     for open in record.open_runs() {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// (docs/judgement.md). With --compare it shows what differs between two judgements of one contest, and what only one of
 /// them has; two without a run in common are refused.
 /// With an edition of SV-COMP or CRV it reads their results (docs/sister-contests.md), one file or a folder of them.
-/// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
+/// Ends with 1 while the judgement is provisional: some run ended in infrastructure or is not made yet.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
@@ -116,9 +116,9 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     match args.format {
         Format::Text => {
             let hangs = sensitivity.as_ref().map_or(String::new(), ToString::to_string);
-            print::text(&(table(opening, &verdict) + &hangs))?;
+            print::text(&(table(opening, &verdict) + &marks(&jury) + &hangs))?;
         }
-        Format::Json => print::raw(&json(opening, &verdict, sensitivity.as_ref())?)?,
+        Format::Json => print::raw(&json(&jury, &verdict, sensitivity.as_ref())?)?,
     }
     let named = |runs: &[RunName]| {
         for RunName { entry, instance, examination } in runs.iter().take(10) {
@@ -129,7 +129,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let reason = opening.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
         let reason = print::shown(reason);
         eprintln!(
-            "excluded: {} runs never got a fair machine, so their instances are judged for nobody ({reason}):",
+            "excluded: {} runs ended in infrastructure, so their instances are judged for nobody ({reason}):",
             opening.excluded.len()
         );
         named(&opening.excluded);
@@ -137,10 +137,13 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     if opening.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
-    eprintln!(
-        "provisional: {} runs never got a fair machine, so no medal is given:",
-        opening.unresolved.len()
-    );
+    let not_made = jury.not_made_yet();
+    let failed = opening.unresolved.len() - not_made;
+    let counts = [(failed, "ended in infrastructure"), (not_made, "are not made yet")];
+    let counts =
+        counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{runs} runs {what}"));
+    let counts = counts.collect::<Vec<_>>().join(" and ");
+    eprintln!("provisional: {counts}, so no medal is given:");
     named(&opening.unresolved);
     Ok(Exit::Failed)
 }
@@ -169,11 +172,15 @@ fn table(opening: &Opening, verdict: &Verdict) -> String {
     text
 }
 
-fn json(
-    opening: &Opening,
-    verdict: &Verdict,
-    sensitivity: Option<&Sensitivity>,
-) -> serde_json::Result<String> {
+/// A line for every mark that runs carry: a podium of degraded machines must not look like any other.
+fn marks(jury: &Jury) -> String {
+    let (marks, runs) = jury.marks();
+    marks.iter().map(|(mark, count)| format!("{mark}: {count} of {runs} runs\n")).collect()
+}
+
+fn json(jury: &Jury, verdict: &Verdict, sensitivity: Option<&Sensitivity>) -> serde_json::Result<String> {
+    let opening = &jury.opening;
+    let (marks, runs) = jury.marks();
     let places = verdict.podiums.iter().flat_map(|podium| {
         podium.places.iter().map(|place| {
             serde_json::json!({
@@ -191,6 +198,8 @@ fn json(
         "unknown": opening.edition.unknown,
         "provisional": !opening.unresolved.is_empty(),
         "podiums": places.collect::<Vec<_>>(),
+        "runs": runs,
+        "marks": marks,
     });
     if let Some(sensitivity) = sensitivity {
         document["sensitivity"] = serde_json::to_value(sensitivity)?;

@@ -22,7 +22,7 @@ pub(super) fn judge(
         }
         SisterEdition::Crv(edition) => {
             refuse(categories.is_some(), "--categories is for editions of SV-COMP")?;
-            crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?)
+            crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
     sister::write(&judgement, out)?;

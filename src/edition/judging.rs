@@ -90,7 +90,7 @@ pub enum Votes {
     PerTool,
 }
 
-/// What becomes of a run the harness failed to give a fair machine.
+/// What becomes of a run whose attempts all ended in infrastructure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InfrastructureRule {

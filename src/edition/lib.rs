@@ -116,12 +116,12 @@ impl Edition {
     }
 }
 
-/// Leaves names out of groups, and with them groups of which nobody is left.
+/// Removes names from groups, and groups that are then empty. A group that was empty before is removed too: its own
+/// name can be that of a resigned tool (P-4).
 fn keep_named(groups: &mut BTreeMap<String, Vec<String>>, stays: impl Fn(&str) -> bool) {
     groups.retain(|_, names| {
-        let named = names.len();
         names.retain(|name| stays(name));
-        !names.is_empty() || named == 0
+        !names.is_empty()
     });
 }
 
@@ -202,4 +202,20 @@ pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deser
     let number = u64::deserialize(from)?;
     let fits = (LEAST..=MOST).contains(&number).then(|| T::try_from(number).ok()).flatten();
     fits.ok_or_else(|| serde::de::Error::custom(format!("{number} is not from {LEAST} to {MOST}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_settings_have_no_group_without_members() {
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        let group = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        edition.variants = [("Empty", &[][..]), ("Gone", &["Gone.a"]), ("Both", &["Gone.b", "Both.a"])]
+            .map(|(tool, names)| (tool.to_owned(), group(names)))
+            .into();
+        let published = edition.without_resigned(|name| !name.starts_with("Gone"));
+        assert_eq!(published.variants, [("Both".to_owned(), group(&["Both.a"]))].into());
+    }
 }

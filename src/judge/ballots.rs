@@ -217,8 +217,8 @@ impl Ballots {
         })
     }
 
-    /// `values` are value numbers, no more than the examination has. What a run gave that never got a fair machine
-    /// counts for nobody (R2).
+    /// `values` are value numbers, no more than the examination has. What a run gave that ended in
+    /// infrastructure counts for nobody (R2).
     pub(super) fn add_row(
         &mut self,
         entry: &str,

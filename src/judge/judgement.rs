@@ -2,6 +2,8 @@
 //!
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
+use super::ballots::NOT_MADE_YET;
+use super::record::CAMPAIGN_FILE;
 use mcc_benchkit::Value;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
@@ -79,6 +81,11 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Whether a campaign's record was judged. Tables do not say on which machines runs were made, nor what was printed.
+    pub fn is_of_record(&self) -> bool {
+        self.inputs.iter().any(|input| input.file == CAMPAIGN_FILE)
+    }
+
     /// Reads and checks `judgement.json` of a folder that `judge --out` wrote.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
@@ -306,6 +313,13 @@ pub struct Cell {
     /// What was odd about the output, by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+}
+
+impl Cell {
+    /// Whether the run was made; not in a campaign that was judged before its end.
+    pub fn was_made(&self) -> bool {
+        !self.marks.iter().any(|mark| mark == NOT_MADE_YET)
+    }
 }
 
 /// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).

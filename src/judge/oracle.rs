@@ -182,8 +182,10 @@ fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
     let mut lines = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
         let value = match &trusted.value {
-            None | Some(Value::Overflow | Value::Lost) => continue,
-            // Nor does the protocol let a tool say it.
+            None | Some(Value::Lost) => continue,
+            Some(Value::Overflow) if examination.answers == AnswerKind::StateSpace => "+inf".to_owned(),
+            Some(Value::Overflow) => continue,
+            // Read again, `inf` is an overflow here.
             Some(Value::Infinite) if examination.answers == AnswerKind::StateSpace => continue,
             Some(Value::True) => "TRUE".to_owned(),
             Some(Value::False) => "FALSE".to_owned(),

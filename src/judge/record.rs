@@ -59,10 +59,11 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
     let mut ballots = read_recorded(edition, record, all_cores())?;
     for open in record.open_runs() {
         let run = open?.run;
-        let Some((_, examination)) = edition.examination(&run.examination) else { continue };
         let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
         let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
-        let ids = questions(examination, asked).ids.unwrap_or_default();
+        // An examination that the edition does not have is refused where the run is added.
+        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, asked).ids);
+        let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
             marks: vec![NOT_MADE_YET.to_owned()],
@@ -112,10 +113,13 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
     }
     ballots
         .inputs
-        .push(InputDigest { file: "campaign.toml".to_owned(), sha256: digest::bytes(&facts.campaign) });
+        .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
     ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(ballots)
 }
+
+/// The input of a judgement that is in every record and is no table.
+pub(super) const CAMPAIGN_FILE: &str = "campaign.toml";
 
 /// A run with what its output says.
 struct ReadRun {

@@ -135,11 +135,17 @@ impl Oracle {
         Ok(())
     }
 
-    /// What is known of an examination.
+    /// What is known of an examination. `Inf` in StateSpace is not known: the number was too large for the oracle's writer.
     ///
     /// # Errors
     /// An output to believe in cannot be read.
     pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
+        let mut known = self.stated(instance, questions)?;
+        known.values.iter_mut().for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
+        Ok(known)
+    }
+
+    fn stated(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some(known) = self.rows.get(&key) {

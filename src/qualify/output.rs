@@ -26,7 +26,10 @@ pub fn of_output(answers: &Answers, asked: &Asked) -> Vec<Finding> {
         })
         .collect();
     for position in 0..answers.ids.len() {
-        if let Some(finding) = absurd(answers, asked, position).or_else(|| wrong(answers, asked, position)) {
+        let finding = absurd(answers, asked, position)
+            .or_else(|| wrong(answers, asked, position))
+            .or_else(|| overflow(answers, position));
+        if let Some(finding) = finding {
             findings.push(finding.at("stdout", answers.lines[position]));
         }
     }
@@ -52,6 +55,18 @@ fn wrong(answers: &Answers, asked: &Asked, position: usize) -> Option<Finding> {
             problem(),
             "correct the tool, or do not answer: a wrong value costs twice a right one",
         )
+    })
+}
+
+/// `+inf` instead of a StateSpace count.
+fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
+    let is_overflow = answers.values[position] == Some(Value::Overflow);
+    is_overflow.then(|| {
+        let problem = format!(
+            "{} is infinite: read as too large for the tool, which equals no number",
+            answers.ids[position]
+        );
+        Finding::new("E-1.2", problem, "print all digits, or CANNOT_COMPUTE").warning()
     })
 }
 

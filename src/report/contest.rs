@@ -4,7 +4,7 @@ use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
 use mcc_edition::Status;
-use mcc_judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
+use mcc_judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName};
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -216,6 +216,27 @@ impl<'a> Contest<'a> {
         self.numbers.1[instance]
     }
 
+    /// `entry_number` of an entry that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_entry(&self, entry: usize) -> Result<usize, JudgementError> {
+        let hidden = || {
+            JudgementError::Broken(format!("a page is about {}, which is hidden", self.entry(entry).entry))
+        };
+        self.entry_number(entry).ok_or_else(hidden)
+    }
+
+    /// `instance_number` of an instance that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_instance(&self, instance: usize) -> Result<usize, JudgementError> {
+        let name = || &self.judgement.instances[instance].instance;
+        let hidden = || JudgementError::Broken(format!("a page is about {}, which is hidden", name()));
+        self.instance_number(instance).ok_or_else(hidden)
+    }
+
     pub fn instance_segment(&self, instance: usize) -> &str {
         &self.segments.instances[instance]
     }
@@ -350,7 +371,7 @@ pub fn words(ending: Ending) -> &'static str {
         Ending::MemoryLimit => "killed for memory",
         Ending::OutputLimit => "cut by the output limit",
         Ending::ToolCrash => "tool crashed",
-        Ending::Infrastructure => "infrastructure: not the tool's, never scored",
+        Ending::Infrastructure => "infrastructure failure, or not made yet: never scored",
         Ending::Unsaid => "the table judged does not say",
     }
 }

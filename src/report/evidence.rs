@@ -19,6 +19,7 @@ struct EvidencePage {
     /// Kind of doubt, and how many values.
     kinds: Vec<(String, String)>,
     flags: usize,
+    of_record: bool,
     best_virtual: Vec<[String; 4]>,
     tables: Vec<TablePart>,
 }
@@ -32,6 +33,8 @@ struct RunsPage {
     excluded: Vec<(String, String)>,
     excluded_reason: String,
     rows: usize,
+    has_record: bool,
+    of_record: bool,
 }
 
 #[derive(Template)]
@@ -92,6 +95,7 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
         frame: contest.frame("Evidence".into(), ""),
         kinds,
         flags: flags.rows.len(),
+        of_record: judgement.is_of_record(),
         best_virtual: best_virtual.collect(),
         tables: tables.collect(),
     };
@@ -173,6 +177,8 @@ pub fn write_runs(
         excluded: links(contest, &judgement.excluded),
         excluded_reason: reason.map_or(String::new(), visible),
         rows: runs.rows.len(),
+        has_record: contest.has_record,
+        of_record: judgement.is_of_record(),
     };
     site.file("runs.js", &script::call("mcc_lists", &[runs]))?;
     site.page("runs.html", &page)

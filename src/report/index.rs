@@ -143,7 +143,8 @@ impl RecordFacts {
         self.attempts.len()
     }
 
-    pub fn add(&mut self, key: RunKey, attempts: &[KeptAttempt]) {
+    /// Adds a run of `entry`.
+    pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
         *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
@@ -154,7 +155,6 @@ impl RecordFacts {
             None => (at.clone(), at),
             Some((first, last)) => (first.min(at.clone()), last.max(at)),
         });
-        let entry = attempt.run.rsplitn(3, '/').nth(2).unwrap_or_default();
         for disk in &attempt.disks {
             let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
             self.disks.entry(key).or_default().insert(entry.into());
@@ -244,7 +244,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
             entry: visible(&entry.entry),
             link,
             tool: visible(&entry.tool),
-            kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
+            kind: record.kinds.get(&entry.entry).copied().unwrap_or("unknown"),
             status: entry.status.word(),
             note: visible(&entry.note),
         }
@@ -402,7 +402,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
     let mut facts = vec![
         ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
         (
-            "Machine",
+            "Machine by the rules",
             vec![format!(
                 "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent ones",
                 visible(&machine.cpu_model),
@@ -412,7 +412,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             )],
         ),
         (
-            "Limits",
+            "Limits by the rules",
             vec![
                 cpu,
                 format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),
@@ -437,6 +437,9 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         }
     } else {
         facts.push(("Record", vec!["none was given: this site has no outputs".into()]));
+        let tables = !contest.judgement.is_of_record();
+        let why = if tables { "the judged tables do not name them" } else { "the record names them" };
+        facts.push(("Hosts and disks", vec![format!("unknown here: {why}")]));
     }
     facts
 }

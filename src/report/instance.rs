@@ -105,7 +105,7 @@ pub fn write(
     }
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
     let data = InstanceData {
-        instance: contest.instance_number(instance).unwrap_or_default(),
+        instance: contest.shown_instance(instance)?,
         weight: contest.judgement.instances[instance].weight.to_string(),
         blocks: blocks.map(|block| block_data(contest, block)).collect(),
         recorded: contest.has_record.then_some(recorded),

@@ -169,7 +169,7 @@ fn write_in_parallel(
         let keys = recorded.get(&instance).map_or(&[][..], Vec::as_slice);
         let runs = keys.iter().map(|&key| {
             let attempts = kept_attempts(record, &contest.run_name(key))?;
-            facts.add(key, &attempts);
+            facts.add(key, &contest.entry(key.0).entry, &attempts);
             Ok((key, attempts))
         });
         runs.collect::<Result<Vec<_>, ReportError>>()

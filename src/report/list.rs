@@ -131,7 +131,7 @@ fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     }
 }
 
-/// Marked runs, and those that ended by trouble of the infrastructure or needed more than one attempt. `attempts`
+/// Marked runs, and those that ended in infrastructure or needed more than one attempt. `attempts`
 /// are counted where there is a record.
 pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> List {
     let mut rows = Vec::new();
@@ -147,7 +147,9 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
                 Field::from(entry),
                 Field::from(contest.instance_number(block.instance)),
                 Field::from(block.examination),
-                Field::Text(contest::words(cell.ending).into()),
+                Field::Text(
+                    if cell.was_made() { contest::words(cell.ending) } else { "not made yet" }.into(),
+                ),
                 Field::Text(visible(&cell.marks.join(" "))),
                 Field::from(tries),
             ]);

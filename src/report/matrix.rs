@@ -2,7 +2,7 @@
 
 use super::contest::{self, Contest, ENDINGS, Tally};
 use super::show;
-use mcc_judge::judgement::{Block, Cell};
+use mcc_judge::judgement::{Block, Cell, JudgementError};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -51,7 +51,12 @@ impl Matrix {
         Self::new("entries", examination, columns, rows)
     }
 
-    pub fn of_entry(contest: &Contest, entry: usize) -> Self {
+    /// The runs of an entry.
+    ///
+    /// # Errors
+    /// The site does not show that entry.
+    pub fn of_entry(contest: &Contest, entry: usize) -> Result<Self, JudgementError> {
+        let of = contest.shown_entry(entry)?;
         let mut rows = Vec::new();
         for (number, &instance) in contest.instances.iter().enumerate() {
             let cell = |&examination: &usize| {
@@ -64,8 +69,7 @@ impl Matrix {
                 rows.push(MatrixRow(number, cells));
             }
         }
-        let of = contest.entry_number(entry).unwrap_or_default();
-        Self::new("examinations", of, contest.examinations.clone(), rows)
+        Ok(Self::new("examinations", of, contest.examinations.clone(), rows))
     }
 
     fn new(across: &'static str, of: usize, columns: Vec<usize>, rows: Vec<MatrixRow>) -> Self {

@@ -83,8 +83,10 @@ fn grouped(
         .collect();
     for picture in pictures {
         write_one("pictures", &picture, site)?;
-        let of = |name: &String| picture.name.ends_with(&format!("-{}", segment(name)));
-        let group = names.iter().position(of).map_or(0, |at| at + 1);
+        // The longest fits: `solved-ReachSafety-Loops` is not a picture of `Loops`.
+        let of = |name: &str| picture.name.ends_with(&format!("-{}", segment(name)));
+        let fitting = names.iter().enumerate().filter(|(_, name)| of(name));
+        let group = fitting.max_by_key(|(_, name)| name.len()).map_or(0, |(at, _)| at + 1);
         groups[group].1.push(Shown::of(&picture));
     }
     groups.retain(|(_, shown)| !shown.is_empty());

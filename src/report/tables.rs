@@ -100,7 +100,8 @@ fn opening(contest: &str, version: &str, provisional: bool) -> String {
     let mut latex = format!("% Podiums of {}, by mcc-harness {}.\n", visible(contest), visible(version));
     latex += "% Use: \\usepackage{booktabs} in the preamble, \\input{podiums} where they belong.\n";
     if provisional {
-        latex += "% PROVISIONAL: some runs never got a fair machine, no medal is given.\n";
+        latex +=
+            "% PROVISIONAL: some runs have no result (infrastructure, or not made yet), no medal is given.\n";
     }
     latex
 }

@@ -35,7 +35,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let judgement = contest.judgement;
     let of = contest.entry(entry);
     let name = visible(&of.entry);
-    let matrix = Matrix::of_entry(contest, entry);
+    let matrix = Matrix::of_entry(contest, entry)?;
     let data = contest.tool_path(entry, "js");
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     let endings = Endings::of_entry(contest, entry);

@@ -96,7 +96,7 @@ pub enum RunnerError {
     NoDisk(String),
     #[error("the replay of {0} left no record")]
     NotRecorded(String),
-    #[error("the replay of {run} got no fair machine: infrastructure while {state}: {reason}; try again")]
+    #[error("the replay of {run} ended in infrastructure while {state}: {reason}; try again")]
     ReplayFailed { run: String, state: String, reason: String },
 }
 

@@ -77,7 +77,7 @@ fn recorded(record: &Record, id: &str) -> Result<RunRecord, RunnerError> {
     let reason = if !run.run.competes {
         "the entry does not compete there, so there was no machine"
     } else if run.last.outcome.is_infrastructure() {
-        "it never got a fair machine, so there is nothing to compare with"
+        "every attempt ended in infrastructure, so there is nothing to compare with"
     } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
         "it ran on an original disk over ssh, whose private key is in no record"
     } else {

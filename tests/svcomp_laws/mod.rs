@@ -100,3 +100,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_run_of_an_unknown_entry_or_category_is_an_error() {
+    let edition = rules("svcomp-2013");
+    for (entry, category) in [(4, 0), (0, 1000)] {
+        let mut results = results(&edition, &[]);
+        let raw = RawRun { name: "t1_false.c".to_owned(), ..RawRun::default() };
+        results.runs.push(Run::new(entry, category, raw));
+        let error = svcomp::judge(&edition, results).unwrap_err().to_string();
+        assert!(error.contains("t1_false.c belongs to entry"), "{error}");
+    }
+}

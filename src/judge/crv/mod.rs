@@ -94,16 +94,25 @@ struct Bench {
 type OfEntries<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
 
 /// Judges all results by an edition.
-pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
+///
+/// # Errors
+/// A result names a track that the edition does not have.
+pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, CrvError> {
+    let tracks = edition.tracks.len();
+    let named = results.experiments.iter().map(|of| (of.track, &of.tool));
+    let mut named = named.chain(results.totals.iter().map(|of| (of.track, &of.tool)));
+    if let Some((track, tool)) = named.find(|(track, _)| *track >= tracks) {
+        return Err(CrvError::UnknownTrack { tool: tool.clone(), track, tracks });
+    }
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
     let mut entries = entries(edition, &results);
     entries.retain(|of| of.status != Status::Resigned);
     results.experiments.retain(|of| status(&of.tool).is_judged());
     results.totals.retain(|of| status(&of.tool).is_judged());
-    let blocks = blocks(edition, &entries, &results.experiments);
+    let blocks = blocks(edition, &entries, &results.experiments)?;
     results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
-    let scores = scores(&entries, &blocks, &results.totals);
+    let scores = scores(&entries, &blocks, &results.totals)?;
     let tracks: BTreeSet<usize> = scores.keys().map(|(track, _)| *track).collect();
     let podiums = tracks.iter().map(|track| {
         let here = scores.values().filter(|score| score.category == *track);
@@ -124,7 +133,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
         note: if tracks.contains(&number) { String::new() } else { "no result".to_owned() },
     });
     results.inputs.sort_by(|a, b| (&a.file, &a.sha256).cmp(&(&b.file, &b.sha256)));
-    Judgement {
+    Ok(Judgement {
         contest: "crv".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         edition: SisterEdition::Crv(edition.without_resigned()),
@@ -137,7 +146,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
         scores: scores.into_values().collect(),
         podiums,
         quantiles: Vec::new(),
-    }
+    })
 }
 
 /// Everybody with an experiment or a total, by name.
@@ -153,18 +162,26 @@ fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
     names.into_iter().map(entry).collect()
 }
 
-/// The number of an entry.
-fn number(entries: &[Entry], name: &str) -> usize {
-    entries.binary_search_by(|known| known.entry.as_str().cmp(name)).unwrap_or_default()
+/// The number of an entry; `entries` are sorted by name.
+///
+/// # Errors
+/// No entry has that name.
+fn number(entries: &[Entry], name: &str) -> Result<usize, CrvError> {
+    let found = entries.binary_search_by(|known| known.entry.as_str().cmp(name));
+    found.map_err(|_| CrvError::UnknownEntry { tool: name.to_owned() })
 }
 
 /// One block for each benchmark of each track, in natural order: benchmark 2 before 10.
-fn blocks(edition: &CrvEdition, entries: &[Entry], experiments: &[Experiment]) -> Vec<Block> {
+fn blocks(
+    edition: &CrvEdition,
+    entries: &[Entry],
+    experiments: &[Experiment],
+) -> Result<Vec<Block>, CrvError> {
     let mut grouped: BTreeMap<(usize, u64, &str), OfEntries> = BTreeMap::new();
     for of in experiments {
         let order = of.benchmark.parse::<u64>().unwrap_or(u64::MAX);
         let block = grouped.entry((of.track, order, &of.benchmark)).or_default();
-        block.entry(number(entries, &of.tool)).or_default().push(of);
+        block.entry(number(entries, &of.tool)?).or_default().push(of);
     }
     let block = |((track, _, benchmark), of): (&(usize, u64, &str), &OfEntries)| Block {
         category: *track,
@@ -174,7 +191,7 @@ fn blocks(edition: &CrvEdition, entries: &[Entry], experiments: &[Experiment]) -
         expected: of.values().flatten().find_map(|of| of.right_verdict()).unwrap_or_default().to_owned(),
         cells: cells(edition, entries, of),
     };
-    grouped.iter().map(block).collect()
+    Ok(grouped.iter().map(block).collect())
 }
 
 /// What each entry got on a benchmark.
@@ -198,7 +215,11 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
 }
 
 /// By track and entry: the sums over the blocks; the printed totals of a track without any.
-fn scores(entries: &[Entry], blocks: &[Block], totals: &[Total]) -> BTreeMap<(usize, usize), Score> {
+fn scores(
+    entries: &[Entry],
+    blocks: &[Block],
+    totals: &[Total],
+) -> Result<BTreeMap<(usize, usize), Score>, CrvError> {
     let mut scores: BTreeMap<(usize, usize), Score> = BTreeMap::new();
     for block in blocks {
         for cell in &block.cells {
@@ -215,13 +236,13 @@ fn scores(entries: &[Entry], blocks: &[Block], totals: &[Total]) -> BTreeMap<(us
     }
     let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
     for of in totals.iter().filter(|of| !measured.contains(&of.track)) {
-        let tool = number(entries, &of.tool);
+        let tool = number(entries, &of.tool)?;
         let parts = of.parts.iter().cloned().map(Points).collect();
         let note = "as printed: the track is known by its totals only".to_owned();
         let points = Some(Points(of.total.clone()));
         scores.insert((of.track, tool), Score { parts, points, note, ..nothing(tool, of.track) });
     }
-    scores
+    Ok(scores)
 }
 
 fn nothing(entry: usize, category: usize) -> Score {
@@ -315,4 +336,28 @@ fn shares(
         _ => BigRational::zero(),
     };
     benches.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_an_unknown_entry_are_an_error() {
+        let known = Entry {
+            entry: "a".to_owned(),
+            tool: "a".to_owned(),
+            status: Status::Competing,
+            note: String::new(),
+        };
+        let total = |tool: &str| Total {
+            track: 0,
+            tool: tool.to_owned(),
+            parts: PARTS.map(|_| BigRational::zero()),
+            total: BigRational::zero(),
+        };
+        let judged = |tool: &str| scores(std::slice::from_ref(&known), &[], &[total(tool)]);
+        assert_eq!(judged("a").unwrap().len(), 1);
+        assert_eq!(judged("b").unwrap_err().to_string().split(" has").next(), Some("b"));
+    }
 }

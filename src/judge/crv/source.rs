@@ -18,6 +18,10 @@ pub enum CrvError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("{path}: no table of measurements or totals (*.csv) is in it", path = path.display())]
     Nothing { path: PathBuf },
+    #[error("{tool} has results, but is not among the entries of the judgement")]
+    UnknownEntry { tool: String },
+    #[error("a result of {tool} is in track {track}, but the edition has {tracks} tracks, counted from 0")]
+    UnknownTrack { tool: String, track: usize, tracks: usize },
 }
 
 const MEASURED: [&str; 6] = ["track", "benchmark", "tool", "verdict", "memory_mb", "time_s"];

@@ -36,7 +36,7 @@ pub struct Explanation {
     pub share: String,
     pub penalty: String,
     pub weight: String,
-    /// Whether a run without a fair machine is left anywhere in the judgement.
+    /// Whether any run of the judgement has no result: it ended in infrastructure or is not made yet.
     pub provisional: bool,
     pub positions: Vec<Position>,
     /// Every entry that has a run here.
@@ -270,7 +270,10 @@ impl fmt::Display for Explanation {
             "A right value gives {share}, a wrong one -{penalty}, none 0, times the weight (E-4)."
         )?;
         if self.provisional {
-            writeln!(out, "The judgement is provisional: a run is left that never got a fair machine.")?;
+            writeln!(
+                out,
+                "The judgement is provisional: some run has no result (infrastructure, or not made yet)."
+            )?;
         }
         if let [position] = self.positions.as_slice() {
             position.story(out)?;

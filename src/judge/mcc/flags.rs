@@ -51,7 +51,7 @@ struct Presence {
     ran: u32,
     /// Those that did not compete.
     declined: u32,
-    /// Those that never got a fair machine.
+    /// Those that ended in infrastructure.
     failed: u32,
     /// Those of `ran` that prove it ran: published tables list tools without a value that never started.
     proven: u32,
@@ -110,11 +110,14 @@ fn absences<'i>(
         for examination in 0..counts.len() {
             let held = &held[examination * families..(examination + 1) * families];
             let total: usize = held.iter().sum();
-            let mut flag = |family: &str, instances: usize, declined: u32, where_else: String| {
-                let declined = match declined {
+            let mut flag = |family: &str, instances: usize, at: Presence, where_else: String| {
+                // Not of the same instances: it may decline one that no other entry ran.
+                let declined = match at.declined {
                     0 => String::new(),
-                    declined => format!(", {declined} of them did-not-compete"),
+                    declined => format!("; did-not-compete on {declined}"),
                 };
+                // A table lists runs of which it gives neither a value nor an ending.
+                let missing = if at.ran > 0 { "neither value nor ending" } else { "no run" };
                 flags.push(Flag {
                     kind: FlagKind::Absent,
                     entry,
@@ -122,21 +125,28 @@ fn absences<'i>(
                     family: family.to_owned(),
                     instance: None,
                     position: None,
-                    detail: format!("no run on {instances} instances{declined}; {where_else}"),
+                    detail: format!(
+                        "{missing} on {instances} instances that others ran{declined}; {where_else}"
+                    ),
                 });
             };
             let at = of(examination);
             let failed = at.iter().any(|at| at.failed > 0);
             if total > 0 && !present(examination) && !failed {
-                let declined = at.iter().map(|at| at.declined).sum();
-                flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));
+                let sum = |of: fn(&Presence) -> u32| at.iter().map(of).sum();
+                let at = Presence {
+                    declined: sum(|at| at.declined),
+                    ran: sum(|at| at.ran),
+                    ..Presence::default()
+                };
+                flag("", total, at, format!("it ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
             for (family, number) in &models {
                 let at = at[*number];
                 if at.ran + at.failed == 0 && held[*number] > 0 {
                     let where_else = "it ran on other models".to_owned();
-                    flag(family, held[*number], at.declined, where_else);
+                    flag(family, held[*number], at, where_else);
                 }
             }
         }

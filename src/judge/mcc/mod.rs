@@ -24,7 +24,7 @@ use mcc_model::family_of;
 use num_rational::BigRational;
 use num_traits::Zero;
 use points::{NOT_COMPUTED, UNJUDGED};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use trusted::Vote;
@@ -186,6 +186,13 @@ impl Jury {
             mixed_hosts,
         };
         (jury.opening.common_values, jury.opening.confidence) = jury.confidence();
+        if jury.opening.common_values == 0 && jury.ballots.given.iter().any(|given| *given != NONE) {
+            jury.opening.notes.push(format!(
+                "confidence could not be measured, so it is 0 for every entry: no value was given by {} entries that are \
+                 more than half of those that gave one (E-2.2)",
+                edition.judging.min_agreeing
+            ));
+        }
         Ok(jury)
     }
 
@@ -339,6 +346,26 @@ impl Jury {
         (counted.common, (0..self.opening.entries.len()).map(confidence).collect())
     }
 
+    /// How many runs carry each mark, such as `degraded:tcg`, and how many runs were made.
+    pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
+        let (mut marks, mut made) = (BTreeMap::new(), 0);
+        for row in &self.ballots.rows {
+            let of: &[String] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
+            if !of.iter().any(|mark| mark == NOT_MADE_YET) {
+                made += 1;
+                of.iter().for_each(|mark| *marks.entry(mark.as_str()).or_default() += 1);
+            }
+        }
+        (marks, made)
+    }
+
+    /// How many of the unresolved runs are not made yet, in a campaign that is judged before its end.
+    pub fn not_made_yet(&self) -> usize {
+        let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+        let facts = failed.filter_map(|row| row.facts.as_deref());
+        facts.filter(|facts| facts.marks.iter().any(|mark| mark == NOT_MADE_YET)).count()
+    }
+
     /// How many blocks the examinations that `within` takes have.
     fn blocks_of(&self, within: impl Fn(usize) -> bool) -> u64 {
         let first = self.blocks.iter().map(|block| &self.ballots.rows[block.start]);
@@ -397,7 +424,7 @@ fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<Input
     inputs
 }
 
-/// Runs that never got a fair machine: listed as unresolved, or as excluded and their blocks' rows taken out (returned
+/// Runs that ended in infrastructure or are not made yet: listed as unresolved, or as excluded and their blocks' rows taken out (returned
 /// last), as the edition says. A non-voting entry's run harms nobody's points, but is named all the same.
 fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<Row>) {
     let name = |row: &Row| RunName {

@@ -70,8 +70,12 @@ fn alone(name: &str) -> Category {
 }
 
 /// Judges all results by an edition.
+///
+/// # Errors
+/// A run names an entry or a category that the results do not have; a category that is part of another has no number
+/// of tasks.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
-    let names = settle(edition, &mut results);
+    let names = settle(edition, &mut results)?;
     let mut bench = Bench { started: vec![(0, 0); names.len()], ..Bench::default() };
     for run in &results.runs {
         bench.judge(edition, &results.categories[run.category].name, run);
@@ -113,7 +117,14 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
 }
 
 /// Sorts the runs and numbers their entries by name, so that no order of files shows; returns the names.
-fn settle(edition: &SvcompEdition, results: &mut Results) -> Vec<String> {
+///
+/// # Errors
+/// A run names an entry or a category that the results do not have.
+fn settle(edition: &SvcompEdition, results: &mut Results) -> Result<Vec<String>, SvcompError> {
+    let unknown = |run: &&Run| run.entry >= results.entries.len() || run.category >= results.categories.len();
+    if let Some(run) = results.runs.iter().find(unknown) {
+        return Err(unknown_run(run));
+    }
     // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
     let given = results.given.iter().map(|given| &given.entry);
     let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
@@ -121,11 +132,18 @@ fn settle(edition: &SvcompEdition, results: &mut Results) -> Vec<String> {
     let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
     results.runs.retain(|run| edition.status_of(&results.entries[run.entry]).is_judged());
     results.given.retain(|given| edition.status_of(&given.entry).is_judged());
-    let number = |name: &String| names.binary_search(name).unwrap_or_default();
-    let renumbered: Vec<usize> = results.entries.iter().map(number).collect();
-    results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
+    // None: resigned, whose runs are gone.
+    let number = |name: &String| names.binary_search(name).ok();
+    let renumbered: Vec<Option<usize>> = results.entries.iter().map(number).collect();
+    for run in &mut results.runs {
+        run.entry = renumbered[run.entry].ok_or_else(|| unknown_run(run))?;
+    }
     results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
-    names
+    Ok(names)
+}
+
+fn unknown_run(run: &Run) -> SvcompError {
+    SvcompError::UnknownRun { run: run.raw.name.clone(), entry: run.entry, category: run.category }
 }
 
 /// What the runs judged so far amount to.

@@ -39,8 +39,15 @@ pub enum SvcompError {
     #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
             first = first.display(), second = second.display())]
     TwoCategories { first: PathBuf, second: PathBuf },
+    #[error(
+        "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+        path = path.display()
+    )]
+    Unnamed { path: PathBuf, what: &'static str },
     #[error("more than {0} entries; check what names them (key `entry` of the edition)")]
     Entries(usize),
+    #[error("a run of {run} belongs to entry {entry} and category {category}, which the results do not have")]
+    UnknownRun { run: String, entry: usize, category: usize },
 }
 
 /// A file of the input, and what it is.
@@ -255,6 +262,13 @@ impl Archive {
         results: &mut Results,
     ) -> Result<(), SvcompError> {
         let file = file_name(path);
+        for (what, name) in
+            [("entry", entry_name(edition, header)), ("category", category_name(header, results))]
+        {
+            if name.is_empty() {
+                return Err(SvcompError::Unnamed { path: path.to_owned(), what });
+            }
+        }
         if !header.error.is_empty() {
             results.notes.push(format!("{file} says of itself: {}", header.error));
         }
@@ -378,6 +392,7 @@ fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str
     fitting.max_by_key(|name| name.len())
 }
 
+/// Empty: the file names none.
 fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {
     let definition = header.name.split('.').next().unwrap_or_default();
     let name = match edition.entry {
@@ -385,17 +400,18 @@ fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {
         EntryName::Tool => &header.tool,
         EntryName::Name => definition,
     };
-    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("unnamed")
+    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("")
 }
 
-/// The block's name, or what follows the run definition's last `.`; a known category goes first.
+/// The block's name, or what follows the run definition's last `.`; a known category goes first. Empty: the file names
+/// none.
 fn category_name<'a>(header: &'a Header, results: &Results) -> &'a str {
     let last = header.name.rsplit('.').next().unwrap_or_default();
     let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
     let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
     let named =
         [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
-    names.into_iter().find(known).or(named).unwrap_or("unnamed")
+    names.into_iter().find(known).or(named).unwrap_or("")
 }
 
 impl Results {

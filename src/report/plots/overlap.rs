@@ -45,7 +45,9 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let bars = Axis::linear(Unit::Count, 0.0, most as f64, (base, TOP));
     drawing.upright(&bars, (LEFT, right));
     drawing.text((16, TOP + 4), "s", &format!("{} right for exactly these tools", runs.what));
-    let row = |entry: usize| below + ROW * tools.iter().position(|&tool| tool == entry).unwrap_or(0) as i32;
+    let rows: BTreeMap<usize, i32> = tools.iter().copied().zip((0..).map(|at| below + ROW * at)).collect();
+    // Every entry of a set has a right value, and so a row.
+    let row = |entry: usize| rows[&entry];
     let column = |number: usize| LEFT + COLUMN * number as i32 + COLUMN / 2;
     let (mut heights, mut joints, mut dots) = (String::new(), String::new(), Vec::new());
     for (number, (set, values)) in shown.iter().enumerate() {

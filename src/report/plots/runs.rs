@@ -199,7 +199,7 @@ fn shown(entry: &Entry) -> bool {
 /// The numbers in use, and the place of each among them.
 fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> usize) {
     let used: Vec<usize> = numbers.collect::<BTreeSet<_>>().into_iter().collect();
-    (used.clone(), move |number| used.binary_search(&number).unwrap_or_default())
+    (used.clone(), move |number| used.partition_point(|&other| other < number))
 }
 
 /// Where CPU time is per vCPU, a concurrent tool is cut at as many times the limit as it has cores (E-5.1).

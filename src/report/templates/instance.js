@@ -206,7 +206,7 @@ function drawValue({ instance, examination, position }, block) {
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Worth", `${decimal(right)} points`, [`a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (`, ruleLink("E-4"), ")"])]),
     section("Why", ...story),
-    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: a run is left that never got a fair machine.") : null,
+    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some run has no result (infrastructure, or not made yet).") : null,
     section("Who said what", tableOf("Answers of every tool", ["Entry", "Said", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
     others({ instance, examination }),
   ] };
