@@ -1,7 +1,9 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod builtin;
 mod check;
 pub mod crv;
+mod error;
 mod flags;
 pub mod fraction;
 mod judging;
@@ -12,14 +14,15 @@ mod rules;
 mod suggest;
 pub mod svcomp;
 
+pub use builtin::{known, known_sisters};
+pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
     AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
     StatusRule, Votes,
 };
-pub use load::{EditionError, known};
 pub use pattern::{Pattern, fits};
-pub use rules::{Rules, SisterEdition, known_sisters};
+pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;

@@ -2,11 +2,12 @@
 
 use super::awards::{self, CompleteRun, Figures};
 use super::best_virtual::BestVirtual;
+use super::judge::{Jury, Opening, Verdict};
+use super::podium;
 use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG, Weights};
 use super::trusted;
 use super::votes::{Backing, Poll};
-use super::{Jury, Opening, Verdict, podium};
-use crate::ballots::{NO_FACTS, NONE, Row, RunFacts};
+use crate::input::ballots::{NO_FACTS, NONE, Row, RunFacts};
 use crate::judgement::*;
 use num_rational::BigRational;
 use num_traits::Zero;

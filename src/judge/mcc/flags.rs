@@ -1,6 +1,6 @@
 //! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
 
-use crate::ballots::{NONE, Row};
+use crate::input::ballots::{NONE, Row};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_benchkit::Repeat;
 use std::collections::BTreeMap;

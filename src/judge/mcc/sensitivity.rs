@@ -1,6 +1,7 @@
 //! What the podiums hang on: each of them judged again without each tool, and how many values a medal rests on.
 
-use super::{JudgeError, Jury, Verdict, podium};
+use super::judge::{JudgeError, Jury, Verdict};
+use super::podium;
 use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
 use crate::show::{columns, decimals};
 use num_rational::BigRational;

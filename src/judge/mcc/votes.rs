@@ -1,7 +1,7 @@
 //! Who stands behind a value: votes per tool, and values that rest on too few.
 
 use super::trusted::Vote;
-use crate::ballots::LOST;
+use crate::input::ballots::LOST;
 use crate::judgement::Weak;
 use num_rational::BigRational;
 

@@ -3,9 +3,9 @@
 //! Every file is written beside its place, and put there when all are whole (`replace`).
 
 use super::draft::{Draft, WriteError, field};
-use super::judgement::*;
-use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
-use super::mcc::{Jury, Opening, Verdict};
+use crate::judgement::*;
+use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
+use crate::mcc::{Jury, Opening, Verdict};
 use mcc_base::in_order::all_cores;
 use mcc_benchkit::Value;
 use mcc_edition::fraction;
@@ -109,7 +109,7 @@ const FILES: [&str; 16] = [
     "judgement.json",
 ];
 
-pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
+pub(crate) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
     let draft = |(name, content): &(&str, String)| {
         let mut draft = Draft::new(&dir.join(name))?;
         draft.text(content)?;
@@ -121,7 +121,7 @@ pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>
 
 /// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
 /// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
-pub(super) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
+pub(crate) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(Draft::flush)?;
     // Without a judgement, a file of such a name is somebody else's.
     if json.path().exists() {
@@ -401,7 +401,7 @@ fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     }
 }
 
-pub(super) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
+pub(crate) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&opening.instances[block.instance].instance);
         let examination = field(&opening.examinations[block.examination]);
@@ -460,7 +460,7 @@ fn margins(sensitivity: &Sensitivity) -> String {
 }
 
 /// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
-pub(super) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
 }

@@ -2,7 +2,7 @@
 //! (P5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts, NOT_MADE_YET};
-use super::judgement::{Cost, Ending, InputDigest};
+use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::digest;
 use mcc_base::in_order::{Feed, all_cores, in_order};
 use mcc_benchkit::{Answers, Declared, Questions, Reading};
@@ -241,7 +241,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
 }
 
 /// What the output of a tool that ended by itself comes to.
-pub(super) fn answered(answers: &Answers) -> Ending {
+pub(crate) fn answered(answers: &Answers) -> Ending {
     match answers.declared {
         _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
         Some(Declared::DoNotCompete) => Ending::DidNotCompete,
