@@ -329,6 +329,13 @@ pub enum Ending {
     Unsaid,
 }
 
+impl Ending {
+    /// Whether the run's values and its absence count. Infrastructure is never scored (P2).
+    pub fn is_scored(self) -> bool {
+        self != Self::Infrastructure
+    }
+}
+
 /// What a run cost, as measured on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {

@@ -4,11 +4,11 @@ mod tool;
 
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
-use mcc_benchkit::Value;
-use mcc_edition::{Edition, Votes};
+use crate::mcc::{ValuePoints, counted_votes};
+use mcc_edition::Edition;
 use num_rational::BigRational;
+use num_traits::Zero;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 pub(super) use tool::list;
 pub use tool::{ToolStory, explain_tool};
@@ -117,7 +117,7 @@ pub fn explain(
         });
     }
     let of = &judgement.instances[place];
-    let share = share(&judgement.edition, count);
+    let value = ValuePoints::new(&judgement.edition.judging, count);
     let wanted = position.map_or(0..count, |position| position..position + 1);
     Ok(Explanation {
         edition: judgement.edition.name.clone(),
@@ -125,8 +125,8 @@ pub fn explain(
         family: of.family.clone(),
         status: of.status.clone(),
         examination: examination.to_owned(),
-        share: share.to_string(),
-        penalty: (&share * &judgement.edition.judging.penalty).to_string(),
+        share: value.right.to_string(),
+        penalty: (-value.wrong).to_string(),
         weight: of.weight.to_string(),
         provisional: !judgement.unresolved.is_empty(),
         positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
@@ -146,21 +146,16 @@ pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) ->
     })
 }
 
-/// Points of one right value before weights (E-4.1).
-fn share(edition: &Edition, count: usize) -> BigRational {
-    &edition.judging.points_per_examination / BigRational::from_integer(count.into())
-}
-
 fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Position {
     let trusted = &block.trusted[position];
     let weight = &judgement.instances[block.instance].weight;
-    let share = share(&judgement.edition, block.trusted.len());
+    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
     let said = |cell: &Cell| {
-        let (verdict, times) = match cell.verdicts.as_bytes()[position] {
-            b'+' => ("right", BigRational::from_integer(1.into())),
-            b'-' => ("wrong", -judgement.edition.judging.penalty.clone()),
-            b'?' => ("unjudged", BigRational::from_integer(0.into())),
-            _ => ("not computed", BigRational::from_integer(0.into())),
+        let (verdict, points) = match cell.verdicts.as_bytes()[position] {
+            b'+' => ("right", &value.right * weight),
+            b'-' => ("wrong", &value.wrong * weight),
+            b'?' => ("unjudged", BigRational::zero()),
+            _ => ("not computed", BigRational::zero()),
         };
         Said {
             entry: judgement.entries[cell.entry].entry.clone(),
@@ -168,14 +163,17 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             confidence: judgement.confidence[cell.entry].confidence.to_string(),
             votes: judgement.entries[cell.entry].status == Status::Competing,
             verdict,
-            points: (times * &share * weight).to_string(),
+            points: points.to_string(),
         }
     };
-    let summed = |counts: &[u8]| summed(judgement, block, position, counts).to_string();
+    let backing = |cell: &Cell| cell.verdicts.as_bytes()[position] == b'+';
+    let votes = || counted_votes(judgement, block, position);
+    let backing = votes().filter(|(cell, _)| backing(cell)).map(|(_, confidence)| confidence);
+    let voting = votes().map(|(_, confidence)| confidence);
     Position {
         position,
-        backing: summed(b"+"),
-        voting: summed(b"+-?"),
+        backing: backing.sum::<BigRational>().to_string(),
+        voting: voting.sum::<BigRational>().to_string(),
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
         basis: trusted.basis,
@@ -183,37 +181,6 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         weak: trusted.weak,
         said: block.cells.iter().map(said).collect(),
     }
-}
-
-/// The confidences of the votes whose verdict is one of `verdicts`, summed.
-fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]) -> BigRational {
-    let verdict = |cell: &Cell| cell.verdicts.as_bytes()[position];
-    let entry = |cell: &Cell| &judgement.entries[cell.entry];
-    let competing = || block.cells.iter().filter(|cell| entry(cell).status == Status::Competing);
-    let voters = competing().filter(|cell| verdicts.contains(&verdict(cell)));
-    let confidence = |cell: &Cell| &judgement.confidence[cell.entry].confidence;
-    if judgement.edition.judging.votes == Votes::PerVariant {
-        return voters.map(confidence).sum();
-    }
-    let any_rounded = competing().any(|cell| cell.values[position].as_ref().is_some_and(Value::is_rounded));
-    // A tool has one vote, that of its best variant; none where its variants differ.
-    let mut of_tool: BTreeMap<&str, &BigRational> = BTreeMap::new();
-    for cell in voters {
-        let differs = |other: &&Cell| {
-            other.entry != cell.entry
-                && entry(other).tool == entry(cell).tool
-                && match (&other.values[position], &cell.values[position]) {
-                    (Some(other), Some(given)) => !other.agrees(given, any_rounded),
-                    _ => false,
-                }
-        };
-        if competing().any(|other| differs(&other)) {
-            continue;
-        }
-        let best = of_tool.entry(&entry(cell).tool).or_insert(confidence(cell));
-        *best = (*best).max(confidence(cell));
-    }
-    of_tool.into_values().sum()
 }
 
 /// What a basis word means (RULES, Trusted value).

@@ -2,6 +2,7 @@
 
 use super::{ExplainError, find};
 use crate::judgement::*;
+use crate::mcc::ValuePoints;
 use crate::show::{approximate, columns, decimals, short, wrapped};
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -158,8 +159,8 @@ fn add_block<'j>(
 ) {
     let instance = &judgement.instances[block.instance];
     let examination = &judgement.examinations[block.examination];
-    let share = super::share(&judgement.edition, block.trusted.len()) * &instance.weight;
-    let loss_of_wrong = &share * &judgement.edition.judging.penalty;
+    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
+    let [right_points, wrong_points] = [value.right, value.wrong].map(|points| points * &instance.weight);
     let cell = block.cells.iter().find(|cell| cell.entry == entry);
     let loss = losses.entry(&instance.family).or_insert_with(|| Loss {
         family: instance.family.clone(),
@@ -190,7 +191,7 @@ fn add_block<'j>(
                     said: said.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
                     basis: trusted.basis,
-                    points: -loss_of_wrong.clone(),
+                    points: wrong_points.clone(),
                 });
             }
             b'.' => {
@@ -204,7 +205,7 @@ fn add_block<'j>(
     loss.wrong += wrong;
     if missed + wrong > 0 {
         let whole = |n: u64| BigRational::from_integer(n.into());
-        loss.missing += &share * whole(missed + wrong) + loss_of_wrong * whole(wrong);
+        loss.missing += right_points * whole(missed + wrong) - wrong_points * whole(wrong);
     }
 }
 

@@ -240,7 +240,7 @@ impl Ballots {
         values: &[u32],
     ) {
         let first = self.given.len();
-        self.given.extend_from_slice(if ending == Ending::Infrastructure { &[] } else { values });
+        self.given.extend_from_slice(if ending.is_scored() { values } else { &[] });
         self.given.resize(first + self.examinations[examination].1, NONE);
         let row = Row {
             examination: examination as u16,

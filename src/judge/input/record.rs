@@ -173,9 +173,9 @@ pub fn answers_of(
     answers(edition, record, &recorded.last, &questions(examination, asked))
 }
 
-/// Infrastructure is never a tool's answer (P2), even where something was printed before it.
+/// Whether the output is read. That of a run which is not scored is not, even where something was printed.
 fn has_output(outcome: &Outcome) -> bool {
-    !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
+    *outcome != Outcome::NotCompeting && ending(outcome, None).is_scored()
 }
 
 fn read_answers(

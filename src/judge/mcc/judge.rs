@@ -97,7 +97,7 @@ impl Jury {
         let mut instances = instances(edition, &mut ballots)?;
         let (weights, weight_class) = weigh(edition, &ballots, &mut instances)?;
         let voters: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
-        let tools = tools(&entries);
+        let tools = votes::tools(&entries);
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
         let mixed_hosts = mixed_hosts(&ballots.rows, &instances);
         let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
@@ -276,16 +276,6 @@ fn unfair(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
 }
 
-/// The number of every entry's tool.
-fn tools(entries: &[Entry]) -> Vec<usize> {
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let number = |entry| {
-        let next = numbers.len();
-        *numbers.entry(entry).or_insert(next)
-    };
-    entries.iter().map(|entry| entry.tool.as_str()).map(number).collect()
-}
-
 fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     match ballots.known_entries.get(name) {
         Some(facts) => Entry {
@@ -322,7 +312,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
         edition.judging.infrastructure == InfrastructureRule::Exclude
             && !facts.marks.iter().any(|mark| mark == NOT_MADE_YET)
     };
-    let failed = ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+    let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&Row>, Vec<&Row>) = failed.partition(|row| is_excluded(row));
     let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());

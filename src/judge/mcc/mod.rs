@@ -20,8 +20,10 @@ use bench::Bench;
 pub use judge::{JudgeError, Jury, Opening, Verdict};
 use mcc_base::in_order::{Feed, in_order};
 use mcc_edition::Edition;
+pub(crate) use points::ValuePoints;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+pub(crate) use votes::counted_votes;
 
 /// The whole judgement in memory.
 pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeError> {

@@ -2,6 +2,7 @@
 
 use super::judge::{JudgeError, Jury, Verdict};
 use super::podium;
+use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
 use crate::show::{columns, decimals};
 use num_rational::BigRational;
@@ -274,9 +275,9 @@ fn needed(jury: &Jury, pair: &Pair<'_>) -> Option<u64> {
     let mut gains: Vec<(BigRational, u64)> = Vec::new();
     for ((examination, class, right, penalty), count) in &pair.gains {
         let values = jury.opening.edition.examinations[*examination].values;
-        let share = &judging.points_per_examination / BigRational::from_integer(values.into());
+        let value = ValuePoints::new(judging, values);
         let whole = |n: i8| BigRational::from_integer(n.into());
-        let worth = (whole(*right) + whole(*penalty) * &judging.penalty) * share;
+        let worth = whole(*right) * value.right - whole(*penalty) * value.wrong;
         gains.push((worth * &jury.weights[*class as usize], *count));
     }
     gains.retain(|(gain, _)| *gain > BigRational::zero());
