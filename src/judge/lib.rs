@@ -11,6 +11,7 @@ pub mod show;
 pub mod sister;
 pub mod svcomp;
 mod table_words;
+mod value_verdict;
 
 pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 pub use input::{benchkit_results, overrides, record, source};

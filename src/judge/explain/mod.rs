@@ -68,8 +68,7 @@ pub struct Said {
     /// C, as a fraction; whether it has a vote.
     pub confidence: String,
     pub votes: bool,
-    /// `right`, `wrong`, `unjudged`, `not computed`.
-    pub verdict: &'static str,
+    pub verdict: ValueVerdict,
     /// With weights.
     pub points: String,
 }
@@ -80,8 +79,8 @@ pub struct Run {
     pub status: Status,
     pub ending: Ending,
     pub confidence: String,
-    pub right: usize,
-    pub wrong: usize,
+    pub right: u64,
+    pub wrong: u64,
     /// With weights.
     pub points: String,
     pub complete: bool,
@@ -151,11 +150,11 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
     let weight = &judgement.instances[block.instance].weight;
     let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
     let said = |cell: &Cell| {
-        let (verdict, points) = match cell.verdicts.as_bytes()[position] {
-            b'+' => ("right", &value.right * weight),
-            b'-' => ("wrong", &value.wrong * weight),
-            b'?' => ("unjudged", BigRational::zero()),
-            _ => ("not computed", BigRational::zero()),
+        let verdict = cell.verdicts[position];
+        let points = match verdict {
+            ValueVerdict::Right => &value.right * weight,
+            ValueVerdict::Wrong => &value.wrong * weight,
+            ValueVerdict::Unjudged | ValueVerdict::NotComputed => BigRational::zero(),
         };
         Said {
             entry: judgement.entries[cell.entry].entry.clone(),
@@ -166,7 +165,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             points: points.to_string(),
         }
     };
-    let backing = |cell: &Cell| cell.verdicts.as_bytes()[position] == b'+';
+    let backing = |cell: &Cell| cell.verdicts[position] == ValueVerdict::Right;
     let votes = || counted_votes(judgement, block, position);
     let backing = votes().filter(|(cell, _)| backing(cell)).map(|(_, confidence)| confidence);
     let voting = votes().map(|(_, confidence)| confidence);
@@ -211,15 +210,14 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
 }
 
 fn run(judgement: &Judgement, cell: &Cell) -> Run {
-    let count = |verdict: u8| cell.verdicts.bytes().filter(|byte| *byte == verdict).count();
     let entry = &judgement.entries[cell.entry];
     Run {
         entry: entry.entry.clone(),
         status: entry.status,
         ending: cell.ending,
         confidence: judgement.confidence[cell.entry].confidence.to_string(),
-        right: count(b'+'),
-        wrong: count(b'-'),
+        right: cell.verdicts.count(ValueVerdict::Right),
+        wrong: cell.verdicts.count(ValueVerdict::Wrong),
         points: cell.points.to_string(),
         complete: cell.complete,
         cost: cell.cost,
@@ -246,10 +244,10 @@ impl fmt::Display for Explanation {
         writeln!(out)?;
         let line = |position: &Position| {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
-            let against = position.voters("wrong");
+            let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
-            let backers = format!("{}{weak}{against}", position.voters("right"));
+            let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             vec![format!("{:02}", position.position), value, position.basis.to_string(), backers]
         };
         out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
@@ -285,7 +283,7 @@ impl Explanation {
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.positions.iter().flat_map(|position| &position.said);
         let wrong: Vec<&str> =
-            said.filter(|said| said.verdict == "wrong").map(|said| said.entry.as_str()).collect();
+            said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
         let runs: Vec<&Run> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
             writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
@@ -296,7 +294,7 @@ impl Explanation {
 
 impl Position {
     /// The entries with a vote whose value has that verdict.
-    fn voters(&self, verdict: &str) -> String {
+    fn voters(&self, verdict: ValueVerdict) -> String {
         let said = self.said.iter().filter(|said| said.votes && said.verdict == verdict);
         said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
     }
@@ -317,7 +315,7 @@ impl Position {
         }
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
         writeln!(out, "Summed confidence: {backing} of {voting} behind it")?;
-        for (what, verdict) in [("Behind it:", "right"), ("Against it:", "wrong")] {
+        for (what, verdict) in [("Behind it:", ValueVerdict::Right), ("Against it:", ValueVerdict::Wrong)] {
             let voters = self.voters(verdict);
             if !voters.is_empty() {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
@@ -328,7 +326,7 @@ impl Position {
             let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
             let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
             let points = approximate(&said.points);
-            vec![said.entry.clone(), value, confidence, said.verdict.to_owned(), points]
+            vec![said.entry.clone(), value, confidence, said.verdict.word().to_owned(), points]
         }));
         write!(out, "\n{}", columns(&rows, &[]))
     }

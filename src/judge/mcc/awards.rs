@@ -45,13 +45,11 @@ pub(super) fn awards(
 }
 
 fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) -> Option<Award> {
-    let (name, unit, measure): (_, _, fn(&Cost) -> Option<u64>) = match kind {
-        AwardKind::RoadRunner => ("road-runner", "ms", |cost| Some(cost.cpu_ms)),
-        AwardKind::Camel => ("camel", "KiB", |cost| cost.memory_kib),
-        AwardKind::MostRight => return most(category, "most-right", entries, &figures.right, figures.blocks),
-        AwardKind::MostUnique => {
-            return most(category, "most-unique", entries, &figures.alone, figures.blocks);
-        }
+    let (unit, measure): (_, fn(&Cost) -> Option<u64>) = match kind {
+        AwardKind::RoadRunner => ("ms", |cost| Some(cost.cpu_ms)),
+        AwardKind::Camel => ("KiB", |cost| cost.memory_kib),
+        AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
+        AwardKind::MostUnique => return most(category, kind, entries, &figures.alone, figures.blocks),
     };
     let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
     for run in figures.runs.iter().filter(|run| figures.ranked.contains(&run.entry)) {
@@ -86,7 +84,7 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) 
     };
     Some(Award {
         category: category.to_owned(),
-        award: name.to_owned(),
+        award: kind,
         places: sums.iter().map(place).collect(),
     })
 }
@@ -94,7 +92,7 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) 
 /// Who has most values, over all blocks of the category: of a tool's variants the one with most.
 fn most(
     category: &str,
-    award: &str,
+    award: AwardKind,
     entries: &[Entry],
     values: &BTreeMap<usize, u64>,
     blocks: u64,
@@ -112,7 +110,7 @@ fn most(
         unit: "values".to_owned(),
     };
     let places: Vec<AwardPlace> = sums.iter().map(place).collect();
-    let (category, award) = (category.to_owned(), award.to_owned());
+    let category = category.to_owned();
     (!places.is_empty()).then_some(Award { category, award, places })
 }
 

@@ -1,7 +1,6 @@
 //! Ballots in order, with confidences and weights, ready to be judged block by block.
 
 use super::overrides::Overrides;
-use super::points::{NOT_COMPUTED, UNJUDGED};
 use super::trusted::Vote;
 use super::votes::{self, Poll};
 use super::{confidence, flags, weights};
@@ -168,7 +167,10 @@ impl Jury {
         let given = &self.ballots.given[row.first..row.first + self.values_of(std::slice::from_ref(row))];
         let RunFacts { cost, marks, techniques, remarks, .. } =
             row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
-        let verdict = |number: &u32| if *number == NONE { NOT_COMPUTED } else { UNJUDGED };
+        let verdict = |number: &u32| match *number {
+            NONE => ValueVerdict::NotComputed,
+            _ => ValueVerdict::Unjudged,
+        };
         Cell {
             entry: row.entry as usize,
             ending: row.ending,

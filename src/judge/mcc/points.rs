@@ -8,13 +8,6 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::ops::AddAssign;
 
-/// How one given value was judged, as the letters of `Cell::verdicts`.
-pub(super) const RIGHT: char = '+';
-pub(super) const WRONG: char = '-';
-/// Given, but the trusted value is unknown: 0 points for everybody.
-pub(super) const UNJUDGED: char = '?';
-pub(super) const NOT_COMPUTED: char = '.';
-
 /// Right and wrong values counted in blocks, and how often a run was the first of its block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Counts {

@@ -3,7 +3,7 @@
 use super::judge::{JudgeError, Jury, Verdict};
 use super::podium;
 use super::points::ValuePoints;
-use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
+use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -248,23 +248,23 @@ fn count_gains(block: &Block, class: u32, pair: &mut Pair<'_>) {
 
 /// What the rival can win on the holder at one position: so many shares, and so many penalties.
 fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8) {
-    let said = |cell: Option<&Cell>| cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
-    let points = |verdict: u8| match verdict {
-        b'+' => (1, 0),
-        b'-' => (0, -1),
+    let said = |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
+    let points = |verdict| match verdict {
+        ValueVerdict::Right => (1, 0),
+        ValueVerdict::Wrong => (0, -1),
         _ => (0, 0),
     };
     let (h, r) = (said(holder), said(rival));
     let value = |cell: Option<&Cell>| cell.and_then(|cell| cell.values[position].clone());
     let agree = match (value(holder), value(rival)) {
-        (Some(a), Some(b)) => (h, r) == (b'+', b'+') || a.agrees(&b, a.is_rounded() || b.is_rounded()),
+        (Some(a), Some(b)) => (h, r) == (ValueVerdict::Right, ValueVerdict::Right) || a.agrees(&b, a.is_rounded() || b.is_rounded()),
         _ => false,
     };
     if agree {
         return (0, 0);
     }
     // The holder wrong, the rival right, where they gave a value at all.
-    let then = (i8::from(r != b'.'), i8::from(h != b'.'));
+    let then = (i8::from(r != ValueVerdict::NotComputed), i8::from(h != ValueVerdict::NotComputed));
     let (now_holder, now_rival) = (points(h), points(r));
     (then.0 - (now_rival.0 - now_holder.0), then.1 - (now_rival.1 - now_holder.1))
 }

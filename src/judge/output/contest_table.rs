@@ -3,7 +3,7 @@
 use super::draft::{Draft, WriteError};
 use super::write::override_rows;
 use crate::input::ballots::{Ballots, RunKey};
-use crate::judgement::{Block, Cell, Cost, Ending};
+use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
 use crate::mcc::{Jury, Opening};
 use crate::table_words::{MARKS, OVERRIDES_HEADER, SPLIT, own_word, status};
 use mcc_benchkit::contest_table::{Form, HEADER, megabytes};
@@ -135,7 +135,7 @@ impl Writer<'_> {
         let run = (entry.clone(), instance.clone(), examination.name.clone());
         let host = self.hosts.get(&run).map_or("", String::as_str);
         let backers = |position: usize| {
-            let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+            let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
             right.count().to_string()
         };
         [
@@ -212,14 +212,12 @@ fn flags(cell: &Cell, form: Form) -> String {
 }
 
 /// `T` right, `X` wrong, `?` not judged, `-` not computed.
-fn mask(verdicts: &str) -> String {
-    verdicts
-        .chars()
-        .map(|verdict| match verdict {
-            '+' => 'T',
-            '-' => 'X',
-            '?' => '?',
-            _ => '-',
-        })
-        .collect()
+fn mask(verdicts: &[ValueVerdict]) -> String {
+    let letter = |verdict: &ValueVerdict| match verdict {
+        ValueVerdict::Right => 'T',
+        ValueVerdict::Wrong => 'X',
+        ValueVerdict::Unjudged => '?',
+        ValueVerdict::NotComputed => '-',
+    };
+    verdicts.iter().map(letter).collect()
 }

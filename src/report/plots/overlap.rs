@@ -1,5 +1,6 @@
 //! Who solved what: an UpSet plot, the sizes of the sets of tools that have the same values right.
 
+use mcc_judge::judgement::ValueVerdict;
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, points};
 use super::runs::Runs;
@@ -24,7 +25,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     for block in runs.of(group) {
         let positions = block.runs.iter().map(|run| run.verdicts.len()).max().unwrap_or(0);
         for position in 0..positions {
-            let right = block.runs.iter().filter(|run| run.verdicts.as_bytes().get(position) == Some(&b'+'));
+            let right = block.runs.iter().filter(|run| run.verdicts.get(position) == Some(&ValueVerdict::Right));
             let mut set: Vec<usize> = right.map(|run| run.entry).collect();
             set.sort_unstable();
             set.iter().for_each(|&entry| totals[entry] += 1);
