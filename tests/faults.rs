@@ -4,7 +4,7 @@ mod campaign;
 mod images;
 
 use campaign::{EXAMINATIONS, Folder, Judged, stderr, until};
-use mcc_harness::judge::judgement::Ending;
+use mcc_harness::judge::judgement::{Ending, Medal};
 use mcc_harness::store::Outcome;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -79,7 +79,7 @@ fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_reques
     let cell = judged.cell("breadth-first", "DiningTable-PT-03", "StateSpace");
     assert_eq!(cell.ending, Ending::Infrastructure);
     let places = judged.0.podiums.iter().flat_map(|podium| &podium.places);
-    assert!(places.clone().count() > 0 && places.clone().all(|place| place.medal.is_empty()));
+    assert!(places.clone().count() > 0 && places.clone().all(|place| place.medal == Medal::None));
 
     // Without being asked to, nothing is tried again.
     folder.qemu("");

@@ -69,7 +69,7 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
         mcc_harness::judge::judgement::Judgement::read(&folder.path().join("judged")).expect("a judgement");
     // The stand-in's answers are none: for its pictures every run is as good as right.
     for cell in judgement.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-        cell.verdicts = "+".repeat(cell.verdicts.len());
+        cell.verdicts = "+".repeat(cell.verdicts.len()).parse().unwrap();
     }
     judgement.confidence.iter_mut().for_each(|of| of.answered = 1);
     let runs = Runs::of_contest(&judgement);

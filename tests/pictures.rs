@@ -3,7 +3,7 @@
 mod contest;
 
 use mcc_harness::edition::Status;
-use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement};
+use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement, VariantRank};
 use mcc_harness::report::plots::{self, Done, Picture, Runs};
 use mcc_harness::report::tables;
 use mcc_harness::store::Sample;
@@ -249,7 +249,7 @@ fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
 #[test]
 fn podiums_are_tables_for_the_proceedings_whatever_tools_are_called() {
     let mut judgement = duel();
-    judgement.podiums[0].places[1].variant = "best".into();
+    judgement.podiums[0].places[1].variant = VariantRank::Best;
     let latex = tables::podiums_latex(&judgement);
     let rank_1 = "1 & fast & 107 & gold \\\\\n2 & slow \\& \\textless{}sure\\textgreater{} \\emph{(best variant)} & 16";
     assert!(latex.contains(rank_1) && !latex.contains("gone"), "{latex}");

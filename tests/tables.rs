@@ -417,12 +417,15 @@ fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_
     done(folder.path(), &judge);
     let judgement = Judgement::read(&folder.path().join("out")).unwrap();
     let [block] = &judgement.blocks[..] else { panic!("{judgement:?}") };
-    let verdicts: Vec<(&str, &str)> = block
+    let verdicts: Vec<(&str, String)> = block
         .cells
         .iter()
-        .map(|cell| (judgement.entries[cell.entry].entry.as_str(), cell.verdicts.as_str()))
+        .map(|cell| (judgement.entries[cell.entry].entry.as_str(), cell.verdicts.to_string()))
         .collect();
-    assert_eq!(verdicts, [("bare", "+"), ("killed", "."), ("long", "+")]);
+    assert_eq!(
+        verdicts,
+        [("bare", "+"), ("killed", "."), ("long", "+")].map(|(of, word)| (of, word.to_owned()))
+    );
     for file in fs::read_dir(folder.path().join("out")).unwrap() {
         let path = file.unwrap().path();
         assert!(!fs::read_to_string(&path).unwrap().contains("Zebra"), "{}", path.display());

@@ -7,7 +7,7 @@ use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
 use mcc_judge::contest_table::{Layout, export};
-use mcc_judge::judgement::Cell;
+use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Jury;
 use mcc_judge::record::{RecordError, edition_of};
 use mcc_judge::write;
@@ -112,11 +112,9 @@ pub fn bundle(
 }
 
 fn verdict(cell: &Cell, position: usize) -> &'static str {
-    match cell.verdicts.as_bytes().get(position) {
-        Some(b'+') => "right",
-        Some(b'-') => "wrong",
-        Some(b'?') => "unjudged",
-        _ => "lost",
+    match cell.verdicts.get(position) {
+        Some(ValueVerdict::NotComputed) | None => "lost",
+        Some(verdict) => verdict.word(),
     }
 }
 

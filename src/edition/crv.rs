@@ -1,6 +1,6 @@
 //! An edition of CRV, the competition on runtime verification (section 4 of the report of 2014).
 
-use super::load::Fault;
+use super::error::Fault;
 use super::{Status, StatusRule, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;

@@ -113,6 +113,18 @@ pub enum AwardKind {
     MostUnique,
 }
 
+impl AwardKind {
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::RoadRunner => "road-runner",
+            Self::Camel => "camel",
+            Self::MostRight => "most-right",
+            Self::MostUnique => "most-unique",
+        }
+    }
+}
+
 /// A category and the examinations whose points it sums (E-4.5, E-4.6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,9 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod builtin;
 mod check;
 pub mod crv;
+mod error;
 mod flags;
 pub mod fraction;
 mod judging;
@@ -13,17 +15,18 @@ mod rules;
 mod suggest;
 pub mod svcomp;
 
+pub use builtin::{known, known_sisters};
+pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
     AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
     StatusRule, Votes,
 };
-pub use load::{EditionError, known};
 pub use pattern::{Pattern, fits};
 pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
-pub use rules::{Rules, SisterEdition, known_sisters};
+pub use rules::{Rules, SisterEdition};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;

@@ -1,27 +1,12 @@
 //! The rules of a judgement: those of the MCC, or of a sister contest (SV-COMP, CRV).
 
 use super::Edition;
+use super::builtin::text_of;
 use super::crv::CrvEdition;
+use super::error::EditionError;
 use super::layers::Layers;
-use super::load::{EditionError, text_of};
 use super::svcomp::SvcompEdition;
 use serde::{Deserialize, Serialize};
-
-macro_rules! sister {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
-}
-
-/// The sister contests' editions this build knows by name.
-pub(super) const SISTERS: &[(&str, &str)] = sister!(
-    "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
-    "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
-    "svcomp-2026" "crv-2014"
-);
-
-/// Their names.
-pub fn known_sisters() -> impl Iterator<Item = &'static str> {
-    SISTERS.iter().map(|(name, _)| *name)
-}
 
 /// An edition of whichever contest: its key `contest` says which.
 #[derive(Clone, Debug)]
@@ -81,6 +66,7 @@ impl SisterEdition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin::SISTERS;
 
     #[test]
     fn every_sister_edition_known_by_name_loads_and_survives_a_round_trip() {

@@ -1,6 +1,6 @@
 //! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
 
-use super::load::Fault;
+use super::error::Fault;
 use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, keep_named};
 use num_rational::BigRational;
 use num_traits::{One, Signed};

@@ -2,9 +2,9 @@
 //!
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
-use super::ballots::NOT_MADE_YET;
-use super::record::CAMPAIGN_FILE;
+pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_benchkit::Value;
+pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
@@ -13,6 +13,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+
+/// The input of a judgement that is in every record and is no table.
+pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
+
+/// Marks a run that is still to be made: no judgement is final without it.
+pub(crate) const NOT_MADE_YET: &str = "not-made-yet";
 
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
@@ -113,8 +119,7 @@ impl Judgement {
                 if cell.entry >= entries {
                     return broken(format!("a cell belongs to entry {} of {entries}", cell.entry));
                 }
-                let fits = cell.values.len() == count && cell.verdicts.len() == count;
-                if !fits || !cell.verdicts.is_ascii() {
+                if cell.values.len() != count || cell.verdicts.len() != count {
                     let entry = &self.entries[cell.entry].entry;
                     return broken(format!("{entry} has the verdicts `{}` on {count} values", cell.verdicts));
                 }
@@ -295,9 +300,8 @@ pub struct Cell {
     pub ending: Ending,
     /// By position: what the entry gave.
     pub values: Vec<Option<Value>>,
-    /// By position, one letter each: `+` right, `-` wrong, `?` given but unjudged (trusted value unknown),
-    /// `.` not computed.
-    pub verdicts: String,
+    /// By position.
+    pub verdicts: ValueVerdicts,
     /// Points of the block, already weighted.
     #[serde(with = "fraction")]
     pub points: BigRational,
@@ -343,6 +347,13 @@ pub enum Ending {
     Unsaid,
 }
 
+impl Ending {
+    /// Whether the run's values and its absence count. Infrastructure is never scored (P2).
+    pub fn is_scored(self) -> bool {
+        self != Self::Infrastructure
+    }
+}
+
 /// What a run cost, as measured on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
@@ -379,19 +390,81 @@ pub struct Podium {
 pub struct PodiumPlace {
     pub rank: Option<u32>,
     pub entry: usize,
-    /// Empty, `best` or `other`.
-    pub variant: String,
+    pub variant: VariantRank,
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// `gold`, `silver`, `bronze` or empty.
-    pub medal: String,
+    pub medal: Medal,
+}
+
+/// What a place is worth; in files a word, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medal {
+    Gold,
+    Silver,
+    Bronze,
+    #[default]
+    #[serde(rename = "")]
+    None,
+}
+
+impl Medal {
+    /// Of a rank from 1.
+    pub fn of_rank(rank: u32) -> Self {
+        match rank {
+            1 => Self::Gold,
+            2 => Self::Silver,
+            3 => Self::Bronze,
+            _ => Self::None,
+        }
+    }
+
+    /// As files write it: empty where there is none.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Gold => "gold",
+            Self::Silver => "silver",
+            Self::Bronze => "bronze",
+            Self::None => "",
+        }
+    }
+}
+
+impl fmt::Display for Medal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Which of its tool's variants an entry of a podium is (E-4.6); in files a word, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VariantRank {
+    /// The one that has the tool's rank.
+    Best,
+    /// Another, without a rank.
+    Other,
+    /// The only competing one, or not competing.
+    #[default]
+    #[serde(rename = "")]
+    Only,
+}
+
+impl VariantRank {
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Other => "other",
+            Self::Only => "",
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Award {
     pub category: String,
-    /// `road-runner`, `camel`.
-    pub award: String,
+    pub award: AwardKind,
     pub places: Vec<AwardPlace>,
 }
 

@@ -141,7 +141,10 @@ impl Oracle {
     /// An output to believe in cannot be read.
     pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let mut known = self.stated(instance, questions)?;
-        known.values.iter_mut().for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
+        known
+            .values
+            .iter_mut()
+            .for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
         Ok(known)
     }
 

@@ -7,6 +7,7 @@ use super::site::{NewSite, segment};
 use super::{ReportError, script};
 use askama::Template;
 use mcc_edition::{SisterEdition, Status};
+use mcc_judge::judgement::ValueVerdict;
 use mcc_judge::sister;
 use serde::Serialize;
 use serde_json::json;
@@ -107,7 +108,9 @@ fn tables(runs: &Runs, entry: usize) -> Vec<Table> {
     for (number, block) in runs.blocks.iter().enumerate() {
         let of_entry = block.runs.iter().filter(|run| run.entry == entry);
         for run in of_entry.filter(|run| run.cpu_ms.or(run.memory_kib).is_some()) {
-            let [right, wrong, unjudged, missing] = b"+-?.".map(|verdict| Some(run.count(verdict)));
+            let verdicts =
+                [ValueVerdict::Right, ValueVerdict::Wrong, ValueVerdict::Unjudged, ValueVerdict::NotComputed];
+            let [right, wrong, unjudged, missing] = verdicts.map(|verdict| Some(run.count(verdict)));
             let numbers = [right, wrong, unjudged, missing, None, None, run.cpu_ms, None, run.memory_kib];
             let table = tables.entry(block.group);
             let table = table.or_insert_with(|| Table { columns: [block.group], rows: Vec::new() });

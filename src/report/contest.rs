@@ -4,7 +4,9 @@ use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
 use mcc_edition::Status;
-use mcc_judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName};
+use mcc_judge::judgement::{
+    Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
+};
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -319,8 +321,9 @@ pub struct Tally {
 
 impl Tally {
     pub fn of(block: &Block, cell: &Cell) -> Self {
-        let count = |letter| cell.verdicts.bytes().filter(|&verdict| verdict == letter).count();
-        Self { right: count(b'+'), wrong: count(b'-'), unjudged: count(b'?'), all: block.trusted.len() }
+        let count = |verdict| cell.verdicts.count(verdict) as usize;
+        let (right, wrong) = (count(ValueVerdict::Right), count(ValueVerdict::Wrong));
+        Self { right, wrong, unjudged: count(ValueVerdict::Unjudged), all: block.trusted.len() }
     }
 }
 

@@ -6,7 +6,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script, table};
 use askama::Template;
-use mcc_judge::judgement::{Flag, RunName};
+use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -200,15 +200,15 @@ pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> 
             if contest.entry_number(cell.entry).is_none() || entry.is_some_and(|entry| cell.entry != entry) {
                 continue;
             }
-            for (words, verdict) in cell.techniques.iter().zip(cell.verdicts.bytes()) {
+            for (words, verdict) in cell.techniques.iter().zip(cell.verdicts.iter()) {
                 for word in words {
                     let technique = all.entry(word).or_default();
                     technique.entries.insert(&contest.entry(cell.entry).entry);
                     match verdict {
-                        b'+' => *technique.right.entry(block.examination).or_default() += 1,
-                        b'-' => technique.wrong += 1,
-                        b'?' => technique.unjudged += 1,
-                        _ => {}
+                        ValueVerdict::Right => *technique.right.entry(block.examination).or_default() += 1,
+                        ValueVerdict::Wrong => technique.wrong += 1,
+                        ValueVerdict::Unjudged => technique.unjudged += 1,
+                        ValueVerdict::NotComputed => {}
                     }
                 }
             }

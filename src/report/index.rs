@@ -10,7 +10,7 @@ use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::Kind;
 use mcc_edition::{CpuReading, Status};
-use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace};
+use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::Record;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -272,21 +272,18 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
         let entry = contest.entry(place.entry);
         let permille = show::permille(&place.points, &best);
         let mut note = Vec::new();
-        if entry.tool != entry.entry || !place.variant.is_empty() {
-            note.push(match place.variant.as_str() {
-                "best" => format!("best variant of {}", entry.tool),
-                "other" => format!("variant of {}", entry.tool),
-                _ => entry.tool.clone(),
+        if entry.tool != entry.entry || place.variant != VariantRank::Only {
+            note.push(match place.variant {
+                VariantRank::Best => format!("best variant of {}", entry.tool),
+                VariantRank::Other => format!("variant of {}", entry.tool),
+                VariantRank::Only => entry.tool.clone(),
             });
         }
         note.push(contest::status_words(entry.status).into());
         note.retain(|part| !part.is_empty());
         Place {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
-            medal: match place.medal.as_str() {
-                medal @ ("gold" | "silver" | "bronze") => medal.into(),
-                _ => String::new(),
-            },
+            medal: place.medal.to_string(),
             entry: visible(&entry.entry),
             note: visible(&note.join(", ")),
             link: contest.tool_path(place.entry, "html"),
@@ -319,7 +316,7 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
     };
     let awards = contest.judgement.awards.iter().filter(|award| !award.places.is_empty());
     let card = |award: &mcc_judge::judgement::Award| AwardCard {
-        name: visible(&award.award),
+        name: award.award.word().to_owned(),
         category: visible(&award.category),
         places: award
             .places

@@ -149,9 +149,9 @@ fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> 
     };
     let stated = |words: &Vec<String>| visible(&words.join(" "));
     let cost = cell.cost.map(|cost| [cost.cpu_ms, cost.wall_ms].into_iter().chain(cost.memory_kib).collect());
-    let letters = cell.verdicts.as_bytes();
-    let alike = letters.windows(2).all(|pair| pair[0] == pair[1]);
-    let verdicts = if alike { cell.verdicts.chars().take(1).collect() } else { visible(&cell.verdicts) };
+    let alike = cell.verdicts.windows(2).all(|pair| pair[0] == pair[1]);
+    let shown = if alike { 1 } else { cell.verdicts.len() };
+    let verdicts = cell.verdicts.iter().take(shown).map(|verdict| verdict.letter()).collect();
     let rest = Rest {
         given: cell.values.iter().enumerate().filter_map(other).collect(),
         marks: contest.marks[&cell.marks],

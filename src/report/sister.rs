@@ -201,10 +201,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> Card {
         let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         Line {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
-            medal: match place.medal.as_str() {
-                medal @ ("gold" | "silver" | "bronze") => medal.to_owned(),
-                _ => String::new(),
-            },
+            medal: place.medal.to_string(),
             entry: entry(judgement, place.entry),
             note: visible(&note.join(", ")),
             points: show::decimal(&place.points, places),

@@ -2,7 +2,7 @@
 
 use super::show::{self, visible};
 use mcc_edition::Status;
-use mcc_judge::judgement::{Entry, Judgement};
+use mcc_judge::judgement::{Entry, Judgement, VariantRank};
 use mcc_judge::sister;
 use num_rational::BigRational;
 use serde_json::{Map, Value};
@@ -68,12 +68,12 @@ pub fn podiums_latex(judgement: &Judgement) -> String {
     for podium in &judgement.podiums {
         let shown = podium.places.iter().filter(|place| !resigned(&entries[place.entry]));
         let places = shown.map(|place| {
-            let variant = match place.variant.as_str() {
-                "best" => "best variant",
-                "other" => "other variant",
-                _ => "",
+            let variant = match place.variant {
+                VariantRank::Best => "best variant",
+                VariantRank::Other => "other variant",
+                VariantRank::Only => "",
             };
-            (place.rank, &entries[place.entry], variant, &place.points, place.medal.as_str())
+            (place.rank, &entries[place.entry], variant, &place.points, place.medal.word())
         });
         let places: Vec<Place> = places.collect();
         table(&mut latex, &podium.category, provisional, &places);
@@ -87,7 +87,7 @@ pub fn sister_podiums_latex(judgement: &sister::Judgement) -> String {
     for podium in &judgement.podiums {
         let places = podium.places.iter().map(|place| {
             let entry = &judgement.entries[place.entry];
-            (place.rank, entry, place.note.as_str(), &place.points, place.medal.as_str())
+            (place.rank, entry, place.note.as_str(), &place.points, place.medal.word())
         });
         let places: Vec<Place> = places.collect();
         table(&mut latex, &judgement.categories[podium.category].category, false, &places);

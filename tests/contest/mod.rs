@@ -80,7 +80,7 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
         entry,
         ending,
         values: verdicts.chars().zip(trusted).map(give).collect(),
-        verdicts: verdicts.into(),
+        verdicts: verdicts.parse().unwrap(),
         points,
         complete: count('+') == trusted.len() as i64,
         cost: Some(Cost { cpu_ms: 12_340 + entry as u64, wall_ms: 13_000, memory_kib: Some(250_000) }),
@@ -98,14 +98,14 @@ pub fn sum_up(judgement: &mut Judgement) {
             let blocks = judgement.blocks.iter().filter(|block| block.examination == examination);
             let cells: Vec<_> =
                 blocks.flat_map(|block| &block.cells).filter(|cell| cell.entry == entry).collect();
-            let count = |letter| cells.iter().map(|cell| cell.verdicts.matches(letter).count() as u64).sum();
+            let count = |verdict| cells.iter().map(|cell| cell.verdicts.count(verdict)).sum();
             let points: BigRational = cells.iter().map(|cell| cell.points.clone()).sum();
             judgement.scores.push(Score {
                 entry,
                 examination,
-                right: count('+'),
-                wrong: count('-'),
-                unjudged: count('?'),
+                right: count(ValueVerdict::Right),
+                wrong: count(ValueVerdict::Wrong),
+                unjudged: count(ValueVerdict::Unjudged),
                 normalized: &points * BigRational::new(4.into(), 3.into()),
                 points,
             });
@@ -135,17 +135,11 @@ pub fn sum_up(judgement: &mut Judgement) {
                 Some(last) if last.points == *points => last.rank,
                 _ => Some(at as u32 + 1),
             };
-            let medal = match rank {
-                Some(1) => "gold",
-                Some(2) => "silver",
-                Some(3) => "bronze",
-                _ => "",
-            };
-            let (variant, medal) = (String::new(), medal.to_owned());
+            let (variant, medal) = (VariantRank::Only, rank.map_or(Medal::None, Medal::of_rank));
             places.push(PodiumPlace { rank, entry: *entry, variant, points: points.clone(), medal });
         }
         for entry in (0..entries).filter(|entry| !competing(entry)) {
-            let (variant, medal) = (String::new(), String::new());
+            let (variant, medal) = (VariantRank::Only, Medal::None);
             places.push(PodiumPlace { rank: None, entry, variant, points: points(entry), medal });
         }
         judgement.podiums.push(Podium { category: rule.category.clone(), places });

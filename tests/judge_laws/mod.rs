@@ -4,7 +4,9 @@ use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{Edition, InfrastructureRule, Status, Votes};
 use mcc_harness::judge::compare::{Ended, compare};
-use mcc_harness::judge::judgement::{Block, Cost, Ending, FlagKind, Judgement, Weak};
+use mcc_harness::judge::judgement::{
+    AwardKind, Block, Cost, Ending, FlagKind, Judgement, Medal, ValueVerdict, Weak,
+};
 use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, write};
 use num_rational::BigRational;
 use proptest::prelude::*;
@@ -45,15 +47,17 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
     assert_eq!(provisional.unresolved.len(), 1);
     assert_eq!((&*provisional.unresolved[0].entry, &*provisional.unresolved[0].instance), ("a", "F-PT-1"));
     let cells = &provisional.blocks[0].cells;
-    assert_eq!((&*cells[0].verdicts, &*cells[1].verdicts), (".", "?"));
-    assert!(provisional.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal.is_empty()));
+    assert_eq!([0, 1].map(|cell: usize| cells[cell].verdicts.to_string()), [".", "?"]);
+    assert!(
+        provisional.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal == Medal::None)
+    );
 
     edition.judging.infrastructure = InfrastructureRule::Exclude;
     edition.judging.infrastructure_reason = Some("the host lost its disk".to_owned());
     let excluded = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     assert_eq!((excluded.unresolved.len(), excluded.excluded.len(), excluded.blocks.len()), (0, 1, 1));
     let golds =
-        excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == "gold");
+        excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == Medal::Gold);
     assert_eq!(golds.count(), 2);
 
     // Without that tool its block is judged after all, as if it had resigned.
@@ -72,7 +76,9 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
     runs[0].3.marks = vec!["not-made-yet".to_owned()];
     let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
-    assert!(unfinished.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal.is_empty()));
+    assert!(
+        unfinished.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal == Medal::None)
+    );
 }
 
 #[test]
@@ -86,7 +92,7 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
     }
     runs.last_mut().unwrap().3.marks = vec!["degraded:tcg".to_owned()];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
-    let runner = judgement.awards.iter().find(|award| award.award == "road-runner").unwrap();
+    let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
     let places: Vec<(u32, usize, u64, u64)> = runner
         .places
         .iter()
@@ -338,7 +344,7 @@ proptest! {
             let mut had = 0;
             for block in judgement.blocks.iter().filter(|block| block.examination == of.examination) {
                 for (position, trusted) in block.trusted.iter().enumerate() {
-                    let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+                    let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
                     let entries = right.map(|cell| &judgement.entries[cell.entry]);
                     let backers: Vec<_> = entries.filter(|entry| entry.status == Status::Competing).collect();
                     had += u64::from(!backers.is_empty());
@@ -365,7 +371,7 @@ proptest! {
         let before = judged(&runs, votes);
         let wrong = before.blocks.iter().find_map(|block| {
             let cell = block.cells.iter().find(|cell| before.entries[cell.entry].entry == "tool0")?;
-            let position = cell.verdicts.find('-')?;
+            let position = cell.verdicts.iter().position(|verdict| *verdict == ValueVerdict::Wrong)?;
             Some((before.instances[block.instance].instance.clone(), &before.examinations[block.examination], position))
         });
         prop_assume!(wrong.is_some());

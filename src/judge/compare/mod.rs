@@ -7,7 +7,7 @@ mod text;
 
 pub use sides::Compared;
 
-use super::judgement::{Basis, Ending};
+use super::judgement::{Basis, Ending, Medal};
 use super::sister::{Points, Verdict};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -160,7 +160,7 @@ pub struct PlaceChange {
 impl PlaceChange {
     /// Whether more than points changes.
     pub fn is_of_rank(&self) -> bool {
-        let rank = |place: &Option<Place>| place.as_ref().map(|place| (place.rank, place.medal.clone()));
+        let rank = |place: &Option<Place>| place.as_ref().map(|place| (place.rank, place.medal));
         rank(&self.before) != rank(&self.after)
     }
 }
@@ -169,7 +169,7 @@ impl PlaceChange {
 pub struct Place {
     /// None: another variant, or out of competition.
     pub rank: Option<u32>,
-    pub medal: String,
+    pub medal: Medal,
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
 }

@@ -134,7 +134,7 @@ impl Compared for Judgement {
 
     fn podiums(&self) -> Podiums<'_> {
         let place = |PodiumPlace { rank, entry, points, medal, .. }: &PodiumPlace| {
-            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+            let place = Place { rank: *rank, medal: *medal, points: points.clone() };
             (self.entries[*entry].entry.clone(), place)
         };
         let podiums = self.podiums.iter();
@@ -217,7 +217,7 @@ impl Compared for sister::Judgement {
 
     fn podiums(&self) -> Podiums<'_> {
         let place = |sister::Place { rank, entry, points, medal, .. }: &sister::Place| {
-            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+            let place = Place { rank: *rank, medal: *medal, points: points.clone() };
             (self.entries[*entry].entry.clone(), place)
         };
         let name = |of: &sister::Podium| self.categories[of.category].category.as_str();

@@ -1,7 +1,7 @@
 //! Tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; totals.
 
 use super::{Experiment, Outcome, Results, Total};
-use crate::source::digest;
+use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_edition::fraction;

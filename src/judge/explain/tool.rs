@@ -2,6 +2,7 @@
 
 use super::{ExplainError, find};
 use crate::judgement::*;
+use crate::mcc::ValuePoints;
 use crate::show::{approximate, columns, decimals, short, wrapped};
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -54,7 +55,7 @@ pub struct OfPodium {
     pub category: String,
     /// None: another variant, or out of competition.
     pub rank: Option<u32>,
-    pub medal: String,
+    pub medal: Medal,
     #[serde(with = "fraction")]
     pub points: BigRational,
 }
@@ -116,8 +117,8 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolStory, Exp
     for podium in &judgement.podiums {
         for place in podium.places.iter().filter(|place| place.entry == number) {
             let PodiumPlace { rank, points, medal, .. } = place;
-            let (category, medal) = (podium.category.clone(), medal.clone());
-            story.places.push(OfPodium { category, rank: *rank, medal, points: points.clone() });
+            let category = podium.category.clone();
+            story.places.push(OfPodium { category, rank: *rank, medal: *medal, points: points.clone() });
         }
     }
     let mut losses: BTreeMap<&str, Loss> = BTreeMap::new();
@@ -158,8 +159,8 @@ fn add_block<'j>(
 ) {
     let instance = &judgement.instances[block.instance];
     let examination = &judgement.examinations[block.examination];
-    let share = super::share(&judgement.edition, block.trusted.len()) * &instance.weight;
-    let loss_of_wrong = &share * &judgement.edition.judging.penalty;
+    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
+    let [right_points, wrong_points] = [value.right, value.wrong].map(|points| points * &instance.weight);
     let cell = block.cells.iter().find(|cell| cell.entry == entry);
     let loss = losses.entry(&instance.family).or_insert_with(|| Loss {
         family: instance.family.clone(),
@@ -170,16 +171,16 @@ fn add_block<'j>(
     let of = &mut story.examinations[of];
     let (mut missed, mut wrong) = (0, 0);
     for (position, trusted) in block.trusted.iter().enumerate() {
-        let verdict = cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
+        let verdict = cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
         let name = || (instance.instance.clone(), examination.clone());
         match verdict {
-            b'+' if is_alone(judgement, entry, block, position) => {
+            ValueVerdict::Right if is_alone(judgement, entry, block, position) => {
                 of.alone += 1;
                 let (instance, examination) = name();
                 let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
                 story.alone.push(AloneValue { instance, examination, position, value });
             }
-            b'-' => {
+            ValueVerdict::Wrong => {
                 wrong += 1;
                 let said = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
                 let (instance, examination) = name();
@@ -190,27 +191,27 @@ fn add_block<'j>(
                     said: said.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
                     basis: trusted.basis,
-                    points: -loss_of_wrong.clone(),
+                    points: wrong_points.clone(),
                 });
             }
-            b'.' => {
+            ValueVerdict::NotComputed => {
                 of.not_computed += 1;
                 missed += u64::from(trusted.value.is_some());
             }
-            _ => {}
+            ValueVerdict::Right | ValueVerdict::Unjudged => {}
         }
     }
     loss.not_computed += missed;
     loss.wrong += wrong;
     if missed + wrong > 0 {
         let whole = |n: u64| BigRational::from_integer(n.into());
-        loss.missing += &share * whole(missed + wrong) + loss_of_wrong * whole(wrong);
+        loss.missing += right_points * whole(missed + wrong) - wrong_points * whole(wrong);
     }
 }
 
 /// Whether all competing entries that are right are of one tool.
 fn is_alone(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
-    let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+    let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
     let entries = right.map(|cell| &judgement.entries[cell.entry]);
     let mut tools = entries.filter(|entry| entry.status == Status::Competing).map(|entry| &entry.tool);
     tools.all(|tool| *tool == judgement.entries[entry].tool)
@@ -233,7 +234,7 @@ impl fmt::Display for ToolStory {
         self.table(out)?;
         let place = |OfPodium { category, rank, medal, points }: &OfPodium| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
-            let medal = if medal.is_empty() { String::new() } else { format!(", {medal}") };
+            let medal = if *medal == Medal::None { String::new() } else { format!(", {medal}") };
             format!("{category}: {rank}{medal}, {} points", decimals(points))
         };
         let places: Vec<String> = self.places.iter().map(place).collect();

@@ -45,13 +45,11 @@ pub(super) fn awards(
 }
 
 fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) -> Option<Award> {
-    let (name, unit, measure): (_, _, fn(&Cost) -> Option<u64>) = match kind {
-        AwardKind::RoadRunner => ("road-runner", "ms", |cost| Some(cost.cpu_ms)),
-        AwardKind::Camel => ("camel", "KiB", |cost| cost.memory_kib),
-        AwardKind::MostRight => return most(category, "most-right", entries, &figures.right, figures.blocks),
-        AwardKind::MostUnique => {
-            return most(category, "most-unique", entries, &figures.alone, figures.blocks);
-        }
+    let (unit, measure): (_, fn(&Cost) -> Option<u64>) = match kind {
+        AwardKind::RoadRunner => ("ms", |cost| Some(cost.cpu_ms)),
+        AwardKind::Camel => ("KiB", |cost| cost.memory_kib),
+        AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
+        AwardKind::MostUnique => return most(category, kind, entries, &figures.alone, figures.blocks),
     };
     let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
     for run in figures.runs.iter().filter(|run| figures.ranked.contains(&run.entry)) {
@@ -84,17 +82,13 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) 
         value: *value,
         unit: unit.to_owned(),
     };
-    Some(Award {
-        category: category.to_owned(),
-        award: name.to_owned(),
-        places: sums.iter().map(place).collect(),
-    })
+    Some(Award { category: category.to_owned(), award: kind, places: sums.iter().map(place).collect() })
 }
 
 /// Who has most values, over all blocks of the category: of a tool's variants the one with most.
 fn most(
     category: &str,
-    award: &str,
+    award: AwardKind,
     entries: &[Entry],
     values: &BTreeMap<usize, u64>,
     blocks: u64,
@@ -112,7 +106,7 @@ fn most(
         unit: "values".to_owned(),
     };
     let places: Vec<AwardPlace> = sums.iter().map(place).collect();
-    let (category, award) = (category.to_owned(), award.to_owned());
+    let category = category.to_owned();
     (!places.is_empty()).then_some(Award { category, award, places })
 }
 
@@ -151,7 +145,7 @@ mod tests {
     fn shown(awards: &[Award]) -> Vec<String> {
         let line = |award: &Award, place: &AwardPlace| {
             let AwardPlace { rank, entry, runs_compared, value, unit } = place;
-            format!("{} {rank} {entry} over {runs_compared}: {value} {unit}", award.award)
+            format!("{} {rank} {entry} over {runs_compared}: {value} {unit}", award.award.word())
         };
         awards.iter().flat_map(|award| award.places.iter().map(move |place| line(award, place))).collect()
     }

@@ -2,11 +2,12 @@
 
 use super::awards::{self, CompleteRun, Figures};
 use super::best_virtual::BestVirtual;
-use super::points::{BlockPoints, Counts, NOT_COMPUTED, RIGHT, Tally, UNJUDGED, WRONG, Weights};
+use super::judge::{Jury, Opening, Verdict};
+use super::podium;
+use super::points::{BlockPoints, Counts, Tally, Weights};
 use super::trusted;
 use super::votes::{Backing, Poll};
-use super::{Jury, Opening, Verdict, podium};
-use crate::ballots::{NO_FACTS, NONE, Row, RunFacts};
+use crate::input::ballots::{NO_FACTS, NONE, Row, RunFacts};
 use crate::judgement::*;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -55,7 +56,8 @@ impl<'j> Bench<'j> {
         let judging = &jury.opening.edition.judging;
         let ids = ballots.ids.get(&(rows[0].examination, rows[0].instance));
         let mut trusted = Vec::with_capacity(count);
-        let mut verdicts: Vec<String> = rows.iter().map(|_| String::with_capacity(count)).collect();
+        let mut verdicts: Vec<ValueVerdicts> =
+            rows.iter().map(|_| ValueVerdicts::with_capacity(count)).collect();
         let mut votes = Vec::new();
         let overrides = jury.overrides.of(examination, instance);
         let mut alone = vec![0; rows.len()];
@@ -78,22 +80,22 @@ impl<'j> Bench<'j> {
                 let given = ballots.given[row.first + position];
                 let entry = row.entry as usize;
                 verdicts.push(match value {
-                    _ if given == NONE => NOT_COMPUTED,
-                    None => UNJUDGED,
+                    _ if given == NONE => ValueVerdict::NotComputed,
+                    None => ValueVerdict::Unjudged,
                     Some(value) if jury.equals(given, value, any_rounded) => {
                         if jury.voters[entry] {
                             backing.add(jury.tools[entry]);
                         }
-                        RIGHT
+                        ValueVerdict::Right
                     }
-                    Some(_) => WRONG,
+                    Some(_) => ValueVerdict::Wrong,
                 });
             }
             backed += u64::from(backing != Backing::None);
             if let Some(tool) = backing.sole_tool() {
                 let of_tool = |row: &Row| jury.tools[row.entry as usize] == tool;
                 for ((row, verdicts), alone) in rows.iter().zip(&verdicts).zip(&mut alone) {
-                    *alone += u64::from(of_tool(row) && verdicts.ends_with(RIGHT));
+                    *alone += u64::from(of_tool(row) && verdicts.last() == Some(&ValueVerdict::Right));
                 }
             }
             let shown = value.map(|value| set.map_or_else(|| self.as_read(rows, position, value), |_| value));
@@ -116,11 +118,10 @@ impl<'j> Bench<'j> {
     }
 
     /// Right and wrong values of every run of a block, and the bonuses of the complete ones (E-4.3).
-    fn counts(&self, rows: &[Row], verdicts: &[String], known: bool) -> Vec<Counts> {
-        let letters = |verdicts: &str, letter| verdicts.bytes().filter(|v| *v == letter as u8).count() as u64;
+    fn counts(&self, rows: &[Row], verdicts: &[ValueVerdicts], known: bool) -> Vec<Counts> {
         let counts = verdicts.iter().map(|verdicts| Counts {
-            right: letters(verdicts, RIGHT),
-            wrong: letters(verdicts, WRONG),
+            right: verdicts.count(ValueVerdict::Right),
+            wrong: verdicts.count(ValueVerdict::Wrong),
             ..Counts::default()
         });
         let mut counts: Vec<Counts> = counts.collect();
@@ -128,7 +129,8 @@ impl<'j> Bench<'j> {
         if !known || (bonuses.time.is_zero() && bonuses.memory.is_zero()) {
             return counts;
         }
-        let cost = |(row, verdicts): (&Row, &String)| match letters(verdicts, RIGHT) == verdicts.len() as u64
+        let cost = |(row, verdicts): (&Row, &ValueVerdicts)| match verdicts.count(ValueVerdict::Right)
+            == verdicts.len() as u64
         {
             true => self.jury.comparable_cost(row),
             false => None,
@@ -159,12 +161,12 @@ impl<'j> Bench<'j> {
     }
 
     /// `alone`: how many of its right values only its tool gave; `known`: every position has a trusted value.
-    fn cell(&mut self, row: &Row, verdicts: String, counts: Counts, alone: u64, known: bool) -> Cell {
+    fn cell(&mut self, row: &Row, verdicts: ValueVerdicts, counts: Counts, alone: u64, known: bool) -> Cell {
         let jury = self.jury;
         let count = verdicts.len();
         let (examination, instance, entry) =
             (row.examination as usize, row.instance as usize, row.entry as usize);
-        let unjudged = verdicts.bytes().filter(|byte| *byte == UNJUDGED as u8).count() as u64;
+        let unjudged = verdicts.count(ValueVerdict::Unjudged);
         let class = jury.weight_class[instance];
         let tally = &mut self.tallies[examination][entry];
         tally.took_part |= row.ending != Ending::DidNotCompete;

@@ -1,7 +1,7 @@
 //! How far an entry's answers are believed (E-2.1, E-2.2).
 
 use super::trusted::Vote;
-use crate::ballots::LOST;
+use crate::input::ballots::LOST;
 use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;

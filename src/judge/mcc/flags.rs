@@ -1,6 +1,6 @@
 //! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
 
-use crate::ballots::{NONE, Row};
+use crate::input::ballots::{NONE, Row};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_benchkit::Repeat;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ fn absences<'i>(
         let at = &mut presence[(examination * entries.len() + entry) * families + family];
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
-            Ending::Infrastructure => at.failed += 1,
+            ending if !ending.is_scored() => at.failed += 1,
             ending => {
                 at.ran += 1;
                 let values = &given[row.first..row.first + counts[examination].1];

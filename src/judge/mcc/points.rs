@@ -1,19 +1,12 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
 use hashbrown::HashMap;
-use mcc_edition::Edition;
+use mcc_edition::{Edition, Judging};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::ops::AddAssign;
-
-/// How one given value was judged, as the letters of `Cell::verdicts`.
-pub(super) const RIGHT: char = '+';
-pub(super) const WRONG: char = '-';
-/// Given, but the trusted value is unknown: 0 points for everybody.
-pub(super) const UNJUDGED: char = '?';
-pub(super) const NOT_COMPUTED: char = '.';
 
 /// Right and wrong values counted in blocks, and how often a run was the first of its block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,17 +27,33 @@ impl AddAssign for Counts {
     }
 }
 
-/// Points of counts, or of sums of weights of as many: right ones give `points_per_examination / values`, wrong ones
-/// cost `penalty` times that; bonuses on top. `sum` says how many, or how much, of a sort there is.
+/// Points of one value before weights (E-4.1).
+pub(crate) struct ValuePoints {
+    pub right: BigRational,
+    /// 0 or less.
+    pub wrong: BigRational,
+}
+
+impl ValuePoints {
+    /// Of an examination with `values` values: its points are shared equally, a wrong value costs `penalty` shares.
+    pub fn new(judging: &Judging, values: usize) -> Self {
+        let right = &judging.points_per_examination / BigRational::from_integer(values.into());
+        let wrong = -&right * &judging.penalty;
+        Self { right, wrong }
+    }
+}
+
+/// Points of counts, or of sums of weights of as many, with the bonuses. `sum` says how many, or how much, of a sort
+/// there is.
 fn points(
     edition: &Edition,
     examination: usize,
     sum: impl Fn(fn(&Counts) -> u64) -> BigRational,
 ) -> BigRational {
-    let share = &edition.judging.points_per_examination
-        / BigRational::from_integer(edition.examinations[examination].values.into());
+    let value = ValuePoints::new(&edition.judging, edition.examinations[examination].values);
     let bonuses = &edition.judging.bonuses;
-    share * (sum(|counts| counts.right) - &edition.judging.penalty * sum(|counts| counts.wrong))
+    value.right * sum(|counts| counts.right)
+        + value.wrong * sum(|counts| counts.wrong)
         + &bonuses.time * sum(|counts| counts.fastest)
         + &bonuses.memory * sum(|counts| counts.leanest)
 }

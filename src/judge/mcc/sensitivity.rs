@@ -1,7 +1,9 @@
 //! What the podiums hang on: each of them judged again without each tool, and how many values a medal rests on.
 
-use super::{JudgeError, Jury, Verdict, podium};
-use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
+use super::judge::{JudgeError, Jury, Verdict};
+use super::podium;
+use super::points::ValuePoints;
+use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -246,23 +248,26 @@ fn count_gains(block: &Block, class: u32, pair: &mut Pair<'_>) {
 
 /// What the rival can win on the holder at one position: so many shares, and so many penalties.
 fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8) {
-    let said = |cell: Option<&Cell>| cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
-    let points = |verdict: u8| match verdict {
-        b'+' => (1, 0),
-        b'-' => (0, -1),
+    let said = |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
+    let points = |verdict| match verdict {
+        ValueVerdict::Right => (1, 0),
+        ValueVerdict::Wrong => (0, -1),
         _ => (0, 0),
     };
     let (h, r) = (said(holder), said(rival));
     let value = |cell: Option<&Cell>| cell.and_then(|cell| cell.values[position].clone());
     let agree = match (value(holder), value(rival)) {
-        (Some(a), Some(b)) => (h, r) == (b'+', b'+') || a.agrees(&b, a.is_rounded() || b.is_rounded()),
+        (Some(a), Some(b)) => {
+            (h, r) == (ValueVerdict::Right, ValueVerdict::Right)
+                || a.agrees(&b, a.is_rounded() || b.is_rounded())
+        }
         _ => false,
     };
     if agree {
         return (0, 0);
     }
     // The holder wrong, the rival right, where they gave a value at all.
-    let then = (i8::from(r != b'.'), i8::from(h != b'.'));
+    let then = (i8::from(r != ValueVerdict::NotComputed), i8::from(h != ValueVerdict::NotComputed));
     let (now_holder, now_rival) = (points(h), points(r));
     (then.0 - (now_rival.0 - now_holder.0), then.1 - (now_rival.1 - now_holder.1))
 }
@@ -273,9 +278,9 @@ fn needed(jury: &Jury, pair: &Pair<'_>) -> Option<u64> {
     let mut gains: Vec<(BigRational, u64)> = Vec::new();
     for ((examination, class, right, penalty), count) in &pair.gains {
         let values = jury.opening.edition.examinations[*examination].values;
-        let share = &judging.points_per_examination / BigRational::from_integer(values.into());
+        let value = ValuePoints::new(judging, values);
         let whole = |n: i8| BigRational::from_integer(n.into());
-        let worth = (whole(*right) + whole(*penalty) * &judging.penalty) * share;
+        let worth = whole(*right) * value.right - whole(*penalty) * value.wrong;
         gains.push((worth * &jury.weights[*class as usize], *count));
     }
     gains.retain(|(gain, _)| *gain > BigRational::zero());

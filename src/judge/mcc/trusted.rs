@@ -1,6 +1,6 @@
 //! The trusted value of a position (E-3.1).
 
-use crate::ballots::LOST;
+use crate::input::ballots::LOST;
 use crate::judgement::Basis;
 use mcc_edition::Judging;
 use num_rational::BigRational;

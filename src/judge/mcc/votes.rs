@@ -1,9 +1,12 @@
 //! Who stands behind a value: votes per tool, and values that rest on too few.
 
 use super::trusted::Vote;
-use crate::ballots::LOST;
-use crate::judgement::Weak;
+use crate::input::ballots::LOST;
+use crate::judgement::{Block, Cell, Entry, Judgement, Status, Weak};
+use mcc_benchkit::Value;
+use mcc_edition::Votes;
 use num_rational::BigRational;
+use std::collections::HashMap;
 
 /// What is known of a position's votes beside the votes.
 pub(super) struct Poll {
@@ -11,6 +14,50 @@ pub(super) struct Poll {
     pub any_rounded: bool,
     /// A tool has no vote, because its variants differ.
     pub abstained: bool,
+}
+
+/// The number of every entry's tool.
+pub(super) fn tools(entries: &[Entry]) -> Vec<usize> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let number = |entry| {
+        let next = numbers.len();
+        *numbers.entry(entry).or_insert(next)
+    };
+    entries.iter().map(|entry| entry.tool.as_str()).map(number).collect()
+}
+
+/// The entries whose votes on a position of a judgement counted, with the confidence of each.
+pub(crate) fn counted_votes<'j>(
+    judgement: &'j Judgement,
+    block: &'j Block,
+    position: usize,
+) -> impl Iterator<Item = (&'j Cell, &'j BigRational)> {
+    let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
+    let given = |cell: &'j Cell| Some((cell.entry, cell.values[position].as_ref()?));
+    let competing =
+        block.cells.iter().filter(|cell| judgement.entries[cell.entry].status == Status::Competing);
+    let given: Vec<(usize, &Value)> = competing.filter_map(given).collect();
+    let any_rounded = given.iter().any(|(_, value)| value.is_rounded());
+    // The number of the first that agrees; a lost value, which agrees with none, keeps its own.
+    let number = |value: &Value| match value {
+        Value::Lost => LOST,
+        _ => given.iter().position(|(_, other)| value.agrees(other, any_rounded)).map_or(LOST, numbered),
+    };
+    let mut votes: Vec<Vote> =
+        given.iter().map(|(entry, value)| Vote { entry: *entry, value: number(value) }).collect();
+    if judgement.edition.judging.votes == Votes::PerTool {
+        let confidence: Vec<BigRational> =
+            judgement.confidence.iter().map(|entry| entry.confidence.clone()).collect();
+        per_tool(&mut votes, &tools(&judgement.entries), &confidence);
+    }
+    votes
+        .into_iter()
+        .filter_map(move |vote| Some((cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
+}
+
+/// A number that no value of every contest has.
+fn numbered(position: usize) -> u32 {
+    LOST + 1 + position as u32
 }
 
 /// One vote a tool (`votes = "per-tool"`): variants that agree have one vote, with the confidence of the best of them

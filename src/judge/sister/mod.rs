@@ -11,7 +11,7 @@ pub use rank::{Standing, Ties, podium};
 pub use tool::{ToolStory, explain_tool};
 pub use write::write;
 
-use super::judgement::{Entry, InputDigest, JudgementError, Status};
+use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
 use mcc_edition::{SisterEdition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
@@ -189,8 +189,7 @@ pub struct Place {
     pub points: BigRational,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success_cpu_s: Option<Points>,
-    /// `gold`, `silver`, `bronze` or empty.
-    pub medal: String,
+    pub medal: Medal,
     /// Such as `not recomputable: opted-out results unpublished`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,

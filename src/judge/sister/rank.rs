@@ -1,7 +1,7 @@
 //! Ranking the entries of a category.
 
 use super::{Place, Podium, Points};
-use crate::judgement::Entry;
+use crate::judgement::{Entry, Medal};
 use mcc_edition::Status;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -49,18 +49,12 @@ pub fn podium(category: usize, entries: &[Entry], mut standings: Vec<Standing>, 
             };
         }
         let ranked = competing(of);
-        let medal = match rank {
-            1 if ranked => "gold",
-            2 if ranked => "silver",
-            3 if ranked => "bronze",
-            _ => "",
-        };
         places.push(Place {
             rank: ranked.then_some(rank),
             entry: of.entry,
             points: of.points.clone(),
             success_cpu_s: of.success_cpu_s.clone().map(Points),
-            medal: medal.to_owned(),
+            medal: if ranked { Medal::of_rank(rank) } else { Medal::None },
             note: of.note.clone(),
         });
     }
@@ -97,7 +91,7 @@ mod tests {
         let podium = podium(0, &entries, standings.collect(), ties);
         let line = |place: &Place| {
             let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            format!("{rank}{}{}", entries[place.entry].entry, &place.medal)
+            format!("{rank}{}{}", entries[place.entry].entry, place.medal)
         };
         podium.places.iter().map(line).collect()
     }

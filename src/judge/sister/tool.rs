@@ -29,7 +29,7 @@ pub struct OfCategory {
     /// None: a dash.
     pub points: Option<Points>,
     pub rank: Option<u32>,
-    pub medal: String,
+    pub medal: Medal,
     pub note: String,
 }
 
@@ -71,7 +71,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolStory, Exp
             unjudged: score.unjudged,
             points: score.points.clone(),
             rank: place.and_then(|place| place.rank),
-            medal: place.map(|place| place.medal.clone()).unwrap_or_default(),
+            medal: place.map(|place| place.medal).unwrap_or_default(),
             note: note.clone(),
         });
     }
@@ -119,7 +119,7 @@ impl fmt::Display for ToolStory {
         rows.extend(categories.iter().map(|of| {
             let points = of.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
             let rank = of.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            row(&of.category, counts(of).map(|count| count.to_string()), [points, rank, of.medal.clone()])
+            row(&of.category, counts(of).map(|count| count.to_string()), [points, rank, of.medal.to_string()])
         }));
         let numbers: &[usize] = if counted { &[1, 2, 3, 4, 5, 6] } else { &[1, 2] };
         write!(out, "{}", columns(&rows, numbers))?;

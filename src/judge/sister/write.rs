@@ -1,8 +1,8 @@
 //! The files of a judgement of a sister contest; the columns of the MCC's tables come first, its own follow.
 
 use super::*;
-use crate::draft::{Draft, WriteError, field};
-use crate::write::{drafts, replace, variant_of};
+use crate::output::draft::{Draft, WriteError, field};
+use crate::output::write::{drafts, replace, variant_of};
 use std::fmt::Write as _;
 
 /// Writes every file of `judge --out`.

@@ -4,7 +4,7 @@ use super::benchexec::{self, Header, RawRun, ResultError};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
 use super::{Given, Results, Run};
-use crate::source::digest;
+use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError, open};
 use mcc_edition::Status;
 use mcc_edition::svcomp::{EntryName, SvcompEdition};

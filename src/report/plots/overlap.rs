@@ -5,6 +5,7 @@ use super::drawing::{Drawing, fitting, points};
 use super::runs::Runs;
 use super::{Picture, csv};
 use crate::show::thousands;
+use mcc_judge::judgement::ValueVerdict;
 use std::collections::BTreeMap;
 
 /// As many sets as the eye can compare; the CSV has all.
@@ -24,7 +25,8 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     for block in runs.of(group) {
         let positions = block.runs.iter().map(|run| run.verdicts.len()).max().unwrap_or(0);
         for position in 0..positions {
-            let right = block.runs.iter().filter(|run| run.verdicts.as_bytes().get(position) == Some(&b'+'));
+            let right =
+                block.runs.iter().filter(|run| run.verdicts.get(position) == Some(&ValueVerdict::Right));
             let mut set: Vec<usize> = right.map(|run| run.entry).collect();
             set.sort_unstable();
             set.iter().for_each(|&entry| totals[entry] += 1);

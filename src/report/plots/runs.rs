@@ -1,7 +1,7 @@
 //! What pictures are drawn from: every run of a contest, whichever contest it is.
 
 use mcc_edition::{CpuReading, Edition, SisterEdition, Status};
-use mcc_judge::judgement::{Entry, Judgement};
+use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
 use mcc_judge::sister::{self, Measure as Figure, Verdict};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -53,19 +53,25 @@ pub(crate) struct Block<'a> {
 
 pub(crate) struct Run<'a> {
     pub entry: usize,
-    /// By position: `+` right, `-` wrong, `?` unjudged, `.` nothing.
-    pub verdicts: &'a str,
+    /// By position.
+    pub verdicts: &'a [ValueVerdict],
     pub cpu_ms: Option<u64>,
     pub memory_kib: Option<u64>,
 }
 
 impl Run<'_> {
-    pub fn count(&self, verdict: u8) -> u64 {
-        self.verdicts.bytes().filter(|&letter| letter == verdict).count() as u64
+    /// How many values have this verdict.
+    pub fn count(&self, wanted: ValueVerdict) -> u64 {
+        self.verdicts.iter().filter(|verdict| **verdict == wanted).count() as u64
+    }
+
+    /// How many values are right.
+    pub fn right(&self) -> u64 {
+        self.count(ValueVerdict::Right)
     }
 
     pub fn solved(&self) -> bool {
-        self.verdicts.contains('+')
+        self.verdicts.contains(&ValueVerdict::Right)
     }
 
     pub fn figure(&self, measure: Measure) -> Option<u64> {
@@ -125,10 +131,10 @@ impl<'a> Runs<'a> {
                 .map(|cell| Run {
                     entry: cell.entry,
                     verdicts: match cell.verdict {
-                        Verdict::Right => "+",
-                        Verdict::Wrong => "-",
-                        Verdict::Unconfirmed | Verdict::Unjudged => "?",
-                        _ => ".",
+                        Verdict::Right => &[ValueVerdict::Right],
+                        Verdict::Wrong => &[ValueVerdict::Wrong],
+                        Verdict::Unconfirmed | Verdict::Unjudged => &[ValueVerdict::Unjudged],
+                        _ => &[ValueVerdict::NotComputed],
                     },
                     cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
                     // A million bytes each.

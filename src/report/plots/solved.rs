@@ -30,7 +30,7 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // By entry: time and right values of each run that has any.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
     for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
-        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(b'+'))));
+        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.right())));
     }
     let (mut curves, mut rows) = (Vec::new(), Vec::new());
     for (entry, mut found) in found.into_iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Filling ballots from a record: the last attempt of every recorded run, its answers read from the raw output
 //! (R5: a score is a pure function of the record).
 
-use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts, NOT_MADE_YET};
-use super::judgement::{Cost, Ending, InputDigest};
+use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest, NOT_MADE_YET};
 use mcc_base::digest;
 use mcc_base::in_order::{Feed, all_cores, in_order};
 use mcc_benchkit::{Answers, Declared, Questions, Reading};
@@ -118,9 +118,6 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
     Ok(ballots)
 }
 
-/// The input of a judgement that is in every record and is no table.
-pub(super) const CAMPAIGN_FILE: &str = "campaign.toml";
-
 /// A run with what its output says.
 struct ReadRun {
     recorded: RunRecord,
@@ -177,9 +174,9 @@ pub fn answers_of(
     answers(edition, record, &recorded.last, &questions(examination, asked))
 }
 
-/// Infrastructure is never a tool's answer (R2), even where something was printed before it.
+/// Whether the output is read. That of a run which is not scored is not, even where something was printed.
 fn has_output(outcome: &Outcome) -> bool {
-    !matches!(outcome, Outcome::NotCompeting | Outcome::Infrastructure { .. })
+    *outcome != Outcome::NotCompeting && ending(outcome, None).is_scored()
 }
 
 fn read_answers(
@@ -245,7 +242,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
 }
 
 /// What the output of a tool that ended by itself comes to.
-pub(super) fn answered(answers: &Answers) -> Ending {
+pub(crate) fn answered(answers: &Answers) -> Ending {
     match answers.declared {
         _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
         Some(Declared::DoNotCompete) => Ending::DidNotCompete,

@@ -2,9 +2,9 @@
 //! printed, `OUTPUTS/TOOL_INPUT_EXAMINATION_RUNID_HOST.stdout`. So numbers are exact, as the tools printed them.
 
 use super::ballots::{Ballot, BallotError, Ballots};
-use super::judgement::{Cost, Ending};
 use super::record::answered;
-use super::source::digest;
+use super::values::digest;
+use crate::judgement::{Cost, Ending};
 use mcc_benchkit::contest_table::{column, decimal};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_benchkit::{Answers, Questions, Reading};

@@ -2,25 +2,13 @@
 //!
 //! An override decides what is right; it changes no vote, so confidences stay what the tools' agreement makes them.
 
-use super::ballots::{Ballots, LOST, NONE};
-use super::source::{SourceError, digest, value_number};
+use super::ballots::{Ballots, LOST, NONE, Override};
+use super::values::{SourceError, digest, value_number};
+use crate::table_words::OVERRIDES_HEADER;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::{AnswerKind, Edition};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::Path;
-
-/// One value set by the organizers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Override {
-    pub examination: usize,
-    pub instance: String,
-    pub position: usize,
-    /// The value's number; `NONE` = unknown: nobody gets points.
-    pub value: u32,
-    pub reason: String,
-}
-
-pub(super) const HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
 
 /// What `value` says where nobody is to get points.
 const UNKNOWN: &str = "unknown";
@@ -28,8 +16,8 @@ const UNKNOWN: &str = "unknown";
 /// Reads overrides: columns instance,examination,position,value,reason; value `unknown` = 0 points for everybody.
 pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
-    if table.header() != HEADER {
-        return Err(table.wrong_header(HEADER.join(",")).into());
+    if table.header() != OVERRIDES_HEADER {
+        return Err(table.wrong_header(OVERRIDES_HEADER.join(",")).into());
     }
     let judged: BTreeSet<String> = ballots.instance_names().map(str::to_owned).collect();
     let mut seen = BTreeSet::new();
@@ -78,30 +66,4 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
     let read: Result<_, TableError> = digest(path);
     ballots.inputs.push(read?);
     Ok(())
-}
-
-/// Overrides by examination and instance number.
-#[derive(Debug, Default)]
-pub(super) struct Overrides(HashMap<(usize, usize), Vec<Override>>);
-
-impl Overrides {
-    /// `instances` are the names by number; an override of an instance that is judged no more has no effect.
-    pub fn new(overrides: &[Override], instances: &[String]) -> Self {
-        let mut found: HashMap<(usize, usize), Vec<Override>> = HashMap::new();
-        for of in overrides {
-            if let Ok(instance) = instances.binary_search(&of.instance) {
-                found.entry((of.examination, instance)).or_default().push(of.clone());
-            }
-        }
-        Self(found)
-    }
-
-    /// Those of one block.
-    pub fn of(&self, examination: usize, instance: usize) -> &[Override] {
-        // Most contests have none: no hashing then.
-        if self.0.is_empty() {
-            return &[];
-        }
-        self.0.get(&(examination, instance)).map_or(&[], Vec::as_slice)
-    }
 }

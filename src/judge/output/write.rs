@@ -3,9 +3,9 @@
 //! Every file is written beside its place, and put there when all are whole (`replace`).
 
 use super::draft::{Draft, WriteError, field};
-use super::judgement::*;
-use super::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
-use super::mcc::{Jury, Opening, Verdict};
+use crate::judgement::*;
+use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
+use crate::mcc::{Jury, Opening, Verdict};
 use mcc_base::in_order::all_cores;
 use mcc_benchkit::Value;
 use mcc_edition::fraction;
@@ -109,7 +109,7 @@ const FILES: [&str; 16] = [
     "judgement.json",
 ];
 
-pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
+pub(crate) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
     let draft = |(name, content): &(&str, String)| {
         let mut draft = Draft::new(&dir.join(name))?;
         draft.text(content)?;
@@ -121,7 +121,7 @@ pub(super) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>
 
 /// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
 /// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
-pub(super) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
+pub(crate) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(Draft::flush)?;
     // Without a judgement, a file of such a name is somebody else's.
     if json.path().exists() {
@@ -216,7 +216,9 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
             value_json(value.as_ref(), json)?;
         }
         json.extend(b"],\"verdicts\":");
-        text_json(verdicts, json)?;
+        json.push(b'"');
+        json.extend(verdicts.iter().map(|verdict| *verdict as u8));
+        json.push(b'"');
         json.extend(b",\"points\":");
         fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
         json.extend(if *complete {
@@ -286,11 +288,11 @@ fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError>
 fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
     let instance = field(&opening.instances[block.instance].instance);
     let examination = field(&opening.examinations[block.examination]);
-    let voters: Vec<(&[u8], &str)> = block
+    let voters: Vec<(&ValueVerdicts, &str)> = block
         .cells
         .iter()
         .filter(|cell| opening.entries[cell.entry].status == Status::Competing)
-        .map(|cell| (cell.verdicts.as_bytes(), opening.entries[cell.entry].entry.as_str()))
+        .map(|cell| (&cell.verdicts, opening.entries[cell.entry].entry.as_str()))
         .collect();
     let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
     let mut said = [String::new(), String::new()];
@@ -308,9 +310,9 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
         said.iter_mut().for_each(String::clear);
         for (verdicts, name) in &voters {
             let names = match verdicts[position] {
-                b'+' => &mut said[0],
-                b'-' => &mut said[1],
-                _ => continue,
+                ValueVerdict::Right => &mut said[0],
+                ValueVerdict::Wrong => &mut said[1],
+                ValueVerdict::Unjudged | ValueVerdict::NotComputed => continue,
             };
             names.push_str(if names.is_empty() { "" } else { " " });
             names.push_str(name);
@@ -352,7 +354,7 @@ fn podiums(opening: &Opening, verdict: &Verdict) -> String {
     let mut table = "category,rank,tool,variant,points,medal\n".to_owned();
     for podium in &verdict.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
-            let rank = rank.map_or(String::new(), |rank| rank.to_string());
+            let (rank, variant) = (rank.map_or(String::new(), |rank| rank.to_string()), variant.word());
             let name = field(&opening.entries[*entry].entry);
             let _ = writeln!(table, "{},{rank},{name},{variant},{points},{medal}", field(&podium.category));
         }
@@ -362,11 +364,11 @@ fn podiums(opening: &Opening, verdict: &Verdict) -> String {
 
 fn awards(opening: &Opening, verdict: &Verdict) -> String {
     let mut table = "category,award,rank,tool,runs_compared,value,unit\n".to_owned();
-    for award in &verdict.awards {
-        for AwardPlace { rank, entry, runs_compared, value, unit } in &award.places {
-            let (category, name) = (field(&award.category), field(&opening.entries[*entry].entry));
-            let _ =
-                writeln!(table, "{category},{},{rank},{name},{runs_compared},{value},{unit}", award.award);
+    for Award { category, award: kind, places } in &verdict.awards {
+        for AwardPlace { rank, entry, runs_compared, value, unit } in places {
+            let award = kind.word();
+            let (category, name) = (field(category), field(&opening.entries[*entry].entry));
+            let _ = writeln!(table, "{category},{award},{rank},{name},{runs_compared},{value},{unit}");
         }
     }
     table
@@ -392,7 +394,7 @@ fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate() {
         let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
         let backers = block.cells.iter().filter(|cell| {
-            cell.verdicts.as_bytes()[position] == b'+'
+            cell.verdicts[position] == ValueVerdict::Right
                 && opening.entries[cell.entry].status == Status::Competing
         });
         let backers: Vec<&str> = backers.map(|cell| opening.entries[cell.entry].entry.as_str()).collect();
@@ -401,7 +403,7 @@ fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
     }
 }
 
-pub(super) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
+pub(crate) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&opening.instances[block.instance].instance);
         let examination = field(&opening.examinations[block.examination]);
@@ -460,7 +462,7 @@ fn margins(sensitivity: &Sensitivity) -> String {
 }
 
 /// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
-pub(super) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
 }
@@ -488,7 +490,7 @@ mod tests {
             entry: 3,
             ending: Ending::CpuLimit,
             values: vec![value("T"), value("F"), None, value("3.2057E+0008")],
-            verdicts: "+-.?".to_owned(),
+            verdicts: "+-.?".parse().unwrap(),
             points: fraction::parse("-16/3").unwrap(),
             complete: Option::is_some(&cost),
             cost,

@@ -1,8 +1,6 @@
 //! What is judged: who gave which value for which position, and how the run ended.
 
-use super::contest_table::RunKey;
-use super::judgement::{Cost, Ending, InputDigest};
-use super::overrides::Override;
+use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_benchkit::{Repeat, Value};
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
@@ -64,26 +62,40 @@ pub enum BallotError {
 /// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
 #[derive(Clone, Debug)]
 pub struct Ballots {
-    pub(super) edition: String,
-    pub(super) examinations: Vec<(String, usize)>,
-    pub(super) entries: Names,
-    pub(super) instances: Names,
-    pub(super) values: Values,
-    pub(super) rows: Vec<Row>,
+    pub(crate) edition: String,
+    pub(crate) examinations: Vec<(String, usize)>,
+    pub(crate) entries: Names,
+    pub(crate) instances: Names,
+    pub(crate) values: Values,
+    pub(crate) rows: Vec<Row>,
     /// The value numbers of all rows, one after the other.
-    pub(super) given: Vec<u32>,
-    pub(super) ids: HashMap<(u16, u32), Vec<String>>,
-    pub(super) known_entries: BTreeMap<String, EntryFacts>,
-    pub(super) known_instances: HashMap<String, InstanceFacts>,
-    pub(super) overrides: Vec<Override>,
+    pub(crate) given: Vec<u32>,
+    pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
+    pub(crate) known_entries: BTreeMap<String, EntryFacts>,
+    pub(crate) known_instances: HashMap<String, InstanceFacts>,
+    pub(crate) overrides: Vec<Override>,
     /// Digests of what was read, for the judgement.
     pub inputs: Vec<InputDigest>,
     /// What people must know about this judgement.
     pub notes: Vec<String>,
 }
 
+/// Entry, instance, examination.
+pub(crate) type RunKey = (String, String, String);
+
+/// One value set by the organizers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Override {
+    pub examination: usize,
+    pub instance: String,
+    pub position: usize,
+    /// The value's number; `NONE` = unknown: nobody gets points.
+    pub value: u32,
+    pub reason: String,
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub examination: u16,
     pub entry: u32,
     pub instance: u32,
@@ -96,7 +108,7 @@ pub(super) struct Row {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RunFacts {
+pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<String>,
     pub techniques: Vec<Vec<String>>,
@@ -105,11 +117,8 @@ pub(super) struct RunFacts {
     pub host: String,
 }
 
-/// Marks a run that is still to be made: no judgement is final without it.
-pub(super) const NOT_MADE_YET: &str = "not-made-yet";
-
 /// Of a ballot that says nothing about its run.
-pub(super) static NO_FACTS: RunFacts = RunFacts {
+pub(crate) static NO_FACTS: RunFacts = RunFacts {
     cost: None,
     marks: vec![],
     techniques: vec![],
@@ -208,7 +217,7 @@ impl Ballots {
         self.instances.names.iter().map(String::as_str)
     }
 
-    pub(super) fn examination(&self, name: &str) -> Result<usize, BallotError> {
+    pub(crate) fn examination(&self, name: &str) -> Result<usize, BallotError> {
         let found = self.examinations.iter().position(|(known, _)| known == name);
         found.ok_or_else(|| BallotError::UnknownExamination {
             name: name.to_owned(),
@@ -219,7 +228,7 @@ impl Ballots {
 
     /// `values` are value numbers, no more than the examination has. What a run gave that ended in
     /// infrastructure counts for nobody (R2).
-    pub(super) fn add_row(
+    pub(crate) fn add_row(
         &mut self,
         entry: &str,
         instance: &str,
@@ -228,7 +237,7 @@ impl Ballots {
         values: &[u32],
     ) {
         let first = self.given.len();
-        self.given.extend_from_slice(if ending == Ending::Infrastructure { &[] } else { values });
+        self.given.extend_from_slice(if ending.is_scored() { values } else { &[] });
         self.given.resize(first + self.examinations[examination].1, NONE);
         let row = Row {
             examination: examination as u16,
@@ -243,14 +252,14 @@ impl Ballots {
     }
 
     /// What the row added last says about its run.
-    pub(super) fn state_facts(&mut self, facts: RunFacts) {
+    pub(crate) fn state_facts(&mut self, facts: RunFacts) {
         if facts != NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }
     }
 
     /// Where runs took place, as far as that is known.
-    pub(super) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
         self.rows.iter().filter_map(|row| {
             let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
             let (entry, instance) = (row.entry as usize, row.instance as usize);
@@ -263,7 +272,7 @@ impl Ballots {
     }
 
     /// Gives instances and property ids other names, from old to new; a name that is in neither stays.
-    pub(super) fn rename(
+    pub(crate) fn rename(
         &mut self,
         instances: &HashMap<String, String>,
         ids: &HashMap<String, String>,
@@ -304,7 +313,7 @@ impl Ballots {
 
     /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
     /// what is left by examination, instance and entry.
-    pub(super) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
+    pub(crate) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
         let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
         self.rows.retain(|row| kept[row.entry as usize]);
         let used = |numbers: &mut dyn Iterator<Item = u32>, names: &Names| {
@@ -347,7 +356,7 @@ const UNUSED: u32 = u32::MAX;
 
 /// Names and their numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub names: Vec<String>,
     numbers: hashbrown::HashMap<String, u32>,
     /// Rows of a table come grouped: the last name asked for is usually asked for again.
@@ -388,14 +397,14 @@ impl Names {
 }
 
 /// Numbers of the values that every contest has.
-pub(super) const NONE: u32 = 0;
-pub(super) const FALSE: u32 = 1;
-pub(super) const TRUE: u32 = 2;
-pub(super) const LOST: u32 = 3;
+pub(crate) const NONE: u32 = 0;
+pub(crate) const FALSE: u32 = 1;
+pub(crate) const TRUE: u32 = 2;
+pub(crate) const LOST: u32 = 3;
 
 /// Distinct values, numbered: votes are counted over numbers, however long the values.
 #[derive(Clone, Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     /// Number 0 is no value.
     list: Vec<Option<Value>>,
     numbers: HashMap<Value, u32>,

@@ -2,8 +2,8 @@
 //! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
 
 use super::draft::{Draft, WriteError};
-use super::judgement::Block;
-use super::mcc::Jury;
+use crate::judgement::Block;
+use crate::mcc::Jury;
 use mcc_benchkit::contest_table::spelled;
 use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};

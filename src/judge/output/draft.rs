@@ -12,7 +12,7 @@ pub enum WriteError {
     Io { path: PathBuf, source: io::Error },
 }
 
-pub(super) struct Draft {
+pub(crate) struct Draft {
     path: PathBuf,
     out: BufWriter<NamedTempFile>,
 }
@@ -81,7 +81,7 @@ impl Draft {
 }
 
 /// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
-pub(super) fn field(text: &str) -> Cow<'_, str> {
+pub(crate) fn field(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

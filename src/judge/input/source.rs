@@ -1,38 +1,15 @@
 //! Filling ballots from files: a published table of answers, a models file, a tools file.
 
-use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, LOST, NONE, Row, TRUE};
+use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, Row, TRUE};
 use super::contest_table::{self, Columns};
-use super::judgement::{Ending, InputDigest};
-use mcc_benchkit::Value;
+pub use super::values::SourceError;
+use super::values::{digest, refuse_too_many, value_number};
+use crate::judgement::Ending;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
 use mcc_edition::{AnswerKind, Edition, Status};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    #[error(transparent)]
-    Table(#[from] TableError),
-    #[error("{path} has no row for instance {instance}, which has answers; add it (instance,family,status)")]
-    InstanceMissing { path: std::path::PathBuf, instance: String },
-    #[error("{path}:1: no row follows the header; a table without answers cannot be judged")]
-    Empty { path: std::path::PathBuf },
-    #[error("{path}: {message}")]
-    Names { path: std::path::PathBuf, message: String },
-}
-
-/// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
-/// judgement anywhere.
-pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
-    let digest = mcc_base::digest::file(path);
-    let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
-}
-
-/// A contest has dozens; more are a wrong column, and comparing everybody with everybody would never end.
-const MOST_ENTRIES: usize = 1000;
 
 /// Reads a table of answers; which one it is, its header says.
 pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
@@ -111,46 +88,6 @@ fn letter(letter: u8) -> Option<u32> {
         b'?' => Some(NONE),
         _ => None,
     }
-}
-
-pub(super) fn refuse_too_many(ballots: &Ballots) -> Result<(), String> {
-    match ballots.entries.names.len() > MOST_ENTRIES {
-        true => Err(format!("more than {MOST_ENTRIES} tools; check the column tool")),
-        false => Ok(()),
-    }
-}
-
-/// The number of a cell's value; a negative number is "not given" like `?`. `column` is named in errors.
-pub(super) fn value_number(
-    ballots: &mut Ballots,
-    cell: &str,
-    kind: AnswerKind,
-    column: &str,
-) -> Result<u32, String> {
-    let wrong = |expected: &str| {
-        let shown: String = cell.chars().take(60).collect();
-        format!("column {column}: `{shown}` is no answer; expected {expected}")
-    };
-    if cell == "?" {
-        return Ok(NONE);
-    }
-    let boolean = kind == AnswerKind::Boolean;
-    match cell {
-        "T" if boolean => return Ok(TRUE),
-        "F" if boolean => return Ok(FALSE),
-        _ => {}
-    }
-    let expected = if boolean { "T, F or ?" } else { "a number, d.ddddE+dddd, inf, Inf, X or ?" };
-    if !boolean
-        && cell
-            .strip_prefix('-')
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|c| c.is_ascii_digit()))
-    {
-        return Ok(NONE);
-    }
-    let number = ballots.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
-    let is_boolean = matches!(ballots.values.get(number), Some(Value::True | Value::False));
-    if is_boolean != boolean || (number == LOST && boolean) { Err(wrong(expected)) } else { Ok(number) }
 }
 
 /// `lines` by row: where it stands.
