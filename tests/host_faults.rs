@@ -7,10 +7,11 @@ mod images;
 use campaign::{EXAMINATIONS, Folder, stderr, until};
 use mcc_harness::store::Outcome;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getsid};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -262,6 +263,39 @@ fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
     folder.stand_in("whole_run x");
     folder.run(&[]).success();
     assert_eq!(folder.runs()[ONE].attempts, 1);
+}
+
+/// The tool runs until the file `end` lies in the folder; `begun` shows that it runs.
+const UNTIL_END: &str = "power_on; ready; prepared; started; : > begun
+     until [[ -e end ]]; do linger 0.05; done; ended; drained; answer_until quit";
+
+#[test]
+fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
+    let folder = one_run("retries = 0");
+    folder.stand_in(UNTIL_END);
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    until("the tool runs", || folder.path().join("begun").exists());
+    // A terminal sends its signals to the whole foreground process group.
+    killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
+    let interrupted = Instant::now();
+    until("the signal had time to act", || interrupted.elapsed() > Duration::from_millis(500));
+    assert_eq!(folder.machines().len(), 1, "the machine goes on");
+    fs::write(folder.path().join("end"), "").unwrap();
+    assert!(controller.wait().unwrap().success(), "every run is recorded");
+    assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
+}
+
+#[test]
+fn a_machine_has_a_session_of_its_own() {
+    let folder = one_run("retries = 0");
+    folder.stand_in(UNTIL_END);
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    until("the tool runs", || folder.path().join("begun").exists());
+    let machine = Pid::from_raw(folder.machines()[0]);
+    let own = Pid::from_raw(controller.id() as i32);
+    assert_ne!(getsid(Some(machine)), getsid(Some(own)), "SIGHUP and SIGTSTP of the terminal do not reach it");
+    fs::write(folder.path().join("end"), "").unwrap();
+    assert!(controller.wait().unwrap().success());
 }
 
 #[test]

@@ -94,9 +94,12 @@ pub fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended>
     // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-    let die_with_us =
-        || nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into);
-    // SAFETY: between fork and exec it makes one system call (prctl) and allocates nothing.
+    let die_with_us = || {
+        // The signals of a terminal are for the controller alone.
+        nix::unistd::setsid()?;
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into)
+    };
+    // SAFETY: between fork and exec it makes two system calls and allocates nothing.
     unsafe { command.pre_exec(die_with_us) };
     let start = Instant::now();
     let mut child = command.spawn()?;

@@ -228,6 +228,8 @@ impl Machine {
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
+                // The signals of a terminal are for the controller alone.
+                nix::unistd::setsid()?;
                 door.enter()?;
                 // After the change of user, which takes it back.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;

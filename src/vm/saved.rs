@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -138,6 +139,8 @@ pub(super) fn overlay(disk: &DiskFile, to: &Path) -> Result<(), SavedError> {
     let disk = fs::canonicalize(&disk.path).map_err(io_at(&disk.path))?;
     let mut qemu_img = Command::new("qemu-img");
     qemu_img.args(["create", "-q", "-f", "qcow2", "-F", format, "-b"]).arg(&disk).arg(to);
+    // The signals of a terminal are for the controller alone.
+    qemu_img.process_group(0);
     let done = qemu_img.stdin(Stdio::null()).output().map_err(io_at(Path::new("qemu-img")))?;
     match done.status.success() {
         true => Ok(()),

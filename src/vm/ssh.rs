@@ -296,6 +296,8 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
     // SAFETY: between fork and exec only system calls are made, on data prepared before.
     unsafe {
         command.pre_exec(move || {
+            // The signals of a terminal are for the controller alone.
+            nix::unistd::setsid()?;
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             match nix::unistd::getppid().as_raw() as u32 == controller {
                 true => Ok(()),

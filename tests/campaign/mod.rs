@@ -81,11 +81,16 @@ impl Folder {
 
     /// What the stand-in does from now on, in the words of `stand-in.bash`.
     pub fn stand_in(&self, words: &str) {
-        let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/campaign/stand-in.bash");
+        // A copy, which the user that QEMU runs as can reach.
+        let stand_in = self.path().join("stand-in.bash");
+        if !stand_in.exists() {
+            fs::write(&stand_in, include_str!("stand-in.bash")).unwrap();
+        }
         self.put_qemu(&format!(
             "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
              *accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n*accel=tcg*) exit 33;;\nesac\n\
-             . '{stand_in}'\n{words}\n"
+             . '{}'\n{words}\n",
+            stand_in.display()
         ));
     }
 
