@@ -163,6 +163,8 @@ fn a_provisional_judgement_says_so_on_every_page() {
     let site = dir.path().join("site");
     let written = write(&judgement, Some(&record), &site).expect("a site");
     assert_eq!(written, Written { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
+    // Nor does a page claim CPU flags that no guest named.
+    assert!(text(site.join("instances/TokenRing-PT-005.js")).contains("unknown: the guest did not say"));
     for (path, content) in
         files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
     {

@@ -379,7 +379,7 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     for _ in 0..3 {
         make(&record, &runs[1].id(), trouble(), "");
     }
-    let _under_way = record.begin_attempt(&runs[2].id()).unwrap();
+    let under_way = record.begin_attempt(&runs[2].id()).unwrap();
     let status = |args: &[&str]| {
         let mut command = assert_cmd::Command::cargo_bin("mcc-harness").unwrap();
         let done = command.arg("status").arg(results.path()).args(args).assert().success();
@@ -405,10 +405,14 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     assert_eq!(json["running"][0]["run"], runs[2].id());
     let failed = json["failures"].as_array().unwrap();
     assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().into()));
-    drop((_under_way, record));
+    // Killed: what it had begun is left, and does not run.
+    std::mem::forget(under_way);
+    drop(record);
     let said = status(&["--history", results.path().to_str().unwrap()]);
     assert!(said.contains("no controller runs it on this host"), "{said}");
     assert!(said.contains("2 runs are left, 6 s of one machine\n"), "{said}");
+    assert!(said.contains("begun, and without a controller on this host (1):\n"), "{said}");
+    assert!(!said.contains("running ("), "{said}");
 }
 
 #[test]

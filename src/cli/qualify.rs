@@ -478,6 +478,9 @@ impl Job<'_> {
                 if !attempt.room.guest_kernel.is_empty() {
                     machine.insert(format!("guest kernel {}", attempt.room.guest_kernel));
                     machine.insert(match attempt.room.cpu_flags_missing.as_slice() {
+                        [] if attempt.room.cpu_flags.is_empty() => {
+                            "CPU flags: unknown, the guest did not say".to_owned()
+                        }
                         [] => "CPU flags: all that E-5.2 requires".to_owned(),
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
                     });

@@ -94,11 +94,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     glance.teach(&mut history);
     let remaining = glance.remaining(&history);
+    let abandoned = glance.controllers.is_empty() && models.is_empty();
     let shown = Shown {
         summary: glance.summary(),
         entries: glance.entries().into_iter().map(|(entry, tally)| (entry.to_owned(), tally)).collect(),
         remaining,
-        eta_ms: remaining.eta_ms(glance.under_way.len() as u64),
+        eta_ms: remaining.eta_ms(if abandoned { 0 } else { glance.under_way.len() as u64 }),
         controllers: glance.controllers,
         last: glance.last.iter().map(Ended::from).collect(),
         failures: glance.troubles.iter().map(Ended::from).collect(),
@@ -133,7 +134,10 @@ fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
     }
     models(&mut out, shown)?;
     if !shown.running.is_empty() {
-        writeln!(out, "running ({}):", shown.running.len())?;
+        // On a cluster controllers are on other hosts, and the batch system says which of them live.
+        let known = !shown.controllers.is_empty() || !shown.models.is_empty();
+        let title = if known { "running" } else { "begun, and without a controller on this host" };
+        writeln!(out, "{title} ({}):", shown.running.len())?;
         for UnderWay { run, attempt, seconds, .. } in &shown.running {
             let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));
             let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };

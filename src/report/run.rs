@@ -231,7 +231,7 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         ("Outcome", outcome(&attempt.outcome)),
         ("Started", visible(&attempt.started_at)),
         (
-            "Asked for",
+            "Asked for by the rules",
             format!("{} CPU, {} of memory", visible(&machine.cpu_model), show::kib(machine.memory_mib << 10)),
         ),
     ];
@@ -256,9 +256,13 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         let cpus = room.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         facts.push(("Pinned to the host's CPUs", cpus));
     }
-    if !room.confined.is_empty() {
-        let words = room.confined.iter().chain(&room.unconfined).cloned().collect::<Vec<_>>();
-        facts.push(("Confined by", visible(&words.join("; "))));
+    for (label, words) in [("Confined by", &room.confined), ("Not confined by", &room.unconfined)] {
+        if !words.is_empty() {
+            facts.push((label, visible(&words.join("; "))));
+        }
+    }
+    if attempt.facts.is_some() && room.cpu_flags.is_empty() {
+        facts.push(("CPU flags", "unknown: the guest did not say".to_owned()));
     }
     if !room.cpu_flags_missing.is_empty() {
         facts.push(("CPU flags it did not see", visible(&room.cpu_flags_missing.join(" "))));
