@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn a_code_in_the_text_of_a_page_leads_to_its_rule() {
         let html = "<title>E-2</title><p title=\"E-4.1\">by (E-4.1) &amp; <b>P-3</b>, <a href=\"x\">E-2</a></p>\
-                    <td>Net-PT-1 E-9.9</td><svg><text>E-5</text></svg> E-5";
+                    <td>Net-PT-1 Z-9.9</td><svg><text>E-5</text></svg> E-5";
         let expected = "<title>E-2</title><p title=\"E-4.1\">by (<a href=\"../rules.html#E-4.1\">E-4.1</a>) &amp; \
                         <b><a href=\"../rules.html#P-3\">P-3</a></b>, <a href=\"x\">E-2</a></p>\
-                        <td>Net-PT-1 E-9.9</td><svg><text>E-5</text></svg> <a href=\"../rules.html#E-5\">E-5</a>";
+                        <td>Net-PT-1 Z-9.9</td><svg><text>E-5</text></svg> <a href=\"../rules.html#E-5\">E-5</a>";
         assert_eq!(with_links(html, "../"), expected);
         assert_eq!(
             with_links("<p>ends in a tag E-2<", ""),
