@@ -101,9 +101,9 @@ fn site_of(dir: &Path) -> PathBuf {
     });
     // The campaign has not ended: its pages say so, and one tells how far it is.
     let open = Run {
-        entry: "walk".into(),
-        instance: "TokenRing-PT-005".into(),
-        examination: "LTLFireability".into(),
+        entry: "walk".parse().unwrap(),
+        instance: "TokenRing-PT-005".parse().unwrap(),
+        examination: "LTLFireability".parse().unwrap(),
         model: "TokenRing".into(),
         vcpus: 1,
         competes: true,

@@ -36,7 +36,7 @@ const DEADLOCK: &str = "breadth-first/DiningTable-PT-03/ReachabilityDeadlock";
 
 /// State and reason of a run's attempts, all of which ended in infrastructure.
 fn troubles(folder: &Folder, run: &str) -> Vec<(String, String)> {
-    let attempts = folder.record().attempts(run).unwrap().into_iter();
+    let attempts = folder.record().attempts(&run.parse().unwrap()).unwrap().into_iter();
     let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
         Outcome::Infrastructure { state, reason } => (state, reason),
         other => panic!("{run}, attempt {}: {other:?}", attempt.number),
@@ -88,7 +88,11 @@ fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_reques
     folder.run(&["--retry", "infrastructure"]).success();
     let healed = &folder.runs()[failed];
     assert_eq!((healed.attempts, &healed.last.outcome), (3, &Outcome::Finished { exit_code: 0 }));
-    assert_eq!(folder.record().attempts(failed).unwrap().len(), 3, "the failed attempts stay");
+    assert_eq!(
+        folder.record().attempts(&failed.parse().unwrap()).unwrap().len(),
+        3,
+        "the failed attempts stay"
+    );
     folder.judge().success();
     let judged = Judged::read(&folder.path().join("judgement"));
     assert_eq!(judged.cell("breadth-first", "DiningTable-PT-03", "StateSpace").ending, Ending::Answered);
@@ -160,7 +164,7 @@ retries = 1
     kill(Pid::from_raw(machines[0]), Signal::SIGKILL).unwrap();
     assert!(controller.wait().unwrap().success(), "the retry went well");
 
-    let attempts = folder.record().attempts(id).unwrap();
+    let attempts = folder.record().attempts(&id.parse().unwrap()).unwrap();
     let Outcome::Infrastructure { state, reason } = &attempts[0].outcome else { panic!("{attempts:?}") };
     assert_eq!(state, "examining");
     assert!(reason.contains("signal: 9"), "{reason}");

@@ -25,7 +25,7 @@ fn one_run(hosts: &str) -> Folder {
 
 /// State and reason of the attempts at a run that ended in infrastructure.
 fn troubles(folder: &Folder, run: &str) -> Vec<(String, String)> {
-    let attempts = folder.record().attempts(run).unwrap().into_iter();
+    let attempts = folder.record().attempts(&run.parse().unwrap()).unwrap().into_iter();
     let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
         Outcome::Infrastructure { state, reason } => Some((state, reason)),
         _ => None,

@@ -169,7 +169,8 @@ fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_count
     });
     kill(Pid::from_raw(qemu), Signal::SIGKILL).unwrap();
     assert!(controller.wait().unwrap().success(), "the retry went well");
-    let attempts = folder.record().attempts("breadth-first/DiningTable-PT-03/CTLFireability").unwrap();
+    let attempts =
+        folder.record().attempts(&"breadth-first/DiningTable-PT-03/CTLFireability".parse().unwrap()).unwrap();
     let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
     assert!(reason.contains("QEMU ended (under libvirt)"), "{reason}");
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::Finished { exit_code: 0 }));

@@ -241,7 +241,9 @@ fn the_data_of_an_instance_tell_answers_limits_machine_attempts_and_output() {
     assert!(outputs[2]["head"][0].as_str().expect("text").contains("Linux version 6.1\n"));
     // The raw output is beside it, byte for byte.
     let raw = fs::read(site.join(format!("{path}.1.stdout.txt")));
-    let kept = record.outputs_dir("wrong-on-purpose/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
+    let kept = record
+        .outputs_dir(&"wrong-on-purpose/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1)
+        .join("stdout");
     assert_eq!(raw.expect("raw"), fs::read(kept).expect("kept"));
     // Every attempt is there, the superseded one with its reason and its outputs.
     let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
@@ -265,9 +267,9 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let run = mcc_harness::campaign::Run {
-        entry: "walk".into(),
-        instance: "Philosophers-PT-000010".into(),
-        examination: "LTLFireability".into(),
+        entry: "walk".parse().unwrap(),
+        instance: "Philosophers-PT-000010".parse().unwrap(),
+        examination: "LTLFireability".parse().unwrap(),
         model: "Philosophers".into(),
         vcpus: 1,
         competes: true,
@@ -584,7 +586,8 @@ fn a_lost_output_is_named() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
-    let lost = record.outputs_dir("walk/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
+    let lost =
+        record.outputs_dir(&"walk/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1).join("stdout");
     fs::remove_file(&lost).expect("an output");
     let error = write(&judgement, Some(&record), &dir.path().join("site")).expect_err("refused");
     let message = error.to_string();

@@ -261,7 +261,8 @@ fn a_contest_run_whose_guest_lacks_a_required_cpu_flag_is_refused_and_the_flags_
     }
     assert!(words.contains("x2apic tsc_deadline_timer") && words.contains("--allow-degraded"), "{words}");
     let record = folder.record();
-    let attempts = record.attempts("breadth-first/DiningTable-PT-03/ReachabilityDeadlock").unwrap();
+    let attempts =
+        record.attempts(&"breadth-first/DiningTable-PT-03/ReachabilityDeadlock".parse().unwrap()).unwrap();
     let [attempt] = &attempts[..] else { panic!("{attempts:?}") };
     assert!(attempt.outcome.is_infrastructure(), "never the tool's: {:?}", attempt.outcome);
     assert_eq!(attempt.room.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"]);

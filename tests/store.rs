@@ -1,5 +1,6 @@
 //! The record of a campaign: nothing lost, nothing counted twice, whatever kills the controller.
 
+use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
     Adopted, Attempt, AttemptDir, CampaignFacts, Disk, Glance, HostFacts, Outcome, Part, Record, Rerun, Room,
@@ -16,13 +17,17 @@ fn campaign() -> CampaignFacts {
         settings: BTreeMap::from([("tool LoLA".into(), "lola.qcow2 sequential".into())]),
         edition: "{}".into(),
         disks: vec![Disk { role: "inputs".into(), sha256: "11".repeat(32), bytes: 4096 }],
-        entries: vec![EntryFacts { entry: "LoLA".into(), tool: "LoLA".into(), kind: Kind::Sequential }],
+        entries: vec![EntryFacts {
+            entry: "LoLA".parse().unwrap(),
+            tool: "LoLA".into(),
+            kind: Kind::Sequential,
+        }],
         instances: vec![InstanceFacts {
-            name: "Philosophers-PT-000005".into(),
+            name: "Philosophers-PT-000005".parse().unwrap(),
             family: "Philosophers".into(),
             status: "known".into(),
             sha256: "22".repeat(32),
-            questions: BTreeMap::from([("UpperBounds".into(), ids)]),
+            questions: BTreeMap::from([("UpperBounds".parse().unwrap(), ids)]),
         }],
         retries: 2,
     }
@@ -30,18 +35,18 @@ fn campaign() -> CampaignFacts {
 
 fn run(examination: &str) -> Run {
     Run {
-        entry: "LoLA".into(),
-        instance: "Philosophers-PT-000005".into(),
-        examination: examination.into(),
+        entry: "LoLA".parse().unwrap(),
+        instance: "Philosophers-PT-000005".parse().unwrap(),
+        examination: examination.parse().unwrap(),
         model: "Philosophers".into(),
         vcpus: 1,
         competes: true,
     }
 }
 
-fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     Attempt {
-        run: run.into(),
+        run: run.clone(),
         number,
         outcome,
         marks: vec!["degraded:tcg".into()],
@@ -74,7 +79,7 @@ fn open(dir: &Path) -> Record {
 }
 
 /// Makes one attempt that prints `text` and commits it.
-fn make(record: &Record, run: &str, outcome: Outcome, text: &str) -> Standing {
+fn make(record: &Record, run: &RunId, outcome: Outcome, text: &str) -> Standing {
     let dir = record.begin_attempt(run).unwrap();
     std::fs::write(dir.outputs().join("stdout"), text).unwrap();
     record.commit(attempt(run, dir.number(), outcome), dir).unwrap()
@@ -91,7 +96,7 @@ fn kill_before_transaction(record: &Record, dir: AttemptDir) {
     std::mem::forget(dir);
 }
 
-fn open_ids(record: &Record) -> Vec<String> {
+fn open_ids(record: &Record) -> Vec<RunId> {
     record.open_runs().map(|open| open.unwrap().run.id()).collect()
 }
 
@@ -322,6 +327,19 @@ fn samples_lie_beside_the_outputs_digested_and_never_in_the_database() {
     assert_eq!(*kept, Disk::of_file("samples.csv.gz", &path).unwrap());
 }
 
+#[test]
+fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
+    let results = tempfile::tempdir().unwrap();
+    let id = run("StateSpace").id();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    make(&record, &id, FINISHED, "");
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    db.execute("UPDATE attempts SET facts = json_set(facts, '$.run', 'LoLA/../..')", []).unwrap();
+    let error = record.attempts(&id).unwrap_err().to_string();
+    assert!(error.contains("LoLA/../..") && error.contains("every folder has"), "{error}");
+}
+
 /// What a version of mcc-harness left that had format 1.
 fn make_format_1(results: &Path) {
     let db = rusqlite::Connection::open(results.join("record.db")).unwrap();
@@ -402,9 +420,9 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     let json: serde_json::Value = serde_json::from_str(&status(&["--format", "json"])).unwrap();
     assert_eq!((&json["planned"], &json["recorded"], &json["retried"]), (&4.into(), &2.into(), &3.into()));
     assert_eq!(json["entries"]["LoLA"]["outcomes"]["cpu-limit"], 1);
-    assert_eq!(json["running"][0]["run"], runs[2].id());
+    assert_eq!(json["running"][0]["run"], runs[2].id().as_str());
     let failed = json["failures"].as_array().unwrap();
-    assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().into()));
+    assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().as_str().into()));
     // Killed: what it had begun is left, and does not run.
     std::mem::forget(under_way);
     drop(record);
@@ -495,7 +513,7 @@ proptest! {
         let plan = [run("A"), run("B"), run("C")];
         let mut record = Some(open(results.path()));
         record.as_ref().unwrap().plan_runs(&plan).unwrap();
-        let mut committed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut committed: BTreeMap<RunId, Vec<&str>> = BTreeMap::new();
         let reopen = |record: &mut Option<Record>| {
             drop(record.take());
             *record = Some(open(results.path()));
@@ -574,7 +592,7 @@ fn whole(dir: &Path) -> Record {
 }
 
 /// All that judging, reports and status see of a record.
-fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<String>) {
+fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<RunId>) {
     let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
     let attempts: Vec<Attempt> = runs.iter().flat_map(|run| record.attempts(run).unwrap()).collect();
     let text = |attempt: &Attempt| {
@@ -640,7 +658,7 @@ fn a_model_run_anew_after_its_host_was_lost_supersedes_the_old_runs_and_keeps_th
     let told: Vec<_> = attempts.iter().map(|a| (a.number, a.outcome.word())).collect();
     assert_eq!(told, [(1, "infrastructure"), (2, "finished"), (3, "finished"), (1, "cpu-limit")]);
     assert_eq!(reruns, [Rerun { after: 2, reason: "node lost".into() }]);
-    assert_eq!(open, Vec::<String>::new());
+    assert_eq!(open, Vec::<RunId>::new());
     // An older copy of the lost shard alone changes nothing.
     assert_eq!(record.adopt(&[counting(&lost)]).unwrap(), Adopted::default());
     assert_eq!(record.summary().unwrap().recorded, 2);

@@ -173,9 +173,9 @@ fn per_run(bench: &Bench, rounds: usize) {
 
 fn run(entry: &str, instance: &str, examination: &str) -> Run {
     Run {
-        entry: entry.to_owned(),
-        instance: instance.to_owned(),
-        examination: examination.to_owned(),
+        entry: entry.parse().unwrap(),
+        instance: instance.parse().unwrap(),
+        examination: examination.parse().unwrap(),
         model: instance.to_owned(),
         vcpus: 1,
         competes: true,

@@ -1,5 +1,6 @@
 //! A campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
 
+use mcc_harness::base::names::ExaminationName;
 use mcc_harness::campaign::{Campaign, History, InstanceFacts, Plan};
 use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
 use mcc_harness::edition::Edition;
@@ -68,11 +69,12 @@ fn instance(n: u64, of_a_model: u64, edition: &Edition) -> InstanceFacts {
     let ids = |examination: &str| -> Vec<String> {
         (0..16).map(|at| format!("{name}-{examination}-{at:02}")).collect()
     };
-    let questions: BTreeMap<String, Vec<String>> = edition
+    let questions: BTreeMap<ExaminationName, Vec<String>> = edition
         .examinations
         .iter()
         .filter(|known| !["StateSpace", "ReachabilityDeadlock"].contains(&known.name.as_str()))
-        .map(|known| (known.name.clone(), ids(&known.name)))
+        .map(|known| (known.name.parse().unwrap(), ids(&known.name)))
         .collect();
+    let name = name.parse().unwrap();
     InstanceFacts { name, family, status: "known".to_owned(), sha256: "0".repeat(64), questions }
 }

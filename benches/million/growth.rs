@@ -125,7 +125,7 @@ fn submit(place: &Path, size: u64) {
         record.plan_runs(&runs).unwrap();
         drop(record);
         for run in &runs {
-            let place = shard.join("outputs").join(run.id()).join("1");
+            let place = shard.join("outputs").join(run.id().as_str()).join("1");
             fs::create_dir_all(&place).unwrap();
             let text = printed(&run.entry, &run.instance, &run.examination);
             fs::write(place.join("stdout"), text).unwrap();
@@ -147,8 +147,8 @@ fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) 
         let mut run_of = transaction.prepare("UPDATE runs SET recorded = 1 WHERE id = ?1").unwrap();
         for (_, run) in runs.enumerate().filter(|(number, _)| wanted(*number)) {
             let facts = serde_json::to_string(&recorded(&run)).unwrap();
-            attempt.execute((run.id(), facts)).unwrap();
-            run_of.execute([run.id()]).unwrap();
+            attempt.execute((run.id().as_str(), facts)).unwrap();
+            run_of.execute([run.id().as_str()]).unwrap();
         }
     }
     transaction.commit().unwrap();

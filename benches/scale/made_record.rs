@@ -1,6 +1,7 @@
 //! A record of any number of runs, as a campaign leaves it.
 
 use super::synthetic::Rng;
+use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, Room, RunFacts, Sample};
@@ -26,17 +27,17 @@ pub fn make(results: &Path, count: usize, seed: u64) {
         disks: vec![],
         entries: (0..ENTRIES)
             .map(|n| EntryFacts {
-                entry: format!("tool{n}"),
+                entry: format!("tool{n}").parse().unwrap(),
                 tool: format!("tool{n}"),
                 kind: Kind::Sequential,
             })
             .collect(),
         instances: (0..instances)
             .map(|n| InstanceFacts {
-                name: instance(n),
+                name: instance(n).parse().unwrap(),
                 family: format!("Synthetic{}", n / 8),
                 status: "known".to_owned(),
-                questions: examinations.iter().map(|x| (x.to_string(), ids(n, x))).collect(),
+                questions: examinations.iter().map(|x| (x.parse().unwrap(), ids(n, x))).collect(),
                 sha256: String::new(),
             })
             .collect(),
@@ -48,9 +49,9 @@ pub fn make(results: &Path, count: usize, seed: u64) {
         for entry in 0..ENTRIES {
             for examination in examinations {
                 runs.push(Run {
-                    entry: format!("tool{entry}"),
-                    instance: instance(n),
-                    examination: examination.to_owned(),
+                    entry: format!("tool{entry}").parse().unwrap(),
+                    instance: instance(n).parse().unwrap(),
+                    examination: examination.parse().unwrap(),
                     model: format!("Synthetic{}", n / 8),
                     vcpus: 1,
                     competes: true,
@@ -79,9 +80,9 @@ pub fn make(results: &Path, count: usize, seed: u64) {
     }
 }
 
-fn attempt(run: &str) -> Attempt {
+fn attempt(run: &RunId) -> Attempt {
     Attempt {
-        run: run.to_owned(),
+        run: run.clone(),
         number: 1,
         outcome: Outcome::Finished { exit_code: 0 },
         marks: vec![],

@@ -112,7 +112,7 @@ pub fn cores(record: &Record) -> Result<Cores, ArchiveError> {
         Kind::Sequential => machine.sequential_cores,
         Kind::Concurrent => machine.concurrent_cores,
     };
-    Ok(record.facts().entries.iter().map(|entry| (entry.entry.clone(), of(entry.kind))).collect())
+    Ok(record.facts().entries.iter().map(|entry| (entry.entry.to_string(), of(entry.kind))).collect())
 }
 
 fn json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {

@@ -51,7 +51,7 @@ pub fn disks_of(
     let (mut wanted, mut seen) = (BTreeMap::new(), BTreeSet::new());
     for run in record.records() {
         let run = run?;
-        if stays.contains(&run.run.entry) {
+        if stays.contains(run.run.entry.as_str()) {
             seen.extend(seen_by(&run.last));
             wanted.extend(run.last.disks.into_iter().map(|disk| (disk.sha256.clone(), disk)));
         }

@@ -1,5 +1,6 @@
 //! A run and its replays side by side.
 
+use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub struct DifferentHost {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    pub run: String,
+    pub run: RunId,
     pub answers_equal: bool,
     pub different: Vec<DifferentAnswer>,
     pub original: Measured,

@@ -160,7 +160,7 @@ fn copy_record(record: &Record, stays: &dyn Fn(&str) -> bool, to: &Path) -> Resu
 fn keep_in_facts(record: &Record, stays: &dyn Fn(&str) -> bool) -> Result<CampaignFacts, ArchiveError> {
     let mut facts = record.facts().clone();
     let gone: Vec<String> =
-        facts.entries.iter().map(|facts| facts.entry.clone()).filter(|entry| !stays(entry)).collect();
+        facts.entries.iter().map(|facts| facts.entry.to_string()).filter(|entry| !stays(entry)).collect();
     if gone.is_empty() {
         return Ok(facts);
     }

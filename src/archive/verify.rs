@@ -3,6 +3,7 @@
 use super::contents::{Contents, cores, is_archive};
 use super::{ArchiveError, io_at};
 use mcc_base::digest;
+use mcc_base::names::RunId;
 use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
@@ -165,7 +166,7 @@ impl Verified {
     /// Whether every run that must be there is, and every output as it was recorded.
     fn record(&mut self, record: &Record) -> Result<(), ArchiveError> {
         for open in record.open_runs() {
-            self.differs(open?.run.id(), "is planned and not recorded");
+            self.differs(open?.run.id().to_string(), "is planned and not recorded");
         }
         let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
         for run in record.records() {
@@ -186,9 +187,9 @@ impl Verified {
         for entry in &facts.entries {
             for instance in &facts.instances {
                 for examination in &examinations {
-                    let id = format!("{}/{}/{examination}", entry.entry, instance.name);
+                    let id = RunId::new(&entry.entry, &instance.name, examination);
                     if !ids.contains(&id) {
-                        self.differs(id, "is missing: the campaign has it, the record does not");
+                        self.differs(id.to_string(), "is missing: the campaign has it, the record does not");
                     }
                 }
             }

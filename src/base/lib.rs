@@ -1,9 +1,10 @@
-//! What every other crate may use: digests, text files, ordered parallel work, names of shared files, and the
-//! messages between host and guest.
+//! What every other crate may use: digests, text files, ordered parallel work, names of shared files, names of
+//! entries, examinations and runs, and the messages between host and guest.
 
 pub mod digest;
 pub mod files;
 pub mod guest;
 pub mod in_order;
 pub mod kmsg;
+pub mod names;
 pub mod text;

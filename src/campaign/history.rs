@@ -139,9 +139,9 @@ mod tests {
 
     fn run(entry: &str, instance: &str, examination: &str) -> Run {
         Run {
-            entry: entry.into(),
-            instance: instance.into(),
-            examination: examination.into(),
+            entry: entry.parse().unwrap(),
+            instance: instance.replace('-', "-PT-").parse().unwrap(),
+            examination: examination.parse().unwrap(),
             model: instance.split('-').next().unwrap_or_default().into(),
             vcpus: 1,
             competes: true,

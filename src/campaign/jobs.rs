@@ -143,10 +143,10 @@ impl Campaign {
             for run in plan.runs().filter(|run| run.entry == tool.entry && run.competes) {
                 jobs.push(Job {
                     run_id: format!("{}-{:015}", how.benchmark, jobs.len() + 1),
-                    tool: run.entry.clone(),
+                    tool: run.entry.to_string(),
                     image: tool.image.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                    input: run.instance.clone(),
-                    examination: run.examination.clone(),
+                    input: run.instance.to_string(),
+                    examination: run.examination.to_string(),
                 });
             }
         }

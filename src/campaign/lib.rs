@@ -18,6 +18,7 @@ pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 pub use slurm::{LostNode, SlurmSettings};
 
+use mcc_base::names::EntryName;
 use mcc_edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -56,7 +57,7 @@ pub struct Campaign {
 /// One entry as submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    pub entry: String,
+    pub entry: EntryName,
     /// The tool it is a variant of; None: what the edition says.
     pub tool: Option<String>,
     pub image: PathBuf,

@@ -6,6 +6,7 @@ use super::{
     Start, Tool,
 };
 use globset::Glob;
+use mcc_base::names::BadName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -260,7 +261,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is there twice; rename one")));
         }
         tools.push(Tool {
-            entry: entry.clone(),
+            entry: entry.parse().map_err(|bad: BadName| source.wrong(&tool.entry, bad.to_string()))?,
             tool: tool.tool.as_ref().map(|name| name.get_ref().clone()),
             image: folder.join(tool.image.get_ref()),
             kind: tool.kind,

@@ -1,4 +1,5 @@
 use super::{Exit, Failure, Format, print};
+use mcc_base::names::RunId;
 use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use mcc_edition::Edition;
 use serde::Serialize;
@@ -36,7 +37,7 @@ struct Shown {
 
 #[derive(Serialize)]
 struct ShownRun {
-    id: String,
+    id: RunId,
     #[serde(flatten)]
     run: Run,
 }

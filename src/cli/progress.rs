@@ -4,6 +4,7 @@
 use super::print::shown;
 use crate::runner::{CampaignEnd, CampaignRunner, RunnerError};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run, duration};
 use mcc_executor::{Progress, State};
 use mcc_store::{Attempt, Standing, Summary};
@@ -33,7 +34,7 @@ struct Now {
     done: u64,
     outcomes: BTreeMap<String, u64>,
     /// Runs under way by id, with their line where they have one.
-    running: BTreeMap<String, Option<ProgressBar>>,
+    running: BTreeMap<RunId, Option<ProgressBar>>,
     history: History,
     left: Left,
     forecast: Option<(Instant, Option<u64>)>,
@@ -78,7 +79,7 @@ impl Left {
     }
 
     fn key(run: &Run) -> [String; 3] {
-        [&run.examination, &run.entry, &run.model].map(String::clone)
+        [&*run.examination, &*run.entry, &*run.model].map(str::to_owned)
     }
 
     /// Milliseconds until all are made with so many machines at once; None: nothing is known yet.
@@ -239,9 +240,9 @@ mod tests {
     #[test]
     fn what_is_left_is_expected_to_take_what_was_taken_and_runs_without_a_machine_take_nothing() {
         let run = |instance: &str, competes| Run {
-            entry: "a".into(),
-            instance: instance.into(),
-            examination: "X".into(),
+            entry: "a".parse().unwrap(),
+            instance: format!("M-PT-{instance}").parse().unwrap(),
+            examination: "X".parse().unwrap(),
             model: "M".into(),
             vcpus: 1,
             competes,

@@ -2,6 +2,7 @@ use super::{Exit, Failure, Format, print};
 use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, PerTool, counted, flips, native, of_run};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
+use mcc_base::names::{BadName, EntryName, ExaminationName};
 use mcc_benchkit::{Answers, Invocation, Reading};
 use mcc_campaign::{InstanceFacts, Run, qualification_wall_s};
 use mcc_edition::{Edition, Examination};
@@ -34,7 +35,7 @@ pub struct Args {
     native: Option<PathBuf>,
     /// The entry's name, as BK_TOOL tells it.
     #[arg(long, value_name = "T")]
-    tool: String,
+    tool: EntryName,
     /// Folder of instance archives (NAME.tgz); of each known model the first instance is run, P/T and coloured each.
     #[arg(long, value_name = "FOLDER")]
     instances: PathBuf,
@@ -107,6 +108,8 @@ struct Job<'a> {
     args: &'a Args,
     edition: Edition,
     examinations: Vec<Examination>,
+    /// Of the examinations.
+    names: Vec<ExaminationName>,
     archives: BTreeMap<String, Archive>,
     oracle: Option<Oracle>,
     confinement: Confinement,
@@ -135,7 +138,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let cpu_s = u64::from(args.limit.get());
     let wall_s = qualification_wall_s(&edition, cpu_s);
     let confinement = Confinement { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
-    let job = Job { args: &args, edition, examinations, archives, oracle, confinement };
+    let names = examinations.iter().map(|known| known.name.parse());
+    let names = names.collect::<Result<_, BadName>>().map_err(Failure::usage)?;
+    let job = Job { args: &args, edition, examinations, names, archives, oracle, confinement };
     // Before anything runs: a bad oracle is seen at once.
     let asked = job.asked()?;
     let kept;
@@ -222,12 +227,12 @@ fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, 
 
 impl Job<'_> {
     fn runs(&self) -> impl Iterator<Item = (Run, &Archive, &Examination)> {
-        self.archives.iter().flat_map(move |(instance, archive)| {
-            self.examinations.iter().map(move |examination| {
+        self.archives.values().flat_map(move |archive| {
+            self.examinations.iter().zip(&self.names).map(move |(examination, name)| {
                 let run = Run {
                     entry: self.args.tool.clone(),
-                    instance: instance.clone(),
-                    examination: examination.name.clone(),
+                    instance: archive.instance.clone(),
+                    examination: name.clone(),
                     model: archive.instance.family().to_owned(),
                     vcpus: self.confinement.vcpus,
                     competes: true,
@@ -254,7 +259,7 @@ impl Job<'_> {
         let unread = self.oracle.iter().flat_map(|oracle| &oracle.unread);
         let unread = unread.chain(asked.iter().flat_map(|asked| &asked.unread));
         let warning = |unread: &String| Finding {
-            run: self.args.tool.clone(),
+            run: self.args.tool.to_string(),
             output: None,
             line: None,
             severity: Severity::Warning,
@@ -282,7 +287,7 @@ impl Job<'_> {
             job.env.into_iter().filter(|(name, _)| name.starts_with("BK_") || name == "BIN_DIR").collect()
         });
         Report {
-            tool: self.args.tool.clone(),
+            tool: self.args.tool.to_string(),
             edition: self.edition.name.clone(),
             native: self.args.native.is_some(),
             passes: false,
@@ -324,10 +329,12 @@ impl Job<'_> {
                 let stdout = File::open(left.outputs.join("stdout"))?;
                 printed.push(Answers::read_file(&stdout, &asked.questions, Reading::default())?);
             }
-            report.runs.entry(id.clone()).or_default().push(super::outcome(left.outcome));
+            report.runs.entry(id.to_string()).or_default().push(super::outcome(left.outcome));
         }
         findings.extend(flips(&printed));
-        report.findings.extend(findings.into_iter().map(|finding| Finding { run: id.clone(), ..finding }));
+        report
+            .findings
+            .extend(findings.into_iter().map(|finding| Finding { run: id.to_string(), ..finding }));
         Ok(())
     }
 
@@ -355,7 +362,7 @@ impl Job<'_> {
             let mut ended = vec![];
             for n in 1..=self.args.repeat.get() {
                 eprintln!("qualify: {}, natively", run.id());
-                let outputs = out.join(run.id()).join(n.to_string());
+                let outputs = out.join(run.id().as_str()).join(n.to_string());
                 fs::create_dir_all(&outputs).with_context(|| outputs.display().to_string())?;
                 let invocation = self.invocation(&run);
                 let done = native::run(folder, archive, &invocation, &self.confinement, grace, &outputs);
@@ -420,7 +427,7 @@ impl Job<'_> {
             false => self.args.edition.clone(),
         };
         let mut tool = toml::Table::new();
-        tool.insert("entry".into(), self.args.tool.clone().into());
+        tool.insert("entry".into(), self.args.tool.to_string().into());
         tool.insert("image".into(), absolute(self.args.image.as_deref().unwrap_or(Path::new("")))?.into());
         let kind = if self.args.kind == Kind::Sequential { "sequential" } else { "concurrent" };
         tool.insert("kind".into(), kind.into());
@@ -460,7 +467,7 @@ impl Job<'_> {
         let CampaignFacts { disks, instances, .. } = record.facts();
         report.disks = disks.iter().map(|disk| (disk.role.clone(), disk.sha256.clone())).collect();
         let digests =
-            instances.iter().map(|InstanceFacts { name, sha256, .. }| (name.clone(), sha256.clone()));
+            instances.iter().map(|InstanceFacts { name, sha256, .. }| (name.to_string(), sha256.clone()));
         report.disks.extend(digests);
         let mut machine = BTreeSet::new();
         let mut boots = vec![];

@@ -2,6 +2,7 @@ use super::published::open;
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Median, compare};
 use crate::runner::{Host, Replay};
+use mcc_base::names::RunId;
 use mcc_campaign::Backend;
 use mcc_store::Record;
 use std::num::NonZeroU32;
@@ -18,7 +19,7 @@ pub struct Args {
     input: PathBuf,
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
-    run: String,
+    run: RunId,
     /// A disk, kernel or initrd, or a folder with them, such as an image; may be given several times. What is needed
     /// is found by its digest.
     #[arg(long, value_name = "FILE|FOLDER")]

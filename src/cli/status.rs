@@ -2,6 +2,7 @@ use super::failure::{cluster_failure, store_failure};
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, ClusterError, ModelStanding, Slurm, Standing, standings};
 use crate::runner::history_of;
+use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
 use mcc_store::{Attempt, Glance, Summary, Tally, UnderWay};
 use serde::Serialize;
@@ -50,7 +51,7 @@ struct Shown {
 
 #[derive(Serialize)]
 struct Ended {
-    run: String,
+    run: RunId,
     attempt: u32,
     outcome: &'static str,
     /// As people read it, with exit code, signal, or state and reason.

@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn a_model_asks_for_its_widest_tool_and_the_controller() {
         let run = |model: &str, vcpus, competes| Run {
-            entry: format!("t{vcpus}"),
-            instance: format!("{model}-PT-1"),
-            examination: "StateSpace".into(),
+            entry: format!("t{vcpus}").parse().unwrap(),
+            instance: format!("{model}-PT-1").parse().unwrap(),
+            examination: "StateSpace".parse().unwrap(),
             model: model.into(),
             vcpus,
             competes,

@@ -15,6 +15,7 @@ pub use limits::{Budget, Verdict};
 pub use watched::Watched;
 
 use mcc_base::digest;
+use mcc_base::names::{EntryName, RunId};
 use mcc_benchkit::Invocation;
 use mcc_campaign::{History, Run};
 use mcc_edition::Edition;
@@ -53,7 +54,7 @@ pub struct Executor<'a> {
     /// The effective edition: the campaign's limits applied.
     pub edition: &'a Edition,
     /// By entry.
-    pub disks: BTreeMap<String, EntryDisks>,
+    pub disks: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
     /// Where runs go on from saved states instead of booting.
@@ -109,7 +110,7 @@ pub enum ExecutorError {
         "{TROUBLE_IN_A_ROW} attempts in a row ended in infrastructure, the last one at {run}: {reason}; the \
          host needs help; nothing is lost, `run` again to go on"
     )]
-    Trouble { run: String, reason: String },
+    Trouble { run: RunId, reason: String },
     #[error(
         "{}, which the machines see, is not what it was when its digest was taken: {what}; put it back as it was \
          and `run` again, or begin a new record (another --out); the attempt under way is not recorded",
@@ -120,7 +121,7 @@ pub enum ExecutorError {
         "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
          counted: make room, then `run` again to go on"
     )]
-    Full { run: String, reason: String },
+    Full { run: RunId, reason: String },
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
          accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \

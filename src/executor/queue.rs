@@ -74,18 +74,19 @@ struct Of {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_base::names::RunId;
     use std::convert::Infallible;
 
     /// Two entries on the models A (2 instances), B and C (one each) in the examinations X and Y.
     fn plan() -> Vec<Run> {
         let mut plan = vec![];
-        for instance in ["A-1", "A-2", "B-1", "C-1"] {
+        for instance in ["A-PT-1", "A-PT-2", "B-PT-1", "C-PT-1"] {
             for examination in ["X", "Y"] {
                 for entry in ["s", "t"] {
                     plan.push(Run {
-                        entry: entry.into(),
-                        instance: instance.into(),
-                        examination: examination.into(),
+                        entry: entry.parse().unwrap(),
+                        instance: instance.parse().unwrap(),
+                        examination: examination.parse().unwrap(),
                         model: instance[..1].into(),
                         vcpus: 1,
                         competes: true,
@@ -96,7 +97,7 @@ mod tests {
         plan
     }
 
-    fn ordered(history: &History) -> Vec<String> {
+    fn ordered(history: &History) -> Vec<RunId> {
         let plan = plan();
         let open = (1_i64..)
             .zip(&plan)
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn without_a_history_the_order_is_the_plans() {
-        let planned: Vec<String> = plan().iter().map(Run::id).collect();
+        let planned: Vec<RunId> = plan().iter().map(Run::id).collect();
         assert_eq!(ordered(&History::default()), planned);
     }
 
@@ -115,18 +116,32 @@ mod tests {
     fn the_longest_model_row_and_run_begin_and_rows_stay_together() {
         let mut history = History::of_instances();
         let took = |id: &str| match id {
-            "t/B-1/Y" => 900,
-            "s/B-1/Y" => 800,
-            id if id.contains("B-1") => 10,
-            "t/A-2/X" => 500,
+            "t/B-PT-1/Y" => 900,
+            "s/B-PT-1/Y" => 800,
+            id if id.contains("B-PT-1") => 10,
+            "t/A-PT-2/X" => 500,
             id if id.contains('A') => 50,
             _ => 100,
         };
         plan().iter().for_each(|run| history.add(run, took(&run.id())));
         let order = ordered(&history);
         let expected = [
-            "t/B-1/Y", "s/B-1/Y", "s/B-1/X", "t/B-1/X", "t/A-2/X", "s/A-2/X", "s/A-1/X", "t/A-1/X",
-            "s/A-1/Y", "t/A-1/Y", "s/A-2/Y", "t/A-2/Y", "s/C-1/X", "t/C-1/X", "s/C-1/Y", "t/C-1/Y",
+            "t/B-PT-1/Y",
+            "s/B-PT-1/Y",
+            "s/B-PT-1/X",
+            "t/B-PT-1/X",
+            "t/A-PT-2/X",
+            "s/A-PT-2/X",
+            "s/A-PT-1/X",
+            "t/A-PT-1/X",
+            "s/A-PT-1/Y",
+            "t/A-PT-1/Y",
+            "s/A-PT-2/Y",
+            "t/A-PT-2/Y",
+            "s/C-PT-1/X",
+            "t/C-PT-1/X",
+            "s/C-PT-1/Y",
+            "t/C-PT-1/Y",
         ];
         assert_eq!(order, expected);
     }

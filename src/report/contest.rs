@@ -141,7 +141,9 @@ impl<'a> Contest<'a> {
         doubtful
             .extend(judgement.unresolved.iter().chain(&judgement.excluded).filter_map(|run| self.key(run)));
         for key in doubtful {
-            match record.attempts(&self.run_name(key)) {
+            // No record holds a run whose names cannot be parts of a path.
+            let Ok(run) = self.run_name(key).parse() else { continue };
+            match record.attempts(&run) {
                 Ok(attempts) if attempts.is_empty() => {}
                 Err(StoreError::UnknownRun { .. }) => {}
                 attempts => {

@@ -131,7 +131,7 @@ impl RecordFacts {
             Kind::Concurrent => "concurrent",
         };
         self.kinds =
-            record.facts().entries.iter().map(|entry| (entry.entry.clone(), kind(entry.kind))).collect();
+            record.facts().entries.iter().map(|entry| (entry.entry.to_string(), kind(entry.kind))).collect();
     }
 
     /// How many attempts each run has.

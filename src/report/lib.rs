@@ -49,6 +49,7 @@ pub use show::visible;
 pub use sister::write_sister_site;
 
 use mcc_base::in_order::{Feed, in_order};
+use mcc_base::names::RunId;
 use mcc_judge::judgement::{Judgement, JudgementError};
 use mcc_store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
@@ -206,18 +207,20 @@ fn write_in_parallel(
 
 /// All attempts at a run in order; the last one is the one that was judged.
 fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
-    let attempts = match record.attempts(run) {
+    let other = || ReportError::OtherRecord { run: run.into(), record: record.dir().into() };
+    let run: RunId = run.parse().map_err(|_| other())?;
+    let attempts = match record.attempts(&run) {
         Err(StoreError::UnknownRun { .. }) => Vec::new(),
         attempts => attempts?,
     };
     if attempts.is_empty() {
-        return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
+        return Err(other());
     }
-    let reruns = record.reruns(run)?;
+    let reruns = record.reruns(&run)?;
     let judged = attempts.last().map(|attempt| attempt.number);
     let keep = |attempt: Attempt| {
         let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
-        let dir = record.outputs_dir(run, attempt.number);
+        let dir = record.outputs_dir(&run, attempt.number);
         // The samples are no text; `docs/record.md` says how they are read.
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();

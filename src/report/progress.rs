@@ -30,8 +30,8 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
     let mut open: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for run in record.open_runs() {
         let run = run?.run;
-        let entry = contest.entries.iter().position(|&e| judgement.entries[e].entry == run.entry);
-        let examination = judgement.examinations.iter().position(|name| *name == run.examination);
+        let entry = contest.entries.iter().position(|&e| run.entry == judgement.entries[e].entry);
+        let examination = judgement.examinations.iter().position(|name| run.examination == *name);
         if let Some(place) = entry.zip(examination) {
             *open.entry(place).or_default() += 1;
         }

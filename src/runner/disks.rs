@@ -2,6 +2,7 @@
 
 use super::RunnerError;
 use crate::cluster::Stage;
+use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
 use mcc_executor::{EntryDisks, Watched};
 use mcc_store::Disk;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The image of each entry.
-pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, RunnerError> {
+pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
     let open = |tool: &mcc_campaign::Tool| {
         let image = match tool.channel {
             mcc_campaign::Channel::Agent => {
@@ -30,7 +31,7 @@ fn named(
     campaign: &Campaign,
     tool: &mcc_campaign::Tool,
     image: Result<Image, String>,
-) -> Result<(String, Image), RunnerError> {
+) -> Result<(EntryName, Image), RunnerError> {
     let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
     Ok((tool.entry.clone(), image))
 }
@@ -39,7 +40,7 @@ fn named(
 #[derive(Clone, Debug)]
 pub struct CampaignDisks {
     /// By entry.
-    pub entries: BTreeMap<String, EntryDisks>,
+    pub entries: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
     pub watched: Watched,
@@ -57,7 +58,7 @@ impl CampaignDisks {
     /// node first where they are to be staged.
     pub fn of(
         campaign: &Campaign,
-        images: &BTreeMap<String, Image>,
+        images: &BTreeMap<EntryName, Image>,
         inputs: &Image,
         staged: Option<&StagedDisks>,
     ) -> Result<Self, RunnerError> {

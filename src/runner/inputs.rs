@@ -35,7 +35,7 @@ pub(super) fn inputs_disk(
     if campaign.inputs.join(ARCHIVES).is_dir() {
         let image = Image::open(&campaign.inputs)?;
         let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
-        let strange = asked.iter().find(|(name, sha256)| on_disk.get(*name) != Some(sha256));
+        let strange = asked.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
         let folder = image.folder.clone();
         return match (&image.facts.edition, strange) {
             (Some(found), _) if *found != edition.name => {
@@ -49,7 +49,11 @@ pub(super) fn inputs_disk(
     }
     let beside = results.join("inputs");
     if let Ok(image) = Image::open(&beside) {
-        if packed(&image).iter().map(|(name, sha256)| (name, sha256)).eq(asked.iter().copied()) {
+        if packed(&image)
+            .iter()
+            .map(|(name, sha256)| (name.as_str(), sha256))
+            .eq(asked.iter().map(|(name, sha256)| (name.as_str(), *sha256)))
+        {
             return Ok(image);
         }
         return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: beside });

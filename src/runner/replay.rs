@@ -2,6 +2,7 @@
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
 use crate::archive::{Disks, seen_by};
+use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
@@ -25,7 +26,7 @@ pub struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// The run `id` of `record`. Its disks are looked for in `given`, beside the record, and where they lay when the
     /// run was made.
-    pub fn of(record: &'a Record, id: &str, given: &[PathBuf]) -> Result<Self, RunnerError> {
+    pub fn of(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
         let edition = edition_of(record)?;
         let original = recorded(record, id)?;
         let answers = answers_of(&edition, record, &original)?;
@@ -69,10 +70,10 @@ impl<'a> Replay<'a> {
 }
 
 /// The run, if there was a machine that can be booted again.
-fn recorded(record: &Record, id: &str) -> Result<RunRecord, RunnerError> {
-    let wanted = |run: &RunRecord| run.run.id() == id;
+fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
+    let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
-        return Err(RunnerError::NoSuchRun(id.to_owned()));
+        return Err(RunnerError::NoSuchRun(id.clone()));
     };
     let reason = if !run.run.competes {
         "the entry does not compete there, so there was no machine"
@@ -83,7 +84,7 @@ fn recorded(record: &Record, id: &str) -> Result<RunRecord, RunnerError> {
     } else {
         return Ok(run);
     };
-    Err(RunnerError::NotReplayable { run: id.to_owned(), reason })
+    Err(RunnerError::NotReplayable { run: id.clone(), reason })
 }
 
 fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {

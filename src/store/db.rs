@@ -10,6 +10,7 @@ use super::lock::Lock;
 use super::{Attempt, CampaignFacts, StoreError, samples};
 use mcc_base::digest::hex;
 use mcc_base::files::BUILDING;
+use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
@@ -215,7 +216,7 @@ impl Record {
         let mut digest = Sha256::new();
         for run in runs.clone() {
             let run: &Run = run.borrow();
-            for word in [&run.entry, &run.instance, &run.examination, &run.model] {
+            for word in [run.entry.as_str(), run.instance.as_str(), run.examination.as_str(), &run.model] {
                 digest.update(word);
                 digest.update("/");
             }
@@ -232,7 +233,7 @@ impl Record {
             let mut insert = transaction.prepare(INSERT_RUN)?;
             for run in runs {
                 let run: &Run = run.borrow();
-                insert.execute((run.id(), json(run)?))?;
+                insert.execute((run.id().as_str(), json(run)?))?;
             }
             let note = "INSERT INTO facts (key, value) VALUES ('plan', ?1)
                         ON CONFLICT DO UPDATE SET value = excluded.value";
@@ -241,13 +242,13 @@ impl Record {
     }
 
     /// Where the raw outputs of a committed attempt lie; `Attempt::outputs` names and digests them.
-    pub fn outputs_dir(&self, run: &str, number: u32) -> PathBuf {
-        self.dir.join("outputs").join(run).join(number.to_string())
+    pub fn outputs_dir(&self, run: &RunId, number: u32) -> PathBuf {
+        self.dir.join("outputs").join(run.as_str()).join(number.to_string())
     }
 
     /// Starts the next attempt at a run. Its number is taken only when it is committed: a dropped or killed
     /// attempt leaves nothing.
-    pub fn begin_attempt(&self, run: &str) -> Result<AttemptDir, StoreError> {
+    pub fn begin_attempt(&self, run: &RunId) -> Result<AttemptDir, StoreError> {
         self.writable()?;
         let (position, attempts, _) = self.find_open(run)?;
         let number = attempts + 1;
@@ -259,9 +260,7 @@ impl Record {
     pub fn commit(&self, mut attempt: Attempt, dir: AttemptDir) -> Result<Standing, StoreError> {
         self.writable()?;
         let (position, attempts, superseded) = self.find_open(&attempt.run)?;
-        if (attempt.run.as_str(), attempt.number) != (dir.run(), dir.number())
-            || attempt.number != attempts + 1
-        {
+        if (&attempt.run, attempt.number) != (dir.run(), dir.number()) || attempt.number != attempts + 1 {
             return Err(StoreError::WrongAttempt {
                 attempt: format!("{} at {}", attempt.number, attempt.run),
                 dir: format!("{} at {}", dir.number(), dir.run()),
@@ -319,7 +318,7 @@ impl Record {
     }
 
     /// Position and attempts made.
-    pub(super) fn find(&self, run: &str) -> Result<(i64, u32), StoreError> {
+    pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32), StoreError> {
         self.one(
             "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
             run,
@@ -327,27 +326,27 @@ impl Record {
     }
 
     /// Position, attempts made, and how many of them are superseded.
-    fn find_open(&self, run: &str) -> Result<(i64, u32, u32), StoreError> {
+    fn find_open(&self, run: &RunId) -> Result<(i64, u32, u32), StoreError> {
         let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position),
                             (SELECT coalesce(max(after), 0) FROM reruns WHERE run = position), recorded
                      FROM runs WHERE id = ?1";
         match self.one(query, run)? {
-            (_, _, _, true) => Err(StoreError::AlreadyRecorded { run: run.to_owned() }),
+            (_, _, _, true) => Err(StoreError::AlreadyRecorded { run: run.clone() }),
             (position, attempts, superseded, false) => Ok((position, attempts, superseded)),
         }
     }
 
-    fn one<T>(&self, query: &str, run: &str) -> Result<T, StoreError>
+    fn one<T>(&self, query: &str, run: &RunId) -> Result<T, StoreError>
     where
         T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
     {
         let db = self.connection();
         let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
         statement
-            .query_row([run], |row| T::try_from(row))
+            .query_row([run.as_str()], |row| T::try_from(row))
             .optional()
             .map_err(|source| self.database(source))?
-            .ok_or_else(|| StoreError::UnknownRun { run: run.to_owned() })
+            .ok_or_else(|| StoreError::UnknownRun { run: run.to_string() })
     }
 
     /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
@@ -392,6 +391,10 @@ impl Record {
 
     pub(super) fn parse<'t, T: Deserialize<'t>>(&self, what: &str, text: &'t str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|source| self.content(what, source))
+    }
+
+    pub(super) fn run_id(&self, id: String) -> Result<RunId, StoreError> {
+        RunId::try_from(id).map_err(|bad| self.content("the id of a run", serde::de::Error::custom(bad)))
     }
 
     fn content(&self, what: &str, source: serde_json::Error) -> StoreError {

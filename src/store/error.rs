@@ -1,4 +1,5 @@
 use mcc_base::files::is_full;
+use mcc_base::names::RunId;
 use std::path::{Path, PathBuf};
 
 /// What can go wrong with a record; every message names the place and the way out.
@@ -45,15 +46,15 @@ pub enum StoreError {
          shard; collect into a new folder, without one of the two",
         dir = dir.display()
     )]
-    Conflict { run: String, dir: PathBuf },
+    Conflict { run: RunId, dir: PathBuf },
     #[error("the record {path} was opened for reading only", path = dir.display())]
     ReadOnly { dir: PathBuf },
     #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
     UnknownRun { run: String },
     #[error("run {run} already has its record; a run is recorded once")]
-    AlreadyRecorded { run: String },
+    AlreadyRecorded { run: RunId },
     #[error("attempt {number} at run {run} is under way already")]
-    UnderWay { run: String, number: u32 },
+    UnderWay { run: RunId, number: u32 },
     #[error("attempt {attempt} was handed in with the directory of attempt {dir}")]
     WrongAttempt { attempt: String, dir: String },
 }

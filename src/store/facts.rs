@@ -47,7 +47,7 @@ impl CampaignFacts {
     pub(super) fn changes_since(&self, begun: &CampaignFacts) -> Vec<String> {
         let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
         let disks = |facts: &Self| facts.disks.iter().map(|d| (d.role.clone(), d.sha256.clone())).collect();
-        let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.clone(), e.clone())).collect();
+        let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.to_string(), e.clone())).collect();
         let mut changes = differences("", self.settings.clone(), begun.settings.clone());
         changes.extend(differences("", edition(self), edition(begun)));
         changes.extend(differences("disk ", disks(self), disks(begun)));

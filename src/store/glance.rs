@@ -3,6 +3,7 @@
 
 use super::list::Summary;
 use super::{Attempt, Record, StoreError, lock};
+use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run};
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,7 @@ struct Counts {
 /// An attempt under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnderWay {
-    pub run: String,
+    pub run: RunId,
     pub attempt: u32,
     /// Since when, by the clocks of the file system and this host; None: not to be told.
     pub seconds: Option<u64>,

@@ -2,6 +2,7 @@
 
 use super::glance::entry_of;
 use super::{Attempt, Record, Sample, StoreError, samples};
+use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::params;
 use std::collections::BTreeMap;
@@ -96,7 +97,7 @@ impl Record {
     }
 
     /// Every committed attempt at a run, oldest first.
-    pub fn attempts(&self, run: &str) -> Result<Vec<Attempt>, StoreError> {
+    pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
         let attempts: Vec<String> =
             self.rows("SELECT facts FROM attempts WHERE run = ?1 ORDER BY number", [position], |row| {

@@ -3,6 +3,7 @@
 use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
+use mcc_base::names::RunId;
 use mcc_campaign::InstanceFacts;
 use rusqlite::params;
 use std::collections::HashMap;
@@ -37,7 +38,7 @@ const BATCH: usize = 500;
 
 /// What the parts say of one run.
 struct Merged {
-    run: String,
+    run: RunId,
     /// Numbered through, each with the folder its outputs lie in.
     attempts: Vec<(Attempt, PathBuf)>,
     reruns: Vec<Rerun>,
@@ -78,18 +79,17 @@ impl Record {
 
     /// The numbers of the instances of the facts.
     fn instances_by_name(&self) -> &HashMap<String, usize> {
-        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.clone(), number);
+        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.to_string(), number);
         self.by_name.get_or_init(|| self.facts().instances.iter().enumerate().map(number).collect())
     }
 
     /// Every run with its id and whether it is recorded, by id.
-    fn standing(&self) -> impl Iterator<Item = Result<(String, bool), StoreError>> {
+    fn standing(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
         let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
-            self.rows(page, params![after, BATCH as i64], |row| {
-                let run: (String, bool) = (row.get(0)?, row.get(1)?);
-                Ok((run.0.clone(), run))
-            })
+            let rows: Vec<(String, bool)> =
+                self.rows(page, params![after, BATCH as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.into_iter().map(|(id, recorded)| Ok((id.clone(), (self.run_id(id)?, recorded)))).collect()
         })
     }
 
@@ -140,12 +140,12 @@ impl Record {
                     transaction.execute(
                         "INSERT INTO reruns (run, after, reason)
                          SELECT position, ?2, ?3 FROM runs WHERE id = ?1 ON CONFLICT DO NOTHING",
-                        (&merged.run, rerun.after, &rerun.reason),
+                        (merged.run.as_str(), rerun.after, &rerun.reason),
                     )?;
                 }
                 let changed = transaction
                     .prepare_cached("UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2")?
-                    .execute((&merged.run, merged.recorded))?;
+                    .execute((merged.run.as_str(), merged.recorded))?;
                 adopted.runs += (changed * usize::from(merged.recorded)) as u64;
             }
             Ok(())
@@ -161,7 +161,7 @@ impl Record {
 
 /// The attempts at a run in all parts, numbered through; where a part is superseded, a new count of retries
 /// begins after it.
-fn merged(parts: &[Part], run: String, recorded: bool) -> Result<Merged, StoreError> {
+fn merged(parts: &[Part], run: RunId, recorded: bool) -> Result<Merged, StoreError> {
     let mut merged = Merged { run, attempts: vec![], reruns: vec![], recorded };
     for part in parts {
         let before = merged.attempts.len() as u32;
@@ -208,7 +208,7 @@ impl CampaignFacts {
     fn part_of(&self, whole: &Self, instances: &HashMap<String, usize>) -> Vec<String> {
         let mut changes = self.changes_since(whole);
         let differs = |mine: &&InstanceFacts| {
-            instances.get(&mine.name).is_none_or(|&number| whole.instances[number] != **mine)
+            instances.get(mine.name.as_str()).is_none_or(|&number| whole.instances[number] != **mine)
         };
         let differing = self.instances.iter().filter(differs);
         changes.extend(differing.map(|instance| format!("instance {} differs", instance.name)));

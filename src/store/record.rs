@@ -1,6 +1,7 @@
 //! What is kept of a run.
 
 use mcc_base::digest;
+use mcc_base::names::RunId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -54,8 +55,7 @@ impl Outcome {
 /// One attempt at a run, whole. Times are milliseconds unless the name says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// `entry/instance/examination`
-    pub run: String,
+    pub run: RunId,
     /// 1, 2, ...
     pub number: u32,
     #[serde(flatten)]

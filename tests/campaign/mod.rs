@@ -154,12 +154,12 @@ impl Folder {
 
     /// The recorded runs by id.
     pub fn runs(&self) -> BTreeMap<String, RunRecord> {
-        self.record().records().map(|run| run.map(|run| (run.run.id(), run)).unwrap()).collect()
+        self.record().records().map(|run| run.map(|run| (run.run.id().to_string(), run)).unwrap()).collect()
     }
 
     /// `stdout`, `stderr`, ... of an attempt.
     pub fn output(&self, run: &str, attempt: u32, name: &str) -> String {
-        let path = self.record().outputs_dir(run, attempt).join(name);
+        let path = self.record().outputs_dir(&run.parse().unwrap(), attempt).join(name);
         String::from_utf8_lossy(&fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
             .into_owned()
     }

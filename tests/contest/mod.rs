@@ -1,6 +1,7 @@
 //! Contests to show: judgements built through their types, and real records beside them.
 #![allow(dead_code)]
 
+use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Rules, Status};
@@ -309,7 +310,7 @@ fn printed(run: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     let ours = outcome.is_infrastructure();
     let facts = RunFacts {
         boot_ms: 2_345,
@@ -325,7 +326,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
     };
     let disk = |role: &str, digit: &str, bytes| Disk { role: role.into(), sha256: digit.repeat(64), bytes };
     Attempt {
-        run: run.into(),
+        run: run.clone(),
         number,
         outcome,
         marks: vec!["degraded:tcg".into()],
@@ -365,13 +366,17 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
         entries: judgement
             .entries
             .iter()
-            .map(|e| EntryFacts { entry: e.entry.clone(), tool: e.tool.clone(), kind: Kind::Sequential })
+            .map(|e| EntryFacts {
+                entry: e.entry.parse().expect("a name"),
+                tool: e.tool.clone(),
+                kind: Kind::Sequential,
+            })
             .collect(),
         instances: judgement
             .instances
             .iter()
             .map(|i| InstanceFacts {
-                name: i.instance.clone(),
+                name: i.instance.parse().expect("a name"),
                 family: i.family.clone(),
                 status: i.status.clone(),
                 sha256: "0".repeat(64),
@@ -385,9 +390,9 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
         for cell in &block.cells {
             let instance = &judgement.instances[block.instance];
             let run = Run {
-                entry: judgement.entries[cell.entry].entry.clone(),
-                instance: instance.instance.clone(),
-                examination: judgement.examinations[block.examination].clone(),
+                entry: judgement.entries[cell.entry].entry.parse().expect("a name"),
+                instance: instance.instance.parse().expect("a name"),
+                examination: judgement.examinations[block.examination].parse().expect("a name"),
                 model: instance.family.clone(),
                 vcpus: 1,
                 competes: cell.ending != Ending::DidNotCompete,
@@ -399,7 +404,7 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
     record
 }
 
-fn commit(record: &Record, run: &str, ending: Ending, stdout: Option<Vec<u8>>) {
+fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>) {
     let ours = || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
     let outcomes = match ending {
         Ending::Infrastructure => vec![ours(), ours()],

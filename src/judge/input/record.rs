@@ -186,7 +186,7 @@ fn read_answers(
     strict: bool,
 ) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
-    let wrong = |source| RecordError::Output { run: attempt.run.clone(), path: path.clone(), source };
+    let wrong = |source| RecordError::Output { run: attempt.run.to_string(), path: path.clone(), source };
     let stdout = File::open(&path).map_err(wrong)?;
     Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
