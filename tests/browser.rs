@@ -7,7 +7,7 @@ mod contest;
 
 use mcc_harness::campaign::Run;
 use mcc_harness::judge::judgement::Judgement;
-use mcc_harness::report::{self, Material};
+use mcc_harness::report::{self, SiteInput};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -110,11 +110,11 @@ fn site_of(dir: &Path) -> PathBuf {
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let material = Material { record: Some(&record), ..Material::default() };
+    let material = SiteInput { record: Some(&record), ..SiteInput::default() };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
     // Another contest's, beside its pages: it has fewer kinds of them.
-    report::write_sister_site(&contest::sister(), dir, &site.join("sv-comp")).expect("a site");
+    report::write_other_site(&contest::other_contests(), dir, &site.join("sv-comp")).expect("a site");
     site
 }
 

@@ -201,7 +201,7 @@ fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
 }
 
 #[test]
-fn what_slurm_refuses_is_told_in_its_words_and_is_handed_in_again() {
+fn what_slurm_refuses_is_reported_and_submitted_again() {
     let folder = Folder::new(CAMPAIGN);
     let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
     fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", refused)]);
@@ -235,7 +235,7 @@ fn collect_works_after_run_on_the_same_results() {
 }
 
 #[test]
-fn without_a_submission_or_a_slurm_the_way_out_is_named() {
+fn without_a_submission_or_slurm_the_remedy_is_named() {
     let folder = Folder::new(CAMPAIGN);
     for verb in ["cancel", "collect"] {
         let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);

@@ -4,7 +4,7 @@ mod data;
 
 use assert_cmd::Command;
 use mcc_harness::edition::crv::CrvEdition;
-use mcc_harness::edition::{Rules, SisterEdition};
+use mcc_harness::edition::{OtherEdition, Rules};
 use mcc_harness::judge::crv::{self, Experiment, Outcome, Results};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -175,7 +175,7 @@ fn repeated_experiments_are_averaged_and_their_number_and_spread_shown() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_way_out() {
+fn bad_input_is_refused_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     for (rows, part) in [
@@ -271,8 +271,8 @@ fn online_the_mean_time_of_the_experiments_is_what_may_be_late() {
 }
 
 fn edition() -> CrvEdition {
-    let Ok(Rules::Sister(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
-    let SisterEdition::Crv(edition) = *edition else { panic!("crv-2014") };
+    let Ok(Rules::Other(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
+    let OtherEdition::Crv(edition) = *edition else { panic!("crv-2014") };
     edition
 }
 

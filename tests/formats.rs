@@ -34,7 +34,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves() {
-    let folder = Folder::with_stand_in(2, &["StateSpace"], "");
+    let folder = Folder::with_fake_qemu(2, &["StateSpace"], "");
     folder.run(&[]).success();
     let archive = folder.path().join("archive.tar.zst");
     let judge = ["judge", "results", "--out", "judged", "--sensitivity"];

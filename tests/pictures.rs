@@ -4,7 +4,7 @@ mod contest;
 
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement, VariantRank};
-use mcc_harness::report::plots::{self, Done, Picture, Runs};
+use mcc_harness::report::plots::{self, Picture, RecordedRun, Runs};
 use mcc_harness::report::tables;
 use mcc_harness::store::Sample;
 use std::path::Path;
@@ -160,12 +160,12 @@ fn a_run_is_shown_over_time_and_an_hour_of_it_stays_small() {
 
 #[test]
 fn progress_shows_what_was_recorded_when_and_what_was_lost() {
-    let done = |minute: u64, infrastructure| Done {
+    let done = |minute: u64, infrastructure| RecordedRun {
         started_at: format!("2018-06-01T{:02}:{:02}:00Z", 10 + minute / 60, minute % 60),
         took_ms: 90_000,
         infrastructure,
     };
-    let runs: Vec<Done> = (0..200).map(|n| done(n * n / 100, n % 23 == 0)).collect();
+    let runs: Vec<RecordedRun> = (0..200).map(|n| done(n * n / 100, n % 23 == 0)).collect();
     let picture = plots::progress(500, &runs).expect("a picture");
     check(&picture);
     let rows = rows(&picture);
@@ -180,7 +180,7 @@ fn progress_shows_what_was_recorded_when_and_what_was_lost() {
 
 #[test]
 fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
-    let judgement = contest::sister();
+    let judgement = contest::other_contests();
     let scores = plots::scores(&judgement);
     assert_eq!(scores.len(), 1);
     check(&scores[0]);

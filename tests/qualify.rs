@@ -7,7 +7,7 @@ mod images;
 use campaign::Folder;
 use mcc_harness::edition::Edition;
 use mcc_harness::model::{Archive, Severity};
-use mcc_harness::qualify::{Asked, Confinement, Finding, Left, PerTool, of_run};
+use mcc_harness::qualify::{Finding, Left, PerTool, RunLimits, RunQuestions, check_run};
 use mcc_harness::store::{Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
@@ -170,14 +170,14 @@ fn answers_that_flip_are_found_by_repeating() {
         let more = ["--examinations", "ReachabilityDeadlock", "--repeat", repeat];
         findings(&report(&natively(folder.path(), &more)))
     };
-    let flips = |found: &[String]| found.iter().filter(|found| found.contains(" flips: ")).count();
-    assert_eq!(flips(&of("1")), 0);
+    let differing_values = |found: &[String]| found.iter().filter(|found| found.contains(" flips: ")).count();
+    assert_eq!(differing_values(&of("1")), 0);
     let twice = of("2");
-    assert_eq!(flips(&twice), 1, "{twice:?}");
+    assert_eq!(differing_values(&twice), 1, "{twice:?}");
     assert!(twice.iter().any(|found| found.contains("flips: T in attempt 1, F in attempt 2")), "{twice:?}");
 }
 
-const CONFINEMENT: Confinement = Confinement { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
+const CONFINEMENT: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
 
 /// What one run left, given by hand.
 struct Run {
@@ -211,8 +211,8 @@ impl Run {
         let edition = Edition::load("mcc-2018").unwrap();
         let (_, examination) = edition.examination(examination).unwrap();
         let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
-        let asked = Asked::of(&archive, examination).unwrap();
-        of_run(&self.left(), &asked, &CONFINEMENT).unwrap()
+        let asked = RunQuestions::of(&archive, examination).unwrap();
+        check_run(&self.left(), &asked, &CONFINEMENT).unwrap()
     }
 
     /// The only finding.
@@ -383,7 +383,7 @@ fn an_unreadable_oracle_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn how_a_run_ends_is_told_with_what_it_did_to_the_answers() {
+fn how_a_run_ends_is_reported_with_its_answers() {
     let mut run = Run::of("");
     run.outcome = Outcome::Finished { exit_code: 3 };
     assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer");
@@ -426,7 +426,7 @@ fn numbers_no_marking_graph_can_have_and_values_of_which_nothing_is_said_are_nam
 }
 
 #[test]
-fn what_cannot_be_qualified_is_refused_with_the_way_out() {
+fn what_cannot_be_qualified_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
     for (arguments, complaint) in [

@@ -7,7 +7,7 @@ mod site_data;
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Judgement, RunName};
-use mcc_harness::report::{self, Material, ReportError, Written};
+use mcc_harness::report::{self, ReportError, SiteInput, SiteSummary};
 use mcc_harness::store::Record;
 use site_data::data_of;
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ fn text(path: PathBuf) -> String {
 }
 
 /// Writes a site with nothing but a record, on two threads.
-fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<Written, ReportError> {
-    let material = Material { record, ..Material::default() };
+fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<SiteSummary, ReportError> {
+    let material = SiteInput { record, ..SiteInput::default() };
     report::write_site(judgement, material, NonZeroUsize::new(2).expect("two"), out)
 }
 
@@ -162,7 +162,7 @@ fn a_provisional_judgement_says_so_on_every_page() {
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
     let written = write(&judgement, Some(&record), &site).expect("a site");
-    assert_eq!(written, Written { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
+    assert_eq!(written, SiteSummary { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
     // Nor does a page claim CPU flags that no guest named.
     assert!(text(site.join("instances/TokenRing-PT-005.js")).contains("unknown: the guest did not say"));
     for (path, content) in
@@ -439,7 +439,7 @@ fn the_same_judgement_gives_the_same_bytes_on_any_number_of_threads() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let (one, two) = (dir.path().join("one"), dir.path().join("deeper/two"));
-    let material = Material { record: Some(&record), ..Material::default() };
+    let material = SiteInput { record: Some(&record), ..SiteInput::default() };
     for (threads, site) in [(1, &one), (5, &two)] {
         let threads = NonZeroUsize::new(threads).expect("threads");
         report::write_site(&judgement, material, threads, site).expect("a site");
@@ -482,7 +482,7 @@ fn an_older_site_is_replaced_whole_and_nothing_else_is() {
 }
 
 #[test]
-fn a_resigned_entry_vanishes_from_the_site() {
+fn a_resigned_entry_is_not_on_the_site() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();
     judgement.entries[3].status = Status::Resigned;
@@ -626,7 +626,7 @@ fn the_command_makes_a_site_with_the_judgements_files_beside_it() {
     assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
     assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
-    // Bad input: exit code 2, place and way out.
+    // Bad input: exit code 2, place and remedy.
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(

@@ -1,7 +1,7 @@
 //! docs/rules.md: every rule that is cited has an entry, and every key, file and item that an entry names exists.
 
 use assert_cmd::Command;
-use mcc_harness::edition::{Edition, Rules, known, known_rule_codes, known_sisters, rule_sections};
+use mcc_harness::edition::{Edition, Rules, known, known_rule_codes, other_edition_names, rule_sections};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,8 +175,8 @@ fn has_key(edition: &toml::Value, key: &str) -> bool {
 #[test]
 fn every_edition_key_that_the_rules_name_exists() {
     let mcc = known().map(|name| toml::Value::try_from(Edition::load(name).unwrap()).unwrap());
-    let others = known_sisters().map(|name| match Rules::load(name).unwrap() {
-        Rules::Sister(edition) => toml::Value::try_from(edition).unwrap(),
+    let others = other_edition_names().map(|name| match Rules::load(name).unwrap() {
+        Rules::Other(edition) => toml::Value::try_from(edition).unwrap(),
         Rules::Mcc(_) => panic!("{name} is of the MCC"),
     });
     let editions: Vec<toml::Value> = mcc.chain(others).collect();

@@ -118,7 +118,7 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
     );
     assert_eq!(fs::read(folder.path().join("judgement/trusted.csv")).unwrap(), undisturbed.1);
 
-    assert!(folder.under_way().is_empty() && folder.machines().is_empty());
+    assert!(folder.running_folders().is_empty() && folder.machines().is_empty());
     let kept = walkdir::WalkDir::new(folder.results().join("outputs")).min_depth(4).max_depth(4);
     assert_eq!(kept.into_iter().count(), 8, "one attempt of every run");
 }
@@ -135,7 +135,7 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     assert!(said.contains("stopped as asked; the same command goes on"), "{said}");
     let summary = folder.record().summary().unwrap();
     assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
-    assert!(summary.recorded < 8 && folder.under_way().is_empty(), "{summary:?}");
+    assert!(summary.recorded < 8 && folder.running_folders().is_empty(), "{summary:?}");
     let judge = folder.judge().code(1);
     assert!(stderr(&judge).contains("`run` the campaign to its end"), "{}", stderr(&judge));
     // And with `--only`, only those.
@@ -145,12 +145,12 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
 }
 
 /// The disk of the tool in `tests/misbehaving`.
-fn misbehaving_image(folder: &Folder) {
+fn abnormal_tool_image(folder: &Folder) {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving");
     images::with_tool(&tool, &folder.path().join("misbehaving"));
 }
 
-const MISBEHAVING: &str = r#"
+const ABNORMAL_TOOL: &str = r#"
 edition = "mcc-2018"
 inputs = "{fixtures}"
 instances = ["DiningTable-PT-03"]
@@ -179,8 +179,8 @@ jobs = 2
 
 #[test]
 fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
-    let folder = Folder::new(MISBEHAVING);
-    misbehaving_image(&folder);
+    let folder = Folder::new(ABNORMAL_TOOL);
+    abnormal_tool_image(&folder);
     folder.run(&[]).success();
     folder.judge().success();
     let runs = folder.runs();
@@ -390,16 +390,16 @@ fn a_record_begun_with_something_else_is_not_resumed() {
 }
 
 #[test]
-fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
-    let folder = Folder::with_stand_in(2, &["StateSpace", "ReachabilityDeadlock"], "");
+fn a_repeated_examination_needs_a_reason_and_counts() {
+    let folder = Folder::with_fake_qemu(2, &["StateSpace", "ReachabilityDeadlock"], "");
     let answer = |value: &str| {
         format!(
             "whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'"
         )
     };
-    folder.stand_in(&answer("TRUE"));
+    folder.fake_qemu(&answer("TRUE"));
     folder.run(&[]).success();
-    folder.stand_in(&answer("FALSE"));
+    folder.fake_qemu(&answer("FALSE"));
     let anew = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
     // Without a reason, or with no such run, nothing is touched.
     for (tool, reason, words) in
@@ -439,12 +439,12 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
 #[test]
 fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_what_held_its_machine() {
     // The stand-in's guest sees sse4_2 and avx.
-    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nretries = 0\n");
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nretries = 0\n");
     folder.run(&[]).success();
     let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
     assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
-    let missing = &run.room.cpu_flags_missing;
+    let missing = &run.environment.cpu_flags_missing;
     assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
-    assert_eq!((run.room.cpu_flags.len(), run.room.guest_kernel.as_str()), (2, "6.1"));
-    assert!(run.room.confined.contains(&"sandbox on".to_owned()), "{:?}", run.room.confined);
+    assert_eq!((run.environment.cpu_flags.len(), run.environment.guest_kernel.as_str()), (2, "6.1"));
+    assert!(run.environment.confined.contains(&"sandbox on".to_owned()), "{:?}", run.environment.confined);
 }

@@ -43,7 +43,7 @@ boot_deadline_s = 200
 "#;
 
 #[test]
-fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_own() {
+fn an_original_disk_gives_the_answers_of_a_built_image() {
     let examinations = r#""StateSpace", "UpperBounds", "ReachabilityCardinality", "ReachabilityFireability",
                           "CTLFireability""#;
     let limits = "[limits]\ncpu_s = 8\nwall_s = 100\n";
@@ -100,7 +100,7 @@ fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_
     let samples = folder.record().samples(of("CTLFireability")).unwrap();
     assert!((8000..20_000).contains(&facts.cpu_ms) && samples.len() > 3, "{facts:?} {samples:?}");
     assert!(stdout("original", "CTLFireability").contains("CTLFireability-00 TRUE"));
-    assert!(folder.machines().is_empty() && folder.under_way().is_empty());
+    assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_guest_whose_sshd_never_answers_is_infrastructure_at_the_boot_deadline() {
     let run = &folder.runs()["original/DiningTable-PT-03/StateSpace"].last;
     let Outcome::Infrastructure { state, reason } = &run.outcome else { panic!("{run:?}") };
     assert!(state == "booting" && reason.contains("was not ready by its deadline"), "{state}: {reason}");
-    assert!(folder.machines().is_empty() && folder.under_way().is_empty());
+    assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 mod data;
 mod site_data;
-mod svcomp_laws;
+mod svcomp_properties;
 
 use assert_cmd::Command;
-use mcc_harness::judge::sister::Judgement;
+use mcc_harness::judge::other_contests::Judgement;
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
 use site_data::data_of;
@@ -472,7 +472,7 @@ fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_way_out() {
+fn bad_input_is_refused_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let refused = |name: &str, content: &str, parts: &[&str]| {
         let input = if content.is_empty() { dir.path().join(name) } else { write(dir.path(), name, content) };

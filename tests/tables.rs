@@ -2,7 +2,7 @@
 
 mod data;
 mod runs;
-mod tables_laws;
+mod tables_properties;
 mod tool;
 
 use assert_cmd::Command;
@@ -143,7 +143,7 @@ fn the_contests_table_is_read_as_it_is_found() {
 }
 
 #[test]
-fn a_bad_row_of_the_contests_table_gets_file_line_column_and_way_out() {
+fn a_bad_row_of_the_contests_table_is_refused_with_its_place() {
     let folder = TempDir::new().unwrap();
     let good = row("a", "ReachabilityDeadlock", "T", "normal");
     let cases = [
@@ -524,9 +524,9 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             read.insert(name, (instance, examination.clone(), said));
         }
         assert!(files > 60 && values > files * 8, "{place} {short}: {files} files, {values} values");
-        let jury = mcc::Jury::new(&edition, ballots).unwrap();
+        let judge = mcc::Judge::new(&edition, ballots).unwrap();
         let folder = TempDir::new().unwrap();
-        assert_eq!(oracle::write(&jury, folder.path()).unwrap(), files as u64);
+        assert_eq!(oracle::write(&judge, folder.path()).unwrap(), files as u64);
         for (name, (instance, examination, said)) in read {
             let again = oracle::read(folder.path(), &instance, &examination, &[]).unwrap().unwrap();
             assert_eq!(again, said, "{name}");
@@ -553,10 +553,10 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
                 let states = ["7", "inf", "3.2057E+0008", "2"].map(|text| text.parse().ok()).to_vec();
                 ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
             }
-            let jury = mcc::Jury::new(&edition, ballots).unwrap();
+            let judge = mcc::Judge::new(&edition, ballots).unwrap();
             let folder = TempDir::new().unwrap();
-            assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 2);
-            let compared = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+            assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 2);
+            let compared = oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap();
             for file in ["F-PT-1-CTLF.out", "F-PT-1-SS.out", "oracle.csv"] {
                 let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
                 fs::write(folder.path().join("usual"), "").unwrap();
@@ -573,7 +573,8 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
             let path = folder.path().join("F-PT-1-CTLF.out");
             let text = fs::read_to_string(&path).unwrap().replace("-11 ", "-17 ");
             fs::write(&path, text).unwrap();
-            let error = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
+            let error =
+                oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
             assert!(
                 error.to_string().contains("-17 is none of the ids of CTLFireability, such as F-PT-1-"),
                 "{error}"
@@ -590,16 +591,16 @@ fn an_oracle_with_infinite_counts_is_compared_by_value() {
         let states = ["Inf", "Inf", "1", "2"].map(|text| text.parse().ok()).to_vec();
         ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
     }
-    let jury = mcc::Jury::new(&edition, ballots).unwrap();
+    let judge = mcc::Judge::new(&edition, ballots).unwrap();
     let folder = TempDir::new().unwrap();
-    let compare = || oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+    let compare = || oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap();
     // `Inf` equals another one, and no number.
     let text = "F-PT-1 StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n\
                 STATE_SPACE TRANSITIONS 7 TECHNIQUES TEDD2020\nSTATE_SPACE MAX_TOKEN_IN_PLACE +inf TECHNIQUES TEDD2020\n";
     fs::write(folder.path().join("F-PT-1-SS.out"), text).unwrap();
     assert_eq!(compare(), oracle::Compared { same: 1, different: 2, only_oracle: 0 });
     // What is written is read again.
-    assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 1);
+    assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 1);
     assert_eq!(compare(), oracle::Compared { same: 4, different: 0, only_oracle: 0 });
 }
 

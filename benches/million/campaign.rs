@@ -2,7 +2,7 @@
 
 use mcc_harness::base::names::ExaminationName;
 use mcc_harness::campaign::{Campaign, History, InstanceFacts, Plan};
-use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
+use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, ModelDemand};
 use mcc_harness::edition::Edition;
 use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ pub const ENTRIES: u64 = 10;
 const EXAMINATIONS: u64 = 9;
 const INSTANCES_OF_A_MODEL: u64 = 11;
 
-pub struct Made {
+pub struct GeneratedCampaign {
     pub campaign: Campaign,
     pub edition: Edition,
     pub facts: CampaignFacts,
 }
 
-impl Made {
+impl GeneratedCampaign {
     /// Of at least so many runs; `place` gets its campaign.toml. With `models`: about so many, of as many instances each.
     pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
         let file = place.join("campaign.toml");
@@ -56,7 +56,7 @@ impl Made {
             longest_run_s: plan.longest_run_s,
             settings: self.campaign.slurm.clone(),
             history: vec![],
-            needs: Need::of(&plan, 16_384, &self.campaign.slurm, &History::default()),
+            needs: ModelDemand::of(&plan, 16_384, &self.campaign.slurm, &History::default()),
         };
         (record, Cluster::create(&results, facts).unwrap())
     }

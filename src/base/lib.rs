@@ -4,7 +4,7 @@
 pub mod digest;
 pub mod files;
 pub mod guest;
-pub mod in_order;
-pub mod kmsg;
+pub mod guest_kernel_log;
 pub mod names;
+pub mod ordered_map;
 pub mod text;

@@ -62,8 +62,8 @@ impl Campaign {
                 let name: ExaminationName = (examination.name.parse())
                     .map_err(|bad| self.wrong("examinations", format!("examinations: {bad}")))?;
                 let Some(ids) = Questions::of(&archive, examination)?.ids else {
-                    let way_out = "add it, or leave the examination out";
-                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {way_out}", path.display())));
+                    let remedy = "add it, or leave the examination out";
+                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {remedy}", path.display())));
                 };
                 if ids.len() != wanted {
                     let has = ids.len();

@@ -12,7 +12,7 @@ mod slurm;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
 pub use instances::archives_in;
-pub use jobs::{FromJobs, JobsError, ToJobs};
+pub use jobs::{CampaignFromJobFile, JobFileOptions, JobsError};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What is wrong with a campaign, where, and the way out.
+/// What is wrong with a campaign, where, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     #[error("cannot read {path}: {source}", path = path.display())]
@@ -57,7 +57,7 @@ struct RawTool {
     image: Spanned<PathBuf>,
     kind: Kind,
     #[serde(default)]
-    channel: Option<Spanned<ChannelWord>>,
+    channel: Option<Spanned<ChannelKind>>,
     ssh_user: Option<Spanned<String>>,
     ssh_key: Option<Spanned<PathBuf>>,
     disk: Option<Spanned<DiskBus>>,
@@ -68,7 +68,7 @@ struct RawTool {
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum ChannelWord {
+enum ChannelKind {
     Agent,
     Ssh,
 }
@@ -203,7 +203,7 @@ fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), C
         return Err(source.wrong(start, message.to_owned()));
     }
     let channels = raw.tool.iter().filter_map(|tool| tool.channel.as_ref());
-    match channels.into_iter().find(|channel| *channel.get_ref() == ChannelWord::Ssh) {
+    match channels.into_iter().find(|channel| *channel.get_ref() == ChannelKind::Ssh) {
         None => Ok(()),
         Some(ssh) => {
             let message =
@@ -285,7 +285,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
 
 fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {
     let RawTool { ssh_user, ssh_key, disk, nic, inputs_disk, .. } = tool;
-    let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelWord::Ssh) else {
+    let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelKind::Ssh) else {
         let at = [
             ssh_user.as_ref().map(|key| ("ssh_user", key.span())),
             ssh_key.as_ref().map(|key| ("ssh_key", key.span())),

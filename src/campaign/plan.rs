@@ -112,11 +112,11 @@ impl Plan {
                 competes: !entry.not_competing.is_match(examination.as_str()),
             })
         });
-        all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.takes(&run.id())))
+        all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.matches(&run.id())))
     }
 
     /// Of the widest run.
-    pub fn most_vcpus(&self) -> u32 {
+    pub fn max_vcpus(&self) -> u32 {
         self.entries.iter().map(|entry| entry.vcpus).max().unwrap_or(1)
     }
 
@@ -156,7 +156,7 @@ impl RunFilter {
         Ok(Self(parsed.compile_matcher()))
     }
 
-    pub fn takes(&self, run: &str) -> bool {
+    pub fn matches(&self, run: &str) -> bool {
         self.0.is_match(run)
     }
 }

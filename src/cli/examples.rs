@@ -27,7 +27,7 @@ pub const EXAMPLES: [(&str, &str); 21] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
-         Which medals hang on few values:\n  \
+         Which medals depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
          What differs between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",

@@ -13,13 +13,13 @@ mod image;
 mod import;
 mod judge;
 mod judge_sister;
-mod judged;
+mod judge_inputs;
 mod lint;
 mod man;
 mod plan;
 mod print;
 mod progress;
-mod published;
+mod record_source;
 mod qualify;
 mod replay;
 mod report;
@@ -35,7 +35,7 @@ pub use failure::Failure;
 use crate::runner::CampaignEnd;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-/// The machine room and the jury of the Model Checking Contest.
+/// Runs and judges the Model Checking Contest.
 #[derive(Parser)]
 #[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -108,10 +108,10 @@ impl From<CampaignEnd> for Exit {
 
 /// The command line as it is parsed, with an example or more for each command.
 fn command() -> clap::Command {
-    let teach = |command: clap::Command, (name, examples): &(&str, &str)| {
+    let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
         command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
     };
-    examples::EXAMPLES.iter().fold(Cli::command(), teach)
+    examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.

@@ -1,5 +1,5 @@
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{Asked, Confinement, Finding, Left, Oracle, PerTool, counted, flips, native, of_run};
+use crate::qualify::{RunQuestions, RunLimits, Finding, AttemptOutputs, Oracle, PerTool, counted, differing_values, native, check_run};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_base::names::{BadName, EntryName, ExaminationName};
@@ -112,7 +112,7 @@ struct Job<'a> {
     names: Vec<ExaminationName>,
     archives: BTreeMap<String, Archive>,
     oracle: Option<Oracle>,
-    confinement: Confinement,
+    limits: RunLimits,
 }
 
 /// How long a tool is watched beyond its limit, to see answers that come too late.
@@ -137,12 +137,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let cpu_s = u64::from(args.limit.get());
     let wall_s = qualification_wall_s(&edition, cpu_s);
-    let confinement = Confinement { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
+    let limits = RunLimits { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
     let names = examinations.iter().map(|known| known.name.parse());
     let names = names.collect::<Result<_, BadName>>().map_err(Failure::usage)?;
-    let job = Job { args: &args, edition, examinations, names, archives, oracle, confinement };
+    let job = Job { args: &args, edition, examinations, names, archives, oracle, limits };
     // Before anything runs: a bad oracle is seen at once.
-    let asked = job.asked()?;
+    let run_questions = job.run_questions()?;
     let kept;
     let out = match &args.out {
         Some(out) => out.clone(),
@@ -152,8 +152,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let report = match &args.native {
-        Some(folder) => job.natively(&asked, folder, &out)?,
-        None => match job.in_machines(&asked, &out)? {
+        Some(folder) => job.run_native(&run_questions, folder, &out)?,
+        None => match job.run_in_machines(&run_questions, &out)? {
             Ok(report) => report,
             // It has said why.
             Err(exit) => return Ok(exit),
@@ -234,7 +234,7 @@ impl Job<'_> {
                     instance: archive.instance.clone(),
                     examination: name.clone(),
                     model: archive.instance.family().to_owned(),
-                    vcpus: self.confinement.vcpus,
+                    vcpus: self.limits.vcpus,
                     competes: true,
                 };
                 (run, archive, examination)
@@ -243,21 +243,21 @@ impl Job<'_> {
     }
 
     /// What every run is asked, in the order of `runs`.
-    fn asked(&self) -> Result<Vec<Asked>, Failure> {
+    fn run_questions(&self) -> Result<Vec<RunQuestions>, Failure> {
         let of = |(_, archive, examination): (Run, &Archive, &Examination)| {
-            let asked = Asked::of(archive, examination).map_err(Failure::usage)?;
+            let run_questions = RunQuestions::of(archive, examination).map_err(Failure::usage)?;
             match &self.oracle {
-                Some(oracle) => asked.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
-                None => Ok(asked),
+                Some(oracle) => run_questions.with(oracle, archive.instance.as_str()).map_err(Failure::usage),
+                None => Ok(run_questions),
             }
         };
         self.runs().map(of).collect()
     }
 
     /// A warning for every file of the oracle with bad lines.
-    fn of_oracle(&self, asked: &[Asked]) -> Vec<Finding> {
+    fn of_oracle(&self, run_questions: &[RunQuestions]) -> Vec<Finding> {
         let unread = self.oracle.iter().flat_map(|oracle| &oracle.unread);
-        let unread = unread.chain(asked.iter().flat_map(|asked| &asked.unread));
+        let unread = unread.chain(run_questions.iter().flat_map(|run_questions| &run_questions.unread));
         let warning = |unread: &String| Finding {
             run: self.args.tool.to_string(),
             output: None,
@@ -308,15 +308,15 @@ impl Job<'_> {
         report: &mut Report,
         per_tool: &mut PerTool,
         run: &Run,
-        asked: &Asked,
-        attempts: &[Left],
+        run_questions: &RunQuestions,
+        attempts: &[AttemptOutputs],
     ) -> Result<(), Failure> {
         let id = run.id();
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
         for left in attempts {
             let readable = || format!("reading the outputs of {id} in {}", left.outputs.display());
-            for finding in of_run(left, asked, &self.confinement).with_context(readable)? {
+            for finding in check_run(left, run_questions, &self.limits).with_context(readable)? {
                 // What every repetition does is said once.
                 let known =
                     |known: &Finding| (known.rule, &known.problem) == (finding.rule, &finding.problem);
@@ -325,13 +325,13 @@ impl Job<'_> {
                 }
             }
             if !left.outcome.is_infrastructure() {
-                per_tool.add(&id, left, &self.confinement);
+                per_tool.add(&id, left, &self.limits);
                 let stdout = File::open(left.outputs.join("stdout"))?;
-                printed.push(Answers::read_file(&stdout, &asked.questions, Reading::default())?);
+                printed.push(Answers::read_file(&stdout, &run_questions.questions, Reading::default())?);
             }
             report.runs.entry(id.to_string()).or_default().push(super::outcome(left.outcome));
         }
-        findings.extend(flips(&printed));
+        findings.extend(differing_values(&printed));
         report
             .findings
             .extend(findings.into_iter().map(|finding| Finding { run: id.to_string(), ..finding }));
@@ -339,13 +339,13 @@ impl Job<'_> {
     }
 
     /// What is not about one run comes last.
-    fn conclude(&self, report: &mut Report, per_tool: &PerTool, asked: &[Asked]) {
-        report.findings.extend(per_tool.findings(&self.args.tool, &self.confinement));
-        report.findings.extend(self.of_oracle(asked));
+    fn conclude(&self, report: &mut Report, per_tool: &PerTool, run_questions: &[RunQuestions]) {
+        report.findings.extend(per_tool.findings(&self.args.tool, &self.limits));
+        report.findings.extend(self.of_oracle(run_questions));
         report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
     }
 
-    fn natively(&self, asked: &[Asked], folder: &Path, out: &Path) -> Result<Report, Failure> {
+    fn run_native(&self, run_questions: &[RunQuestions], folder: &Path, out: &Path) -> Result<Report, Failure> {
         if !folder.join("BenchKit_head.sh").is_file() {
             let missing = anyhow!("{}: no BenchKit_head.sh in it; give the tool's folder", folder.display());
             return Err(Failure::usage(missing));
@@ -358,38 +358,38 @@ impl Job<'_> {
         report.disks.insert("BenchKit_head.sh".to_owned(), head);
         let grace = Duration::from_secs(grace(self.args.limit.get()).into());
         let mut per_tool = PerTool::default();
-        for ((run, archive, _), asked) in self.runs().zip(asked) {
+        for ((run, archive, _), run_questions) in self.runs().zip(run_questions) {
             let mut ended = vec![];
             for n in 1..=self.args.repeat.get() {
                 eprintln!("qualify: {}, natively", run.id());
                 let outputs = out.join(run.id().as_str()).join(n.to_string());
                 fs::create_dir_all(&outputs).with_context(|| outputs.display().to_string())?;
                 let invocation = self.invocation(&run);
-                let done = native::run(folder, archive, &invocation, &self.confinement, grace, &outputs);
+                let done = native::run(folder, archive, &invocation, &self.limits, grace, &outputs);
                 ended.push((done.with_context(|| format!("running {}", folder.display()))?, outputs));
             }
-            let left = ended.iter().map(|(ended, outputs)| Left {
+            let left = ended.iter().map(|(ended, outputs)| AttemptOutputs {
                 outcome: &ended.outcome,
                 marks: &ended.marks,
                 facts: Some(&ended.facts),
                 samples: &ended.facts.samples,
                 outputs,
             });
-            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, run_questions, &left.collect::<Vec<_>>())?;
         }
-        self.conclude(&mut report, &per_tool, asked);
+        self.conclude(&mut report, &per_tool, run_questions);
         Ok(report)
     }
 
     /// With `run`, on a campaign of its own beside the record. Err: how that ended, where it did not come to an end.
-    fn in_machines(&self, asked: &[Asked], out: &Path) -> Result<Result<Report, Exit>, Failure> {
+    fn run_in_machines(&self, run_questions: &[RunQuestions], out: &Path) -> Result<Result<Report, Exit>, Failure> {
         let file = write_campaign(out, &self.campaign()?)?;
         // Ctrl-C is for `run`, which ends well; what it leaves open is seen below.
         signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)))?;
         for repetition in 1..=self.args.repeat.get() {
             if repetition > 1 {
-                let begun = Record::open_readonly(out)?.facts().clone();
-                let record = Record::create_or_open(out, &begun, |_| {})?;
+                let existing = Record::open_readonly(out)?.facts().clone();
+                let record = Record::create_or_open(out, &existing, |_| {})?;
                 let reason = format!("repetition {repetition} of {}", self.args.repeat);
                 let attempts = |run: &Run| record.attempts(&run.id()).map_or(0, |attempts| attempts.len());
                 record.rerun(|run| attempts(run) < repetition as usize, &reason)?;
@@ -413,7 +413,7 @@ impl Job<'_> {
             };
             return Ok(Err(exit));
         }
-        self.read(asked, out).map(Ok)
+        self.read(run_questions, out).map(Ok)
     }
 
     fn campaign(&self) -> Result<String, Failure> {
@@ -439,8 +439,8 @@ impl Job<'_> {
         let seconds = |s: u64| toml::Value::from(i64::try_from(s).unwrap_or(i64::MAX));
         let mut limits = toml::Table::new();
         limits.insert("confinement_s".into(), seconds(limit.into()));
-        limits.insert("cpu_s".into(), seconds(self.confinement.cpu_s + u64::from(more)));
-        limits.insert("wall_s".into(), seconds(self.confinement.wall_s + u64::from(more)));
+        limits.insert("cpu_s".into(), seconds(self.limits.cpu_s + u64::from(more)));
+        limits.insert("wall_s".into(), seconds(self.limits.wall_s + u64::from(more)));
         let mut hosts = toml::Table::new();
         if let Some(jobs) = self.args.jobs {
             hosts.insert("jobs".into(), i64::from(jobs.get()).into());
@@ -461,7 +461,7 @@ impl Job<'_> {
         Ok(toml::to_string(&campaign)?)
     }
 
-    fn read(&self, asked: &[Asked], out: &Path) -> Result<Report, Failure> {
+    fn read(&self, run_questions: &[RunQuestions], out: &Path) -> Result<Report, Failure> {
         let record = Record::open_readonly(out)?;
         let mut report = self.report();
         let CampaignFacts { disks, instances, .. } = record.facts();
@@ -472,7 +472,7 @@ impl Job<'_> {
         let mut machine = BTreeSet::new();
         let mut boots = vec![];
         let mut per_tool = PerTool::default();
-        for ((run, ..), asked) in self.runs().zip(asked) {
+        for ((run, ..), run_questions) in self.runs().zip(run_questions) {
             let attempts = record.attempts(&run.id())?;
             // An attempt that failed and was made again says nothing of the tool.
             let last = attempts.len().saturating_sub(1);
@@ -482,10 +482,10 @@ impl Job<'_> {
             for (_, attempt) in kept {
                 boots.extend(attempt.facts.as_ref().map(|facts| facts.boot_ms));
                 machine.insert(format!("accelerator {}, {}", attempt.host.accelerator, attempt.host.qemu));
-                if !attempt.room.guest_kernel.is_empty() {
-                    machine.insert(format!("guest kernel {}", attempt.room.guest_kernel));
-                    machine.insert(match attempt.room.cpu_flags_missing.as_slice() {
-                        [] if attempt.room.cpu_flags.is_empty() => {
+                if !attempt.environment.guest_kernel.is_empty() {
+                    machine.insert(format!("guest kernel {}", attempt.environment.guest_kernel));
+                    machine.insert(match attempt.environment.cpu_flags_missing.as_slice() {
+                        [] if attempt.environment.cpu_flags.is_empty() => {
                             "CPU flags: unknown, the guest did not say".to_owned()
                         }
                         [] => "CPU flags: all that E-5.2 requires".to_owned(),
@@ -496,16 +496,16 @@ impl Job<'_> {
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
                 left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
             }
-            let left = left.iter().map(|(attempt, samples, outputs)| Left {
+            let left = left.iter().map(|(attempt, samples, outputs)| AttemptOutputs {
                 outcome: &attempt.outcome,
                 marks: &attempt.marks,
                 facts: attempt.facts.as_ref(),
                 samples,
                 outputs,
             });
-            self.check(&mut report, &mut per_tool, &run, asked, &left.collect::<Vec<_>>())?;
+            self.check(&mut report, &mut per_tool, &run, run_questions, &left.collect::<Vec<_>>())?;
         }
-        self.conclude(&mut report, &per_tool, asked);
+        self.conclude(&mut report, &per_tool, run_questions);
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
             let times = counted(boots.len(), "time");
             machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
@@ -542,7 +542,7 @@ fn as_text(report: &Report) -> String {
             run = &finding.run;
             let _ = writeln!(out, "\n{run}");
         }
-        let _ = write!(out, "{}", of_finding(finding));
+        let _ = write!(out, "{}", finding_text(finding));
     }
     let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) =
@@ -554,7 +554,7 @@ fn as_text(report: &Report) -> String {
 }
 
 /// Two lines: place, severity, rule and problem; then the fix.
-pub(super) fn of_finding(finding: &Finding) -> String {
+pub(super) fn finding_text(finding: &Finding) -> String {
     let place = finding.place();
     let place = if place.is_empty() { place } else { format!("{place}: ") };
     let severity = super::lint::word(finding.severity);

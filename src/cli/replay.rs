@@ -1,4 +1,4 @@
-use super::published::open;
+use super::record_source::open;
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Median, compare};
 use crate::runner::{Host, Replay};
@@ -39,8 +39,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let published = open(&args.input)?;
-    let record = Record::open_readonly(&published.folder).map_err(Failure::usage)?;
+    let record_source = open(&args.input)?;
+    let record = Record::open_readonly(&record_source.folder).map_err(Failure::usage)?;
     let replay = Replay::of(&record, &args.run, &args.disk)?;
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());

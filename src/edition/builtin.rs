@@ -23,20 +23,20 @@ pub fn known() -> impl Iterator<Item = &'static str> {
     MCC.iter().map(|(name, _)| *name)
 }
 
-macro_rules! sister {
+macro_rules! other_contests {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
 }
 
-/// The sister contests' editions this build knows by name.
-pub(super) const SISTERS: &[(&str, &str)] = sister!(
+/// The other contests' editions this build knows by name.
+pub(super) const OTHER_EDITIONS: &[(&str, &str)] = other_contests!(
     "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
     "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
     "svcomp-2026" "crv-2014"
 );
 
 /// Their names.
-pub fn known_sisters() -> impl Iterator<Item = &'static str> {
-    SISTERS.iter().map(|(name, _)| *name)
+pub fn other_edition_names() -> impl Iterator<Item = &'static str> {
+    OTHER_EDITIONS.iter().map(|(name, _)| *name)
 }
 
 /// An argument with a `/` or ending in `.toml` is a path, any other a name.
@@ -46,7 +46,7 @@ pub(super) fn is_path(name_or_path: &str) -> bool {
 
 /// The text of an edition known by name, and the file that errors name.
 pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
-    let all = || MCC.iter().chain(SISTERS);
+    let all = || MCC.iter().chain(OTHER_EDITIONS);
     let names = || all().map(|(name, _)| *name);
     match all().find(|(known, _)| *known == name) {
         Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),

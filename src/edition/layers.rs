@@ -95,7 +95,7 @@ impl Layers {
             let over = self.parsed(layer)?;
             let span = over.span();
             let mut under = whole.into_inner();
-            forget_the_known(&mut under, over.get_ref());
+            drop_set_unknowns(&mut under, over.get_ref());
             overlay(&mut under, over.into_inner());
             whole = Spanned::new(span, under);
         }
@@ -174,7 +174,7 @@ fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
 }
 
 /// What a file sets itself is no longer unknown because it was in the base.
-fn forget_the_known(under: &mut DeTable<'_>, over: &DeTable<'_>) {
+fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     let Some(DeValue::Table(unknown)) = under.get_mut("unknown").map(Spanned::get_mut) else { return };
     let set = |key: &str| {
         let mut parts = key.split('.');

@@ -15,7 +15,7 @@ mod rules;
 mod suggest;
 pub mod svcomp;
 
-pub use builtin::{known, known_sisters};
+pub use builtin::{known, other_edition_names};
 pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
@@ -26,7 +26,7 @@ pub use pattern::{Pattern, fits};
 pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
-pub use rules::{Rules, SisterEdition};
+pub use rules::{OtherEdition, Rules};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 pub struct Edition {
     /// Which contest's rules these are; a file that does not say is one of the MCC.
     #[serde(default, skip_serializing)]
-    pub contest: McContest,
+    pub contest: MccContest,
     /// `mcc-2018`
     pub name: String,
     pub title: String,
@@ -65,10 +65,10 @@ pub struct Edition {
     pub unknown: BTreeMap<String, String>,
 }
 
-/// The only contest an `Edition` can be of; `Rules` reads those of the sister contests.
+/// The only contest an `Edition` can be of; `Rules` reads those of the other contests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum McContest {
+pub enum MccContest {
     #[default]
     Mcc,
 }
@@ -105,11 +105,11 @@ impl Edition {
         StatusRule::status_of(&self.statuses, entry)
     }
 
-    /// The settings as they are published: they don't name who resigned either (P-4). `stays` takes the other entries.
-    pub fn without_resigned(&self, stays: impl Fn(&str) -> bool) -> Self {
+    /// The settings as they are published: they don't name who resigned either (P-4). `keep` takes the other entries.
+    pub fn without_resigned(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut edition = self.clone();
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
-        keep_named(&mut edition.variants, stays);
+        retain_names(&mut edition.variants, keep);
         edition
     }
 
@@ -121,9 +121,9 @@ impl Edition {
 
 /// Removes names from groups, and groups that are then empty. A group that was empty before is removed too: its own
 /// name can be that of a resigned tool (P-4).
-fn keep_named(groups: &mut BTreeMap<String, Vec<String>>, stays: impl Fn(&str) -> bool) {
+fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) -> bool) {
     groups.retain(|_, names| {
-        names.retain(|name| stays(name));
+        names.retain(|name| keep(name));
         !names.is_empty()
     });
 }

@@ -13,7 +13,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// What must be known of a run before it is its turn: a million of them wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueuedRun {
     /// In the plan.
     pub position: i64,
     pub vcpus: u32,
@@ -28,9 +28,9 @@ pub struct Waiting {
 pub fn order<E>(
     open: impl Iterator<Item = Result<OpenRun, E>>,
     history: &History,
-) -> Result<VecDeque<Waiting>, E> {
-    let mut waiting = vec![];
-    let (mut models, mut rows) = (Vec::<Of>::new(), Vec::<Of>::new());
+) -> Result<VecDeque<QueuedRun>, E> {
+    let mut queued = vec![];
+    let (mut models, mut rows) = (Vec::<Expected>::new(), Vec::<Expected>::new());
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut before: Option<(Run, u32)> = None;
     for run in open {
@@ -47,26 +47,26 @@ pub fn order<E>(
             }
         };
         if model as usize == models.len() {
-            models.push(Of { first: position, ms: 0 });
+            models.push(Expected { first: position, ms: 0 });
         }
         if new_row {
-            rows.push(Of { first: position, ms: 0 });
+            rows.push(Expected { first: position, ms: 0 });
         }
         let (row, expected) = (rows.len() as u32 - 1, history.expected_ms(&run).unwrap_or(0));
         models[model as usize].ms += expected;
         rows[row as usize].ms = rows[row as usize].ms.max(expected);
-        waiting.push(Waiting { position, vcpus: run.vcpus, competes: run.competes, model, row, expected });
+        queued.push(QueuedRun { position, vcpus: run.vcpus, competes: run.competes, model, row, expected });
         before = Some((run, model));
     }
-    waiting.sort_unstable_by_key(|run| {
+    queued.sort_unstable_by_key(|run| {
         let (model, row) = (&models[run.model as usize], &rows[run.row as usize]);
         (Reverse(model.ms), model.first, Reverse(row.ms), row.first, Reverse(run.expected), run.position)
     });
-    Ok(waiting.into())
+    Ok(queued.into())
 }
 
 /// A model or a row: its first run in the plan, and what is expected of all its runs or of the longest.
-struct Of {
+struct Expected {
     first: i64,
     ms: u64,
 }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_longest_model_row_and_run_begin_and_rows_stay_together() {
-        let mut history = History::of_instances();
+        let mut history = History::with_instances();
         let took = |id: &str| match id {
             "t/B-PT-1/Y" => 900,
             "s/B-PT-1/Y" => 800,

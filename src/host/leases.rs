@@ -1,7 +1,7 @@
 //! Who may use which cores and how much memory: it counts, it pins nothing. What other controllers of the host
 //! hold stands in the book.
 
-use super::book::{Book, Holding, Turn};
+use super::lease_registry::{LeaseRegistry, MachineLease, RegistryLock};
 use super::{Core, Cores, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, Memory, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ pub struct Leases {
     /// CPUs no run ever has for itself.
     housekeeping: Vec<u32>,
     memory_mib: u64,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, LeaseState>,
     next: u64,
     /// None: no other controller is reckoned with.
-    book: Option<Book>,
+    registry: Option<LeaseRegistry>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LeaseState {
     cpus: Vec<u32>,
     memory_mib: u64,
     marks: BTreeSet<&'static str>,
@@ -29,10 +29,10 @@ struct Held {
     overcommits: u64,
 }
 
-impl Held {
-    fn holding(&self) -> Holding {
+impl LeaseState {
+    fn machine_lease(&self) -> MachineLease {
         let shared = self.marks.contains(MARK_SHARED_CORES);
-        Holding { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
+        MachineLease { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
     }
 }
 
@@ -61,18 +61,19 @@ pub enum LeaseError {
     TooLittleMemory { needed_mib: u64, have_mib: u64 },
     #[error(
         "cannot keep the leases of this host in {}: {problem}; give every controller of this host the same folder \
-         that all may write to, in {}", path.display(), super::BOOK_VARIABLE
+         that all may write to, in {}", path.display(), super::LEASE_FOLDER_VARIABLE
     )]
-    Book { path: PathBuf, problem: String },
+    LeaseRegistry { path: PathBuf, problem: String },
 }
 
 impl Leases {
     /// One core, the first, is kept for the controller and QEMU's other threads (E-5.5: they stay off leased
     /// cores), unless there are CPUs no run can have anyway: those of a core that is not wholly ours.
     pub fn new(cores: &Cores, memory: &Memory) -> Self {
-        let mut leasable: Vec<Core> = cores.whole().cloned().collect();
-        let whole: BTreeSet<u32> = leasable.iter().flat_map(|core| core.cpus.iter().copied()).collect();
-        let mut housekeeping: Vec<u32> = cores.allowed.difference(&whole).copied().collect();
+        let mut leasable: Vec<Core> = cores.usable_cores().cloned().collect();
+        let usable_cores: BTreeSet<u32> =
+            leasable.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+        let mut housekeeping: Vec<u32> = cores.allowed.difference(&usable_cores).copied().collect();
         if housekeeping.is_empty() && !leasable.is_empty() {
             housekeeping = leasable.remove(0).cpus;
         }
@@ -82,14 +83,14 @@ impl Leases {
             memory_mib: memory.available_mib,
             held: BTreeMap::new(),
             next: 0,
-            book: None,
+            registry: None,
         }
     }
 
     /// From now on nothing is leased that another controller holds by its page in the book.
     #[must_use]
-    pub fn beside_others(mut self, book: Book) -> Self {
-        self.book = Some(book);
+    pub fn with_registry(mut self, registry: LeaseRegistry) -> Self {
+        self.registry = Some(registry);
         self
     }
 
@@ -118,13 +119,13 @@ impl Leases {
         memory_mib: u64,
         policy: Policy,
     ) -> Result<Option<Lease>, LeaseError> {
-        let mut turn = self.book.as_ref().map(Book::turn).transpose()?;
-        let mut taken: Vec<Holding> = turn.as_ref().map_or(vec![], |turn| turn.others.clone());
-        taken.extend(self.held.values().map(Held::holding));
+        let mut guard = self.registry.as_ref().map(LeaseRegistry::guard).transpose()?;
+        let mut taken: Vec<MachineLease> = guard.as_ref().map_or(vec![], |guard| guard.other_leases.clone());
+        taken.extend(self.held.values().map(LeaseState::machine_lease));
         let used_mib: u64 = taken.iter().map(|held| held.memory_mib).sum();
         let memory_fits = used_mib.saturating_add(memory_mib) <= self.memory_mib;
         let mut marks = BTreeSet::new();
-        let cpus = match (self.own_cores(vcpus, &taken), policy) {
+        let cpus = match (self.exclusive_cores(vcpus, &taken), policy) {
             (Some(cpus), _) => cpus,
             (None, Policy::AllowDegraded) => {
                 marks.insert(MARK_SHARED_CORES);
@@ -152,14 +153,14 @@ impl Leases {
             for held in self.held.values_mut() {
                 held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
             }
-            turn.as_mut().map_or(Ok(()), Turn::overcommit)?;
+            guard.as_mut().map_or(Ok(()), RegistryLock::overcommit)?;
         }
-        let overcommits = turn.as_ref().map_or(0, |turn| turn.overcommits);
+        let overcommits = guard.as_ref().map_or(0, |guard| guard.overcommits);
         let number = self.next;
         self.next += 1;
-        self.held.insert(number, Held { cpus: cpus.clone(), memory_mib, marks, overcommits });
-        if let Some(turn) = turn {
-            self.write(&turn)?;
+        self.held.insert(number, LeaseState { cpus: cpus.clone(), memory_mib, marks, overcommits });
+        if let Some(guard) = guard {
+            self.write(&guard)?;
         }
         Ok(Some(Lease { number, cpus, memory_mib }))
     }
@@ -167,13 +168,13 @@ impl Leases {
     /// Gives a lease back; returns the marks the run has earned in all the time it held it.
     pub fn release(&mut self, lease: Lease) -> Vec<String> {
         let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
-        match self.book.as_ref().map(Book::turn) {
-            Some(Ok(turn)) => {
-                if turn.overcommits > held.overcommits {
+        match self.registry.as_ref().map(LeaseRegistry::guard) {
+            Some(Ok(guard)) => {
+                if guard.overcommits > held.overcommits {
                     held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
                 }
                 // A page that cannot be written holds too much, until the next one can or we end.
-                if let Err(error) = self.write(&turn) {
+                if let Err(error) = self.write(&guard) {
                     tracing::warn!(%error, "a lease is not given back");
                 }
             }
@@ -183,14 +184,14 @@ impl Leases {
         held.marks.into_iter().map(str::to_owned).collect()
     }
 
-    fn write(&mut self, turn: &Turn) -> Result<(), LeaseError> {
-        let held = self.held.values().map(Held::holding).collect();
-        self.book.as_mut().map_or(Ok(()), |book| book.write(turn, held))
+    fn write(&mut self, guard: &RegistryLock) -> Result<(), LeaseError> {
+        let held = self.held.values().map(LeaseState::machine_lease).collect();
+        self.registry.as_mut().map_or(Ok(()), |registry| registry.write(guard, held))
     }
 
     /// Free cores of one socket: of one cache where it has enough of them, else of one NUMA node, else of any.
     /// Among several such groups the one with the fewest: big machines find room longer.
-    fn own_cores(&self, vcpus: u32, taken: &[Holding]) -> Option<Vec<u32>> {
+    fn exclusive_cores(&self, vcpus: u32, taken: &[MachineLease]) -> Option<Vec<u32>> {
         let used: BTreeSet<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
         let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !used.contains(cpu));
         let free = || self.leasable.iter().filter(is_free);
@@ -207,7 +208,7 @@ impl Leases {
     }
 
     /// CPUs to share: the least used first, never of a core that another run has for itself.
-    fn shared_cpus(&self, vcpus: u32, taken: &[Holding]) -> Vec<u32> {
+    fn shared_cpus(&self, vcpus: u32, taken: &[MachineLease]) -> Vec<u32> {
         let exclusive: BTreeSet<u32> =
             taken.iter().filter(|held| !held.shared).flat_map(|held| held.cpus.iter().copied()).collect();
         let open = self.leasable.iter().filter(|core| !core.cpus.iter().any(|cpu| exclusive.contains(cpu)));
@@ -232,25 +233,25 @@ impl Leases {
 }
 
 /// Where a core lies: socket, NUMA node, cache.
-type Place = (u32, u32, u32);
+type CoreLocation = (u32, u32, u32);
 
-fn by_cache(core: &Core) -> Place {
+fn by_cache(core: &Core) -> CoreLocation {
     (core.socket, core.node, core.cache)
 }
 
-fn by_node(core: &Core) -> Place {
+fn by_node(core: &Core) -> CoreLocation {
     (core.socket, core.node, 0)
 }
 
-fn by_socket(core: &Core) -> Place {
+fn by_socket(core: &Core) -> CoreLocation {
     (core.socket, 0, 0)
 }
 
 fn grouped<'c>(
     cores: impl Iterator<Item = &'c Core>,
-    level: fn(&Core) -> Place,
-) -> BTreeMap<Place, Vec<&'c Core>> {
-    let mut groups: BTreeMap<Place, Vec<&Core>> = BTreeMap::new();
+    level: fn(&Core) -> CoreLocation,
+) -> BTreeMap<CoreLocation, Vec<&'c Core>> {
+    let mut groups: BTreeMap<CoreLocation, Vec<&Core>> = BTreeMap::new();
     for core in cores {
         groups.entry(level(core)).or_default().push(core);
     }
@@ -366,8 +367,9 @@ mod tests {
     #[test]
     fn controllers_of_one_host_hold_no_core_and_no_memory_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let controller =
-            |name: &str| host(&[3], 40 * GIB).beside_others(Book::open(folder.path(), name).unwrap());
+        let controller = |name: &str| {
+            host(&[3], 40 * GIB).with_registry(LeaseRegistry::open(folder.path(), name).unwrap())
+        };
         let (mut first, mut second) = (controller("first"), controller("second"));
         let contest = Policy::Contest;
         let of_first = first.lease(1, 16 * GIB, contest).unwrap().unwrap();
@@ -387,7 +389,8 @@ mod tests {
     #[test]
     fn memory_overcommitted_by_one_controller_marks_the_machines_of_the_other() {
         let folder = tempfile::tempdir().unwrap();
-        let controller = || host(&[4], 24 * GIB).beside_others(Book::open(folder.path(), "c").unwrap());
+        let controller =
+            || host(&[4], 24 * GIB).with_registry(LeaseRegistry::open(folder.path(), "c").unwrap());
         let (mut first, mut second) = (controller(), controller());
         let before = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         let greedy = second.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();

@@ -1,20 +1,20 @@
 //! What this host offers: cores, memory, an accelerator that really boots.
 
 mod accelerator;
-mod book;
 mod cores;
 mod cpuid;
+mod lease_registry;
 mod leases;
 mod memory;
 mod program;
 mod survey;
 
 pub use accelerator::{Accelerator, Probe};
-pub use book::{BOOK_VARIABLE, Book, Holding, Page};
-pub use cores::{Core, Cores, KeptTo, keep_to};
+pub use cores::{Core, Cores, KeptTo, restrict_to_cpus};
+pub use lease_registry::{ControllerLeases, LEASE_FOLDER_VARIABLE, LeaseRegistry, MachineLease};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub use program::run_until;
+pub use program::run_with_deadline;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
@@ -36,7 +36,7 @@ pub enum Policy {
     AllowDegraded,
 }
 
-/// Why this host cannot do something, and the way out.
+/// Why this host cannot do something, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error("cannot read {path}: {source}", path = path.display())]

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
 
 /// Marks a run that is still to be made: no judgement is final without it.
-pub(crate) const NOT_MADE_YET: &str = "not-made-yet";
+pub(crate) const NOT_RUN_YET: &str = "not-run-yet";
 
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
@@ -322,7 +322,7 @@ pub struct Cell {
 impl Cell {
     /// Whether the run was made; not in a campaign that was judged before its end.
     pub fn was_made(&self) -> bool {
-        !self.marks.iter().any(|mark| mark == NOT_MADE_YET)
+        !self.marks.iter().any(|mark| mark == NOT_RUN_YET)
     }
 }
 
@@ -344,7 +344,7 @@ pub enum Ending {
     /// The harness's own trouble; never the tool's.
     Infrastructure,
     /// Published tables that do not say.
-    Unsaid,
+    NotStated,
 }
 
 impl Ending {

@@ -1,4 +1,4 @@
-//! The jury. Knows nothing of machines: ballots in, a judgement out.
+//! Judging: takes ballots and returns a judgement. Does not depend on machines.
 
 pub mod compare;
 pub mod crv;
@@ -8,7 +8,7 @@ pub mod judgement;
 pub mod mcc;
 mod output;
 pub mod show;
-pub mod sister;
+pub mod other_contests;
 pub mod svcomp;
 mod table_words;
 mod value_verdict;

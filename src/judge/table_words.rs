@@ -19,7 +19,7 @@ pub(crate) const ENDINGS: [(&str, Ending); 7] = [
     ("output-limit", Ending::OutputLimit),
     ("tool-crash", Ending::ToolCrash),
     ("infrastructure", Ending::Infrastructure),
-    ("unsaid", Ending::Unsaid),
+    ("not-stated", Ending::NotStated),
 ];
 
 /// `kept`: whether the confinements of time and memory were respected.
@@ -63,7 +63,7 @@ pub(crate) const SPLIT: &str = ";";
 pub(crate) const NO_TECHNIQUE: &str = "-";
 
 /// Techniques that are such a word are written with a `\` before, and with one more if they have some.
-pub(crate) fn own_word(word: &str) -> bool {
+pub(crate) fn is_separator_word(word: &str) -> bool {
     matches!(word.trim_start_matches('\\'), SPLIT | NO_TECHNIQUE)
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_contests_words_and_ours_tell_how_a_run_ended() {
+    fn the_status_words_say_how_a_run_ended() {
         let kept = [true, true];
         let word = |status, said, answered, kept| ending(status, said, answered, kept).unwrap();
         assert_eq!(word("normal", Results::Vector, true, kept), Ending::Answered);

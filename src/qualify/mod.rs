@@ -1,16 +1,16 @@
 //! Would a tool pass the organizers' qualification (rules T-3, E-1.7)? What was recorded of its runs, finding by
-//! finding: where, which rule, and the way out. Pure functions of what a run left; `native` is the dry run
+//! finding: where, which rule, and the remedy. Pure functions of what a run left; `native` is the dry run
 //! without a machine.
 
-mod ending;
+mod run_checks;
 pub mod native;
 mod oracle;
-mod output;
+mod output_checks;
 mod per_tool;
 
-pub use ending::of_run;
+pub use run_checks::check_run;
 pub use oracle::{Known, Oracle, OracleError};
-pub use output::{flips, of_output};
+pub use output_checks::{differing_values, check_output};
 pub use per_tool::PerTool;
 
 use mcc_benchkit::{Questions, Value};
@@ -70,7 +70,7 @@ pub fn counted(number: usize, noun: &str) -> String {
 }
 
 /// What was asked of a tool in one run, and what is known of the answer.
-pub struct Asked {
+pub struct RunQuestions {
     pub questions: Questions,
     /// By position; empty where nothing is known.
     pub expected: Vec<Option<Value>>,
@@ -82,7 +82,7 @@ pub struct Asked {
     pub unread: Vec<String>,
 }
 
-impl Asked {
+impl RunQuestions {
     /// Without the instance: only the form can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
@@ -149,7 +149,7 @@ fn least(
 
 /// What a run may use: the edition's figures, with the short limit of a qualification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Confinement {
+pub struct RunLimits {
     /// CPU seconds per vCPU.
     pub cpu_s: u64,
     pub wall_s: u64,
@@ -158,7 +158,7 @@ pub struct Confinement {
 }
 
 /// What one attempt at a run left.
-pub struct Left<'a> {
+pub struct AttemptOutputs<'a> {
     pub outcome: &'a Outcome,
     pub marks: &'a [String],
     pub facts: Option<&'a RunFacts>,

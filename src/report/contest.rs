@@ -16,7 +16,7 @@ pub type RunKey = (usize, usize, usize);
 
 /// What a site is made of beside its judgement.
 #[derive(Clone, Copy, Default)]
-pub struct Material<'a> {
+pub struct SiteInput<'a> {
     /// The folder of the judgement; its files are published with the site.
     pub judgement_dir: Option<&'a Path>,
     /// The record that was judged.
@@ -56,7 +56,7 @@ struct Segments {
 }
 
 impl<'a> Contest<'a> {
-    pub fn new(judgement: &'a Judgement, material: Material) -> Result<Self, ReportError> {
+    pub fn new(judgement: &'a Judgement, material: SiteInput) -> Result<Self, ReportError> {
         judgement.check()?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
@@ -314,14 +314,14 @@ pub struct Frame {
 
 /// How many values of a cell are right, wrong, given but unjudged; `all` is how many there are.
 #[derive(Clone, Copy, Default)]
-pub struct Tally {
+pub struct CellCounts {
     pub right: usize,
     pub wrong: usize,
     pub unjudged: usize,
     pub all: usize,
 }
 
-impl Tally {
+impl CellCounts {
     pub fn of(block: &Block, cell: &Cell) -> Self {
         let count = |verdict| cell.verdicts.count(verdict) as usize;
         let (right, wrong) = (count(ValueVerdict::Right), count(ValueVerdict::Wrong));
@@ -341,7 +341,7 @@ pub const ENDINGS: [Ending; 11] = [
     Ending::OutputLimit,
     Ending::ToolCrash,
     Ending::Infrastructure,
-    Ending::Unsaid,
+    Ending::NotStated,
 ];
 
 /// The number by which data of pages know an ending.
@@ -352,7 +352,7 @@ pub fn ending_number(ending: Ending) -> usize {
 /// What a cell of a table says of an ending.
 pub fn code(ending: Ending) -> &'static str {
     match ending {
-        Ending::Answered | Ending::Unsaid => "",
+        Ending::Answered | Ending::NotStated => "",
         Ending::DidNotCompete => "DNC",
         Ending::CannotCompute => "CC",
         Ending::NoAnswer => "NONE",
@@ -377,7 +377,7 @@ pub fn words(ending: Ending) -> &'static str {
         Ending::OutputLimit => "cut by the output limit",
         Ending::ToolCrash => "tool crashed",
         Ending::Infrastructure => "infrastructure failure, or not made yet: never scored",
-        Ending::Unsaid => "the table judged does not say",
+        Ending::NotStated => "the table judged does not say",
     }
 }
 

@@ -88,8 +88,10 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
             show::decimal(&of.normalized, 0),
         ]
     });
-    let tables =
-        [("How many values a medal hangs on", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")];
+    let tables = [
+        ("How many values a medal depends on", "margins.csv"),
+        ("Ranks without each tool", "sensitivity.csv"),
+    ];
     let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
     let page = EvidencePage {
         frame: contest.frame("Evidence".into(), ""),

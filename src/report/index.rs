@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Template)]
 #[template(path = "index.html")]
-struct Page {
+struct FrontPage {
     frame: Frame,
     size: String,
     unresolved: Vec<(String, String)>,
     marks: Vec<(String, String)>,
-    podiums: Vec<Card>,
+    podiums: Vec<PodiumCard>,
     awards: Vec<AwardCard>,
     /// Link, and the name in parts between which a line may break.
     examinations: Vec<(String, Vec<String>)>,
@@ -46,13 +46,13 @@ struct Page {
     data: Vec<String>,
 }
 
-struct Card {
+struct PodiumCard {
     category: String,
-    places: Vec<Place>,
-    others: Vec<Place>,
+    places: Vec<PodiumRow>,
+    others: Vec<PodiumRow>,
 }
 
-struct Place {
+struct PodiumRow {
     rank: String,
     medal: String,
     entry: String,
@@ -182,7 +182,7 @@ pub fn write(
     }
     let endings = Endings::of(contest, |_, _| true);
     let columns = table::columns(contest);
-    let page = Page {
+    let page = FrontPage {
         frame: contest.frame(String::new(), ""),
         size: size.join(" · "),
         unresolved: links(contest, &judgement.unresolved),
@@ -190,7 +190,7 @@ pub fn write(
         podiums: judgement
             .podiums
             .iter()
-            .filter(|podium| was_held(contest, podium))
+            .filter(|podium| was_judged(contest, podium))
             .map(|podium| card(contest, podium))
             .collect(),
         awards: awards(contest),
@@ -253,7 +253,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
 }
 
 /// Whether anything was judged in an examination of the category.
-fn was_held(contest: &Contest, podium: &Podium) -> bool {
+fn was_judged(contest: &Contest, podium: &Podium) -> bool {
     let judgement = contest.judgement;
     let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
     rule.is_none_or(|rule| {
@@ -262,7 +262,7 @@ fn was_held(contest: &Contest, podium: &Podium) -> bool {
     })
 }
 
-fn card(contest: &Contest, podium: &Podium) -> Card {
+fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
     let shown = |place: &&PodiumPlace| contest.entries.contains(&place.entry);
     let places: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
     let best = places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).max();
@@ -281,7 +281,7 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
         }
         note.push(contest::status_words(entry.status).into());
         note.retain(|part| !part.is_empty());
-        Place {
+        PodiumRow {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
             medal: place.medal.to_string(),
             entry: visible(&entry.entry),
@@ -297,7 +297,7 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
         }
     };
     let (ranked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.rank.is_some());
-    Card {
+    PodiumCard {
         category: visible(&podium.category),
         places: ranked
             .iter()

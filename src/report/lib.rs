@@ -7,7 +7,7 @@
 //! SITE/instances.html .js                      all instances
 //! SITE/instance.html                           one instance, examination, run or value, by the address's fragment,
 //! SITE/instances/INSTANCE.js                     drawn from this one file of data
-//! SITE/evidence.html .js                       disagreements, weak evidence, what medals hang on
+//! SITE/evidence.html .js                       disagreements, weak evidence, what medals depend on
 //! SITE/runs.html .js                           marked runs and trouble of the infrastructure
 //! SITE/techniques.html                         what each technique solved (E-1.10)
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
@@ -30,6 +30,7 @@ mod instance;
 mod list;
 mod matrix;
 mod names;
+mod other_contests;
 mod output;
 mod pictures;
 pub mod plots;
@@ -38,18 +39,17 @@ mod rule_page;
 mod run;
 mod script;
 mod show;
-mod sister;
 mod site;
 mod table;
 pub mod tables;
 mod tool;
 
-pub use contest::Material;
+pub use contest::SiteInput;
+pub use other_contests::write_other_site;
 pub use show::visible;
-pub use sister::write_sister_site;
 
-use mcc_base::in_order::{Feed, in_order};
 use mcc_base::names::RunId;
+use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_judge::judgement::{Judgement, JudgementError};
 use mcc_store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ struct KeptAttempt {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct SiteSummary {
     pub examination_pages: usize,
     pub instances: usize,
     /// Runs whose outputs are in the site.
@@ -117,12 +117,12 @@ pub struct Written {
 /// whole site. The same judgement and record give the same bytes, for any number of threads.
 pub fn write_site(
     judgement: &Judgement,
-    material: Material,
+    material: SiteInput,
     threads: NonZeroUsize,
     out: &Path,
-) -> Result<Written, ReportError> {
+) -> Result<SiteSummary, ReportError> {
     let contest = contest::Contest::new(judgement, material)?;
-    let site = site::NewSite::beside(out)?;
+    let site = site::NewSite::create(out)?;
     let facts = write_in_parallel(&contest, material.record, threads, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
@@ -131,13 +131,13 @@ pub fn write_site(
     if let Some(record) = material.record {
         progress::write(&contest, record, &site)?;
     }
-    site.page("instance.html", &instance::Page { frame: contest.frame("Instance".into(), "") })?;
+    site.page("instance.html", &instance::InstancePage { frame: contest.frame("Instance".into(), "") })?;
     rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
     let data = site.copy_data(material.judgement_dir, contest.embargo)?;
     index::write(&contest, &facts, &data, &site)?;
     site.finish(&judgement.version)?;
-    Ok(Written {
+    Ok(SiteSummary {
         examination_pages: contest.examinations.len(),
         instances: contest.instances.len(),
         runs: facts.runs(),
@@ -146,7 +146,7 @@ pub fn write_site(
 }
 
 /// A page or file of data that can be made by itself.
-enum Piece {
+enum SitePart {
     Examination(usize),
     Tool(usize),
     Instance(usize, Vec<(contest::RunKey, Vec<KeptAttempt>)>),
@@ -175,29 +175,29 @@ fn write_in_parallel(
         });
         runs.collect::<Result<Vec<_>, ReportError>>()
     };
-    let feed = |feed: Feed<'_, Piece>| {
+    let feed = |feed: Feed<'_, SitePart>| {
         let progress = record.map(plots::progress_of).transpose()?.flatten();
-        let _ = feed(Piece::Pictures(progress));
-        let big = contest.examinations.iter().map(|&examination| Piece::Examination(examination));
-        for piece in big.chain(contest.entries.iter().map(|&entry| Piece::Tool(entry))) {
-            if feed(piece).is_err() {
+        let _ = feed(SitePart::Pictures(progress));
+        let big = contest.examinations.iter().map(|&examination| SitePart::Examination(examination));
+        for part in big.chain(contest.entries.iter().map(|&entry| SitePart::Tool(entry))) {
+            if feed(part).is_err() {
                 return Ok(());
             }
         }
         for &instance in &contest.instances {
-            if feed(Piece::Instance(instance, read(instance, &mut facts)?)).is_err() {
+            if feed(SitePart::Instance(instance, read(instance, &mut facts)?)).is_err() {
                 return Ok(());
             }
         }
         Ok(())
     };
-    let work = |_: &mut (), piece: Piece| match piece {
-        Piece::Examination(examination) => table::write(contest, examination, site),
-        Piece::Pictures(progress) => pictures::write(contest, progress, site),
-        Piece::Tool(entry) => tool::write(contest, entry, site),
-        Piece::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
+    let work = |_: &mut (), part: SitePart| match part {
+        SitePart::Examination(examination) => table::write(contest, examination, site),
+        SitePart::Pictures(progress) => pictures::write(contest, progress, site),
+        SitePart::Tool(entry) => tool::write(contest, entry, site),
+        SitePart::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
     };
-    let (fed, _): (Result<(), ReportError>, _) = in_order(threads, || (), feed, work, |done| done)?;
+    let (fed, _): (Result<(), ReportError>, _) = ordered_map(threads, || (), feed, work, |done| done)?;
     fed?;
     if let Some(record) = record {
         facts.finish(record);

@@ -82,7 +82,7 @@ pub fn evidence(contest: &Contest) -> List {
                 block.cells.iter().filter(said).filter_map(|cell| contest.entry_number(cell.entry)).collect()
             };
             let against = of(&[ValueVerdict::Wrong]);
-            let Some(why) = doubt(trusted, !against.is_empty()) else { continue };
+            let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
             let is_weak = trusted.weak.is_some_and(|weak| weak.word() == why);
             rows.push((
                 is_weak,
@@ -120,7 +120,7 @@ pub fn evidence(contest: &Contest) -> List {
 }
 
 /// Why a value deserves a look; None: it does not.
-fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
+fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     match trusted.basis {
         Basis::Override => Some("override".into()),
         Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit => {
@@ -139,8 +139,8 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
         for cell in &block.cells {
             let Some(entry) = contest.entry_number(cell.entry) else { continue };
             let tries = attempts.get(&(cell.entry, block.instance, block.examination)).copied();
-            let troubled = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
-            if cell.marks.is_empty() && !troubled {
+            let has_failures = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
+            if cell.marks.is_empty() && !has_failures {
                 continue;
             }
             rows.push(vec![

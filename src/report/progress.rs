@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Template)]
 #[template(path = "progress.html")]
-struct Page {
+struct ProgressPage {
     frame: Frame,
     recorded: String,
     planned: String,
@@ -44,7 +44,7 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
             |e: &usize| open.get(&(number, *e)).map_or(String::new(), |&count| show::thousands(count));
         (visible(&judgement.entries[entry].entry), examinations.iter().map(count).collect())
     };
-    let page = Page {
+    let page = ProgressPage {
         frame: contest.frame("Progress".into(), ""),
         recorded: show::thousands(summary.recorded),
         planned: show::thousands(summary.planned),

@@ -12,7 +12,7 @@ use mcc_edition::Status;
 
 #[derive(Template)]
 #[template(path = "tool.html")]
-struct Page {
+struct ToolPage {
     frame: Frame,
     name: String,
     tool: String,
@@ -28,7 +28,7 @@ struct Page {
     examinations: Vec<String>,
     data: String,
     /// The pages of all entries.
-    beside: Vec<(String, String)>,
+    siblings: Vec<(String, String)>,
 }
 
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
@@ -42,7 +42,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
     let confidence = &judgement.confidence[entry];
-    let page = Page {
+    let page = ToolPage {
         frame: contest.frame(name.clone(), "../"),
         name,
         tool: visible(&of.tool),
@@ -61,7 +61,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         techniques: evidence::techniques(contest, Some(entry)),
         examinations: contest.examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
         data: file_name(&data),
-        beside: table::beside(&contest.entries, entry, |other| {
+        siblings: table::siblings(&contest.entries, entry, |other| {
             (contest.tool_path(other, "html"), &contest.entry(other).entry)
         }),
     };

@@ -43,7 +43,7 @@ pub struct CampaignDisks {
     pub entries: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
-    pub watched: Watched,
+    pub file_stamps: Watched,
 }
 
 /// Copies on this node's own storage, by the digests the campaign was submitted with.
@@ -62,7 +62,7 @@ impl CampaignDisks {
         inputs: &Image,
         staged: Option<&StagedDisks>,
     ) -> Result<Self, RunnerError> {
-        let mut digested = DigestedFiles { staged, known: BTreeMap::new(), watched: Watched::default() };
+        let mut digested = DigestedFiles { staged, known: BTreeMap::new(), file_stamps: Watched::default() };
         let mut entries = BTreeMap::new();
         for tool in &campaign.tools {
             let (entry, image) = (&tool.entry, &images[&tool.entry]);
@@ -95,7 +95,7 @@ impl CampaignDisks {
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
         let (path, inputs_digest) = digested.of("inputs", "", &inputs.disk())?;
-        Ok(Self { entries, inputs: DiskFile::new(path, "raw"), inputs_digest, watched: digested.watched })
+        Ok(Self { entries, inputs: DiskFile::new(path, "raw"), inputs_digest, file_stamps: digested.file_stamps })
     }
 
     /// For the facts of a record: the inputs disk, and each entry's own by role and entry (`disk LoLA`).
@@ -117,7 +117,7 @@ fn role_of(role: &str, entry: &str) -> String {
 struct DigestedFiles<'a> {
     staged: Option<&'a StagedDisks<'a>>,
     known: BTreeMap<PathBuf, (PathBuf, Disk)>,
-    watched: Watched,
+    file_stamps: Watched,
 }
 
 impl DigestedFiles<'_> {
@@ -133,7 +133,7 @@ impl DigestedFiles<'_> {
                     (place, Disk { role: role.to_owned(), ..submitted.clone() })
                 }
             };
-            self.watched.add(&place).map_err(RunnerError::io(&place))?;
+            self.file_stamps.add(&place).map_err(RunnerError::io(&place))?;
             self.known.insert(path.to_owned(), (place, disk));
         }
         let (place, disk) = &self.known[path];

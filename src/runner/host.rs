@@ -30,8 +30,8 @@ impl Host {
     /// campaign's file.
     pub(super) fn leases(&self, campaign: &Path) -> Result<Leases, RunnerError> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
-        let book = Book::of_this_host(&name)?;
-        Ok(Leases::new(&self.survey.cores, &self.survey.memory).beside_others(book))
+        let registry = Book::of_this_host(&name)?;
+        Ok(Leases::new(&self.survey.cores, &self.survey.memory).beside_others(registry))
     }
 }
 

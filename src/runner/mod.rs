@@ -75,7 +75,7 @@ impl<'a> CampaignRunner<'a> {
             options;
         let leases = host.leases(options.file)?;
         let glance = Glance::at(record.dir())?;
-        glance.teach(&mut history);
+        glance.add_run_times_to(&mut history);
         let capacity = leases.capacity(options.most_vcpus, edition.machine.memory_mib).max(1) as usize;
         let executor = Executor {
             record,
@@ -90,11 +90,11 @@ impl<'a> CampaignRunner<'a> {
             policy: host.policy,
             boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),
             stall: Duration::from_secs(hosts.stall_s.get()),
-            watched: disks.watched,
+            file_stamps: disks.file_stamps,
             jobs: options.jobs.unwrap_or(capacity),
             marks,
             history,
-            machines: &mcc_executor::attempt,
+            run_attempt: &mcc_executor::attempt,
             drain,
         };
         Ok(Self { executor, leases, before: glance.summary() })
@@ -147,7 +147,7 @@ impl<'a> CampaignRunner<'a> {
 pub fn history_of(records: &[PathBuf]) -> Result<History, RunnerError> {
     let mut history = History::of_instances();
     for results in records {
-        Record::open_readonly(results).and_then(|record| record.teach(&mut history))?;
+        Record::open_readonly(results).and_then(|record| record.add_run_times_to(&mut history))?;
     }
     Ok(history)
 }

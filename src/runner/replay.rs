@@ -1,7 +1,7 @@
 //! Boots the machine of a recorded run again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::archive::{Disks, seen_by};
+use crate::archive::{CampaignDisks, seen_by};
 use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
@@ -89,17 +89,17 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
 
 fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
     let attempt = &original.last;
-    let mut places = Disks::default();
+    let mut places = CampaignDisks::default();
     let own = [folder.join("disks"), folder.join("inputs")];
     for place in given.iter().cloned().chain(own).chain(seen_by(attempt)) {
         places.look_in(&place);
     }
-    let mut watched = Watched::default();
+    let mut file_stamps = Watched::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
         let path = places.find(disk)?;
-        watched.add(&path).map_err(RunnerError::io(&path))?;
+        file_stamps.add(&path).map_err(RunnerError::io(&path))?;
         Ok((path, disk.clone()))
     };
     let (kernel, kernel_digest) = find("kernel")?;
@@ -113,7 +113,7 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         digests: vec![disk_digest, kernel_digest, initrd_digest],
     };
     let entries = BTreeMap::from([(original.run.entry.clone(), entry)]);
-    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, watched })
+    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, file_stamps })
 }
 
 /// `[hosts]` of the campaign: a host as slow as the original's is given as long to boot.

@@ -17,7 +17,7 @@ impl AttemptDir {
     pub(super) fn create(path: PathBuf, run: &RunId, number: u32) -> Result<Self, StoreError> {
         // Not `create_dir_all`: that it is already there means the attempt is under way.
         fs::create_dir(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::UnderWay { run: run.clone(), number },
+            io::ErrorKind::AlreadyExists => StoreError::RunningAttempt { run: run.clone(), number },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
         let dir = Self { path, run: run.clone(), number };

@@ -1,6 +1,6 @@
 //! What is read from a record: open runs, records, attempts, samples, counts.
 
-use super::glance::entry_of;
+use super::record_summary::entry_or_default;
 use super::{Attempt, Record, Sample, StoreError, samples};
 use mcc_base::names::RunId;
 use mcc_campaign::Run;
@@ -114,7 +114,7 @@ impl Record {
             attempts += made;
             let Some((outcome, _)) = end else { return Ok(()) };
             summary.recorded += 1;
-            *entry_of(&mut summary.outcomes, outcome) += 1;
+            *entry_or_default(&mut summary.outcomes, outcome) += 1;
             Ok(())
         })?;
         summary.retried = attempts - summary.recorded;

@@ -12,21 +12,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// One record to bring into another, with those it replaces.
-pub struct Part<'a> {
+pub struct RecordPart<'a> {
     pub record: &'a Record,
     /// Why its attempts do not count any more; they are kept and shown. None: they count.
     pub superseded: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Adopted {
+pub struct MergeCounts {
     /// Attempts that were not here before.
     pub attempts: u64,
     /// Runs that are recorded here only now.
     pub runs: u64,
 }
 
-impl std::ops::AddAssign for Adopted {
+impl std::ops::AddAssign for MergeCounts {
     fn add_assign(&mut self, other: Self) {
         self.attempts += other.attempts;
         self.runs += other.runs;
@@ -37,7 +37,7 @@ impl std::ops::AddAssign for Adopted {
 const BATCH: usize = 500;
 
 /// What the parts say of one run.
-struct Merged {
+struct MergedRun {
     run: RunId,
     /// Numbered through, each with the folder its outputs lie in.
     attempts: Vec<(Attempt, PathBuf)>,
@@ -51,7 +51,7 @@ impl Record {
     ///
     /// # Errors
     /// A part was begun with something else, or has other attempts at a run than the ones that are here.
-    pub fn adopt(&self, parts: &[Part]) -> Result<Adopted, StoreError> {
+    pub fn merge_parts(&self, parts: &[RecordPart]) -> Result<MergeCounts, StoreError> {
         self.writable()?;
         for part in parts {
             let changes = part.record.facts().part_of(self.facts(), self.instances_by_name());
@@ -59,22 +59,22 @@ impl Record {
                 return Err(StoreError::Changed { dir: part.record.dir().to_owned(), changes });
             }
         }
-        let Some(last) = parts.last() else { return Ok(Adopted::default()) };
-        let mut adopted = Adopted::default();
+        let Some(last) = parts.last() else { return Ok(MergeCounts::default()) };
+        let mut counts = MergeCounts::default();
         let mut batch = vec![];
-        for run in last.record.standing() {
+        for run in last.record.recorded_flags() {
             let (run, recorded) = run?;
             // A superseded part that nothing follows yet leaves its runs open.
             let merged = merged(parts, run, recorded && last.superseded.is_none())?;
-            if self.lacks(&merged, last.record)? {
+            if self.has_new_attempts(&merged, last.record)? {
                 batch.push(merged);
             }
             if batch.len() == BATCH {
-                adopted += self.adopt_batch(&std::mem::take(&mut batch))?;
+                counts += self.merge_batch(&std::mem::take(&mut batch))?;
             }
         }
-        adopted += self.adopt_batch(&batch)?;
-        Ok(adopted)
+        counts += self.merge_batch(&batch)?;
+        Ok(counts)
     }
 
     /// The numbers of the instances of the facts.
@@ -84,7 +84,7 @@ impl Record {
     }
 
     /// Every run with its id and whether it is recorded, by id.
-    fn standing(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
+    fn recorded_flags(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
         let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
             let rows: Vec<(String, bool)> =
@@ -94,7 +94,7 @@ impl Record {
     }
 
     /// Whether there is anything of a run that is not here yet.
-    fn lacks(&self, merged: &Merged, from: &Record) -> Result<bool, StoreError> {
+    fn has_new_attempts(&self, merged: &MergedRun, from: &Record) -> Result<bool, StoreError> {
         let here = self.attempts(&merged.run)?;
         let reruns = self.reruns(&merged.run)?;
         let common = here.len().min(merged.attempts.len());
@@ -106,14 +106,14 @@ impl Record {
         }
     }
 
-    fn adopt_batch(&self, batch: &[Merged]) -> Result<Adopted, StoreError> {
-        let mut adopted = Adopted::default();
+    fn merge_batch(&self, batch: &[MergedRun]) -> Result<MergeCounts, StoreError> {
+        let mut counts = MergeCounts::default();
         let mut rows = vec![];
         for merged in batch {
             let (position, here) = self.find(&merged.run)?;
             for (attempt, outputs) in &merged.attempts[here as usize..] {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
-                take_outputs(outputs, &place).map_err(|source| StoreError::Io {
+                copy_outputs(outputs, &place).map_err(|source| StoreError::Io {
                     action: "bring the outputs to",
                     path: place,
                     source,
@@ -146,12 +146,12 @@ impl Record {
                 let changed = transaction
                     .prepare_cached("UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2")?
                     .execute((merged.run.as_str(), merged.recorded))?;
-                adopted.runs += (changed * usize::from(merged.recorded)) as u64;
+                counts.runs += (changed * usize::from(merged.recorded)) as u64;
             }
             Ok(())
         })?;
-        adopted.attempts = rows.len() as u64;
-        Ok(adopted)
+        counts.attempts = rows.len() as u64;
+        Ok(counts)
     }
 
     fn unsynced(&self, source: io::Error) -> StoreError {
@@ -161,8 +161,8 @@ impl Record {
 
 /// The attempts at a run in all parts, numbered through; where a part is superseded, a new count of retries
 /// begins after it.
-fn merged(parts: &[Part], run: RunId, recorded: bool) -> Result<Merged, StoreError> {
-    let mut merged = Merged { run, attempts: vec![], reruns: vec![], recorded };
+fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun, StoreError> {
+    let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded };
     for part in parts {
         let before = merged.attempts.len() as u32;
         let reruns = part.record.reruns(&merged.run)?;
@@ -182,7 +182,7 @@ fn merged(parts: &[Part], run: RunId, recorded: bool) -> Result<Merged, StoreErr
 
 /// Links the files of an attempt where both lie on one file system, else copies them; a folder that a killed
 /// one left half is replaced.
-fn take_outputs(from: &Path, place: &Path) -> io::Result<()> {
+fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
     if place.exists() {
         fs::remove_dir_all(place)?;
     }

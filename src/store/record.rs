@@ -71,7 +71,7 @@ pub struct Attempt {
     pub machine: Vec<String>,
     /// What the machine had of its host, and its guest of it. Empty where there was none.
     #[serde(default)]
-    pub room: Room,
+    pub environment: Environment,
     /// None where the tool was never started.
     pub facts: Option<RunFacts>,
     /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; `Record::commit` fills it in.
@@ -80,7 +80,7 @@ pub struct Attempt {
 
 /// Where and how confined a machine ran, and what its guest saw of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Room {
+pub struct Environment {
     /// The host's CPUs its vCPUs were pinned to.
     pub cpus: Vec<u32>,
     /// What kept QEMU away from its host: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.

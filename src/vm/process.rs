@@ -59,9 +59,9 @@ impl Process {
     }
 
     /// Its streams ended, so QEMU is ending; a QEMU that only closed them is killed.
-    pub fn let_end(&mut self, patience: Duration) {
+    pub fn wait_or_kill(&mut self, timeout: Duration) {
         if let Some(end) = pidfd(self.id()) {
-            wait_for(&end, patience);
+            wait_for(&end, timeout);
         }
         self.kill();
     }
@@ -78,10 +78,10 @@ pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Until the process has ended, at most `patience`.
-pub(super) fn wait_for(process: &OwnedFd, patience: Duration) {
+/// Until the process has ended, at most `timeout`.
+pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) {
     let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let _ = poll(&mut fds, PollTimeout::from(patience.as_millis().min(60_000) as u16));
+    let _ = poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16));
 }
 
 pub(super) fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {

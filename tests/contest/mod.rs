@@ -6,8 +6,8 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Rules, Status};
 use mcc_harness::judge::judgement::*;
-use mcc_harness::judge::sister;
-use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, Room, RunFacts};
+use mcc_harness::judge::other_contests;
+use mcc_harness::store::{Attempt, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
@@ -178,7 +178,7 @@ pub fn small() -> Judgement {
                 ("++++", Answered),
                 ("....", CannotCompute),
                 ("--++", Answered),
-                ("++++", Unsaid),
+                ("++++", NotStated),
             ],
         ),
         (
@@ -190,7 +190,7 @@ pub fn small() -> Judgement {
                 ("++..", CpuLimit),
                 ("....", NoAnswer),
                 ("-...", ToolCrash),
-                ("++++", Unsaid),
+                ("++++", NotStated),
             ],
         ),
         (
@@ -202,16 +202,26 @@ pub fn small() -> Judgement {
                 ("....", MemoryLimit),
                 ("....", OutputLimit),
                 ("....", WallLimit),
-                ("....", Unsaid),
+                ("....", NotStated),
             ],
         ),
-        (2, 0, &["T"], [("+", Answered), ("+", Answered), ("+", Answered), ("-", Answered), ("+", Unsaid)]),
-        (2, 1, &["T"], [("+", Answered), ("+", Answered), (".", CpuLimit), ("-", Answered), ("+", Unsaid)]),
+        (
+            2,
+            0,
+            &["T"],
+            [("+", Answered), ("+", Answered), ("+", Answered), ("-", Answered), ("+", NotStated)],
+        ),
+        (
+            2,
+            1,
+            &["T"],
+            [("+", Answered), ("+", Answered), (".", CpuLimit), ("-", Answered), ("+", NotStated)],
+        ),
         (
             2,
             2,
             &["F"],
-            [("+", Answered), ("+", Answered), (".", CannotCompute), (".", Infrastructure), (".", Unsaid)],
+            [("+", Answered), ("+", Answered), (".", CannotCompute), (".", Infrastructure), (".", NotStated)],
         ),
         (
             5,
@@ -222,7 +232,7 @@ pub fn small() -> Judgement {
                 ("++++++++++++++?+", Answered),
                 ("+.+.........+...", Answered),
                 ("+-++++-+++++++?+", Answered),
-                (&all, Unsaid),
+                (&all, NotStated),
             ],
         ),
         (
@@ -234,7 +244,7 @@ pub fn small() -> Judgement {
                 ("++++++++........", CpuLimit),
                 (&none, DidNotCompete),
                 ("+-++++-+++++++?+", Answered),
-                (&all, Unsaid),
+                (&all, NotStated),
             ],
         ),
         (
@@ -246,7 +256,7 @@ pub fn small() -> Judgement {
                 (&none, DidNotCompete),
                 (&none, DidNotCompete),
                 ("--++............", WallLimit),
-                (&none, Unsaid),
+                (&none, NotStated),
             ],
         ),
     ];
@@ -351,7 +361,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
             .into(),
         facts: (!ours).then_some(facts),
         outputs: vec![],
-        room: Room::default(),
+        environment: Environment::default(),
     }
 }
 
@@ -435,8 +445,8 @@ fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>)
 }
 
 /// Two tools in one category of SV-COMP; the first is wrong once.
-pub fn sister() -> sister::Judgement {
-    let Ok(Rules::Sister(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
+pub fn other_contests() -> other_contests::Judgement {
+    let Ok(Rules::Other(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
     let cell = |entry, verdict, points: i64, cpu_s: &str| {
         let measured =
             serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);

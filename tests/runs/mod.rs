@@ -6,7 +6,7 @@ use mcc_harness::benchkit::Questions;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::model::Archive;
-use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, Room, RunFacts};
+use mcc_harness::store::{Attempt, CampaignFacts, Environment, HostFacts, Outcome, Record, RunFacts};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ pub fn record(
             marks: if run.entry == "walk" { vec!["degraded:tcg".into()] } else { vec![] },
             started_at: "2026-11-21T06:00:00Z".into(),
             host: host(),
-            room: Room::default(),
+            environment: Environment::default(),
             disks: vec![],
             machine: vec![],
             facts: args.map(|_| RunFacts {

@@ -6,11 +6,11 @@ mod source;
 pub use source::{CrvError, read};
 
 use crate::judgement::{Entry, InputDigest};
-use crate::sister::{
-    self, Block, Category, Cell, Judgement, Measure, Points, Score, Standing, Ties, Verdict,
+use crate::other_contests::{
+    self, Block, Category, Cell, Judgement, Measure, Points, Score, Contender, Ties, RunVerdict,
 };
 use mcc_edition::crv::{CrvEdition, Monitoring};
-use mcc_edition::{SisterEdition, Status, StatusRule};
+use mcc_edition::{OtherEdition, Status, StatusRule};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// As a table says, else what was said where the printed score calls it right.
-    fn right_verdict(&self) -> Option<&str> {
+    fn expected_verdict(&self) -> Option<&str> {
         let printed = self.outcome == Outcome::PrintedRight;
         self.expected.as_deref().or(printed.then_some(self.said.as_str()))
     }
@@ -80,10 +80,10 @@ pub struct Total {
 }
 
 /// A tool on a benchmark over all its experiments.
-struct Bench {
+struct BenchmarkResult {
     tool: usize,
     said: String,
-    verdict: Verdict,
+    verdict: RunVerdict,
     why: String,
     correctness: BigRational,
     time: Option<Measure>,
@@ -91,7 +91,7 @@ struct Bench {
 }
 
 /// The experiments of a benchmark, by entry number.
-type OfEntries<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
+type ExperimentsByEntry<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
 
 /// Judges all results by an edition.
 ///
@@ -116,13 +116,13 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     let tracks: BTreeSet<usize> = scores.keys().map(|(track, _)| *track).collect();
     let podiums = tracks.iter().map(|track| {
         let here = scores.values().filter(|score| score.category == *track);
-        let standings = here.map(|score| Standing {
+        let contenders = here.map(|score| Contender {
             entry: score.entry,
             points: score.points.clone().map_or_else(BigRational::zero, |Points(points)| points),
             success_cpu_s: None,
             note: score.note.clone(),
         });
-        sister::podium(*track, &entries, standings.collect(), &Ties::Margin(&edition.tie_margin))
+        other_contests::podium(*track, &entries, contenders.collect(), &Ties::Margin(&edition.tie_margin))
     });
     let podiums = podiums.collect();
     let categories = edition.tracks.iter().enumerate().map(|(number, track)| Category {
@@ -136,7 +136,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     Ok(Judgement {
         contest: "crv".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Crv(edition.without_resigned()),
+        edition: OtherEdition::Crv(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         categories: categories.collect(),
@@ -177,29 +177,29 @@ fn blocks(
     entries: &[Entry],
     experiments: &[Experiment],
 ) -> Result<Vec<Block>, CrvError> {
-    let mut grouped: BTreeMap<(usize, u64, &str), OfEntries> = BTreeMap::new();
+    let mut grouped: BTreeMap<(usize, u64, &str), ExperimentsByEntry> = BTreeMap::new();
     for of in experiments {
         let order = of.benchmark.parse::<u64>().unwrap_or(u64::MAX);
         let block = grouped.entry((of.track, order, &of.benchmark)).or_default();
         block.entry(number(entries, &of.tool)?).or_default().push(of);
     }
-    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &OfEntries)| Block {
+    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &ExperimentsByEntry)| Block {
         category: *track,
         instance: (*benchmark).to_owned(),
         property: String::new(),
         // Tables agree on it, or they are refused.
-        expected: of.values().flatten().find_map(|of| of.right_verdict()).unwrap_or_default().to_owned(),
+        expected: of.values().flatten().find_map(|of| of.expected_verdict()).unwrap_or_default().to_owned(),
         cells: cells(edition, entries, of),
     };
     Ok(grouped.iter().map(block).collect())
 }
 
 /// What each entry got on a benchmark.
-fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
-    let benches: Vec<Bench> = of.iter().map(|(tool, of)| bench(edition, *tool, of)).collect();
-    let overheads = shares(edition, entries, &benches, |of| of.time.as_ref());
-    let memories = shares(edition, entries, &benches, |of| of.memory.as_ref());
-    let cell = |((of, overhead), memory): ((Bench, BigRational), BigRational)| {
+fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Vec<Cell> {
+    let benchmark_results: Vec<BenchmarkResult> = of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
+    let overheads = shares(edition, entries, &benchmark_results, |of| of.time.as_ref());
+    let memories = shares(edition, entries, &benchmark_results, |of| of.memory.as_ref());
+    let cell = |((of, overhead), memory): ((BenchmarkResult, BigRational), BigRational)| {
         let parts = [of.correctness, overhead, memory];
         Cell {
             entry: of.tool,
@@ -211,7 +211,7 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
             measured: of.time.into_iter().chain(of.memory).collect(),
         }
     };
-    benches.into_iter().zip(overheads).zip(memories).map(cell).collect()
+    benchmark_results.into_iter().zip(overheads).zip(memories).map(cell).collect()
 }
 
 /// By track and entry: the sums over the blocks; the printed totals of a track without any.
@@ -224,10 +224,10 @@ fn scores(
     for block in blocks {
         for cell in &block.cells {
             let at = (block.category, cell.entry);
-            let score = scores.entry(at).or_insert_with(|| nothing(cell.entry, block.category));
+            let score = scores.entry(at).or_insert_with(|| zero_score(cell.entry, block.category));
             match cell.verdict {
-                Verdict::Right => score.right += 1,
-                Verdict::Wrong => score.wrong += 1,
+                RunVerdict::Right => score.right += 1,
+                RunVerdict::Wrong => score.wrong += 1,
                 _ => {}
             }
             score.parts.iter_mut().zip(&cell.parts).for_each(|(sum, part)| sum.0 += &part.0);
@@ -240,12 +240,12 @@ fn scores(
         let parts = of.parts.iter().cloned().map(Points).collect();
         let note = "as printed: the track is known by its totals only".to_owned();
         let points = Some(Points(of.total.clone()));
-        scores.insert((of.track, tool), Score { parts, points, note, ..nothing(tool, of.track) });
+        scores.insert((of.track, tool), Score { parts, points, note, ..zero_score(tool, of.track) });
     }
     Ok(scores)
 }
 
-fn nothing(entry: usize, category: usize) -> Score {
+fn zero_score(entry: usize, category: usize) -> Score {
     let zero = || Points(BigRational::zero());
     Score {
         entry,
@@ -263,17 +263,17 @@ fn nothing(entry: usize, category: usize) -> Score {
 }
 
 /// Section 4.1 for one experiment; `late`: a verdict came when nobody waited any more.
-fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, Verdict, &'static str) {
+fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, RunVerdict, &'static str) {
     let points = &edition.correctness;
     let online = edition.tracks[of.track].monitoring == Monitoring::Online;
-    let wrong = (&points.wrong, Verdict::Wrong, "");
-    let right = (&points.right, Verdict::Right, "");
+    let wrong = (&points.wrong, RunVerdict::Wrong, "");
+    let right = (&points.right, RunVerdict::Right, "");
     let (points, verdict, why) = match of.outcome {
-        Outcome::Inexpressible => (&points.inexpressible, Verdict::Inexpressible, ""),
-        Outcome::Crash if online => (&points.crash_online, Verdict::Crash, "the monitored program crashed"),
-        Outcome::Crash => (&points.crash_offline, Verdict::Crash, "the monitor crashed"),
-        Outcome::Timeout => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
-        Outcome::Ok if online && late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
+        Outcome::Inexpressible => (&points.inexpressible, RunVerdict::Inexpressible, ""),
+        Outcome::Crash if online => (&points.crash_online, RunVerdict::Crash, "the monitored program crashed"),
+        Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
+        Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
+        Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
@@ -283,13 +283,13 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
 }
 
 /// The experiments of a tool on a benchmark as one: the mean of each measurement, the least of the verdicts' points.
-fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Bench {
+fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> BenchmarkResult {
     let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
         mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
     };
     let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
     // By the means: what is measured is averaged before anything is scored.
-    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.patience);
+    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
     let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
     let mut judged: Vec<_> = judged.collect();
     // By points, then by words: the order of the rows never shows.
@@ -302,7 +302,7 @@ fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Benc
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
-    Bench { tool, said, verdict, why, correctness, time, memory }
+    BenchmarkResult { tool, said, verdict, why, correctness, time, memory }
 }
 
 /// None where nothing was measured.
@@ -325,17 +325,17 @@ fn mean<'a>(what: &str, values: impl Iterator<Item = &'a BigRational>) -> Option
 fn shares(
     edition: &CrvEdition,
     entries: &[Entry],
-    benches: &[Bench],
-    of: fn(&Bench) -> Option<&Measure>,
+    benchmark_results: &[BenchmarkResult],
+    of: fn(&BenchmarkResult) -> Option<&Measure>,
 ) -> Vec<BigRational> {
-    let index = |bench: &Bench| of(bench).map(|measure| measure.mean.recip());
-    let competing = |bench: &&Bench| entries[bench.tool].status == Status::Competing;
-    let sum: BigRational = benches.iter().filter(competing).filter_map(index).sum();
-    let share = |bench: &Bench| match index(bench) {
+    let index = |benchmark_result: &BenchmarkResult| of(benchmark_result).map(|measure| measure.mean.recip());
+    let competing = |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
+    let sum: BigRational = benchmark_results.iter().filter(competing).filter_map(index).sum();
+    let share = |benchmark_result: &BenchmarkResult| match index(benchmark_result) {
         Some(index) if sum.is_positive() => &edition.shared_points * index / &sum,
         _ => BigRational::zero(),
     };
-    benches.iter().map(share).collect()
+    benchmark_results.iter().map(share).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use num_traits::Zero;
 use serde::Serialize;
 use std::fmt;
 pub(super) use tool::list;
-pub use tool::{ToolStory, explain_tool};
+pub use tool::{ToolExplanation, explain_tool};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
@@ -40,7 +40,7 @@ pub struct Explanation {
     pub provisional: bool,
     pub positions: Vec<Position>,
     /// Every entry that has a run here.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSummary>,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,12 +56,12 @@ pub struct Position {
     /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
     pub backing: String,
     pub voting: String,
-    pub said: Vec<Said>,
+    pub said: Vec<PositionAnswer>,
 }
 
 /// What one entry said of a position and got for it.
 #[derive(Debug, Serialize)]
-pub struct Said {
+pub struct PositionAnswer {
     pub entry: String,
     /// None: not computed.
     pub value: Option<String>,
@@ -74,7 +74,7 @@ pub struct Said {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Run {
+pub struct RunSummary {
     pub entry: String,
     pub status: Status,
     pub ending: Ending,
@@ -156,7 +156,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             ValueVerdict::Wrong => &value.wrong * weight,
             ValueVerdict::Unjudged | ValueVerdict::NotComputed => BigRational::zero(),
         };
-        Said {
+        PositionAnswer {
             entry: judgement.entries[cell.entry].entry.clone(),
             value: cell.values[position].as_ref().map(ToString::to_string),
             confidence: judgement.confidence[cell.entry].confidence.to_string(),
@@ -209,9 +209,9 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     }
 }
 
-fn run(judgement: &Judgement, cell: &Cell) -> Run {
+fn run(judgement: &Judgement, cell: &Cell) -> RunSummary {
     let entry = &judgement.entries[cell.entry];
-    Run {
+    RunSummary {
         entry: entry.entry.clone(),
         status: entry.status,
         ending: cell.ending,
@@ -241,7 +241,7 @@ impl fmt::Display for Explanation {
             )?;
         }
         if let [position] = self.positions.as_slice() {
-            position.story(out)?;
+            position.write_position(out)?;
             return self.totals(out);
         }
         writeln!(out)?;
@@ -265,12 +265,12 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl Run {
+impl RunSummary {
     fn line(&self) -> String {
         let points = approximate(&self.points);
         let mut line =
             format!("{:<20} {} right, {} wrong, {points} points", self.entry, self.right, self.wrong);
-        if self.ending != Ending::Unsaid {
+        if self.ending != Ending::NotStated {
             let ending = serde_json::to_value(self.ending).unwrap_or_default();
             line += &format!(", {}", ending.as_str().unwrap_or_default());
         }
@@ -287,7 +287,7 @@ impl Explanation {
         let said = self.positions.iter().flat_map(|position| &position.said);
         let wrong: Vec<&str> =
             said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
-        let runs: Vec<&Run> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
+        let runs: Vec<&RunSummary> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
             writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
         }
@@ -303,7 +303,7 @@ impl Position {
     }
 
     /// The screen of one position.
-    fn story(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_position(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;

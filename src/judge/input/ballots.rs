@@ -6,7 +6,7 @@ use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 
-/// One run as the jury sees it.
+/// One run as input of judging.
 #[derive(Clone, Debug)]
 pub struct Ballot {
     /// By position; shorter than the examination where the last positions have no value.
@@ -30,7 +30,7 @@ impl Ballot {
     pub fn published(values: Vec<Option<Value>>) -> Self {
         Self {
             values,
-            ending: Ending::Unsaid,
+            ending: Ending::NotStated,
             cost: None,
             marks: Vec::new(),
             techniques: Vec::new(),
@@ -51,12 +51,12 @@ pub enum BallotError {
         "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
          examination; judge runs on one set of property files only"
     )]
-    OtherIds { entry: String, instance: String, examination: String },
+    DifferentIds { entry: String, instance: String, examination: String },
     #[error(
         "{entry} on {instance} in {examination} is there twice (as runs {first} and {second} of the input); \
          keep the one that counts"
     )]
-    Twice { entry: String, instance: String, examination: String, first: usize, second: usize },
+    RepeatedRun { entry: String, instance: String, examination: String, first: usize, second: usize },
 }
 
 /// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
@@ -64,10 +64,10 @@ pub enum BallotError {
 pub struct Ballots {
     pub(crate) edition: String,
     pub(crate) examinations: Vec<(String, usize)>,
-    pub(crate) entries: Names,
-    pub(crate) instances: Names,
+    pub(crate) entries: NameTable,
+    pub(crate) instances: NameTable,
     pub(crate) values: Values,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<RunRow>,
     /// The value numbers of all rows, one after the other.
     pub(crate) given: Vec<u32>,
     pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
@@ -95,7 +95,7 @@ pub(crate) struct Override {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct RunRow {
     pub examination: u16,
     pub entry: u32,
     pub instance: u32,
@@ -147,8 +147,8 @@ impl Ballots {
         Self {
             edition: edition.name.clone(),
             examinations: edition.examinations.iter().map(|e| (e.name.clone(), e.values)).collect(),
-            entries: Names::default(),
-            instances: Names::default(),
+            entries: NameTable::default(),
+            instances: NameTable::default(),
             values: Values::new(),
             rows: Vec::new(),
             given: Vec::new(),
@@ -182,7 +182,7 @@ impl Ballots {
             let known = self.ids.entry((number as u16, self.instances.number(instance)));
             if known.or_insert_with(|| ids.to_vec()) != ids {
                 let (entry, instance, examination) = run();
-                return Err(BallotError::OtherIds { entry, instance, examination });
+                return Err(BallotError::DifferentIds { entry, instance, examination });
             }
         }
         let values: Vec<u32> = ballot
@@ -192,7 +192,7 @@ impl Ballots {
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
         let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
-        self.state_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
+        self.set_run_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl Ballots {
         let first = self.given.len();
         self.given.extend_from_slice(if ending.is_scored() { values } else { &[] });
         self.given.resize(first + self.examinations[examination].1, NONE);
-        let row = Row {
+        let row = RunRow {
             examination: examination as u16,
             entry: self.entries.number(entry),
             instance: self.instances.number(instance),
@@ -252,7 +252,7 @@ impl Ballots {
     }
 
     /// What the row added last says about its run.
-    pub(crate) fn state_facts(&mut self, facts: RunFacts) {
+    pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
         if facts != NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }
@@ -277,7 +277,7 @@ impl Ballots {
         instances: &HashMap<String, String>,
         ids: &HashMap<String, String>,
     ) -> Result<(), String> {
-        let mut renamed = Names::default();
+        let mut renamed = NameTable::default();
         let mut found = false;
         for old in &self.instances.names {
             found |= instances.contains_key(old);
@@ -313,10 +313,10 @@ impl Ballots {
 
     /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
     /// what is left by examination, instance and entry.
-    pub(crate) fn settle(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
+    pub(crate) fn sort_and_filter(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
         let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
         self.rows.retain(|row| kept[row.entry as usize]);
-        let used = |numbers: &mut dyn Iterator<Item = u32>, names: &Names| {
+        let used = |numbers: &mut dyn Iterator<Item = u32>, names: &NameTable| {
             let mut used = vec![false; names.names.len()];
             numbers.for_each(|number| used[number as usize] = true);
             used
@@ -334,13 +334,13 @@ impl Ballots {
         self.ids = renumbered.filter(|((_, instance), _)| *instance != UNUSED).collect();
         self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
         self.values.round();
-        let twice = self.rows.windows(2).find(|pair| {
-            let key = |row: &Row| (row.examination, row.instance, row.entry);
+        let repeated_pair = self.rows.windows(2).find(|pair| {
+            let key = |row: &RunRow| (row.examination, row.instance, row.entry);
             key(&pair[0]) == key(&pair[1])
         });
-        match twice {
+        match repeated_pair {
             None => Ok(()),
-            Some(pair) => Err(BallotError::Twice {
+            Some(pair) => Err(BallotError::RepeatedRun {
                 entry: self.entries.names[pair[0].entry as usize].clone(),
                 instance: self.instances.names[pair[0].instance as usize].clone(),
                 examination: self.examinations[pair[0].examination as usize].0.clone(),
@@ -356,14 +356,14 @@ const UNUSED: u32 = u32::MAX;
 
 /// Names and their numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     pub names: Vec<String>,
     numbers: hashbrown::HashMap<String, u32>,
     /// Rows of a table come grouped: the last name asked for is usually asked for again.
     last: u32,
 }
 
-impl Names {
+impl NameTable {
     pub fn number(&mut self, name: &str) -> u32 {
         if self.names.get(self.last as usize).is_some_and(|last| last == name) {
             return self.last;
@@ -400,7 +400,7 @@ impl Names {
 pub(crate) const NONE: u32 = 0;
 pub(crate) const FALSE: u32 = 1;
 pub(crate) const TRUE: u32 = 2;
-pub(crate) const LOST: u32 = 3;
+pub(crate) const NOT_KEPT: u32 = 3;
 
 /// Distinct values, numbered: votes are counted over numbers, however long the values.
 #[derive(Clone, Debug)]
@@ -423,7 +423,7 @@ impl Values {
         };
         assert_eq!(values.number(Value::False), FALSE);
         assert_eq!(values.number(Value::True), TRUE);
-        assert_eq!(values.number(Value::Lost), LOST);
+        assert_eq!(values.number(Value::NotKept), NOT_KEPT);
         values
     }
 
@@ -463,7 +463,7 @@ impl Values {
 
     /// Whether two given values agree (`Value::agrees`, on numbers).
     pub fn agree(&self, a: u32, b: u32, any_rounded: bool) -> bool {
-        if a == LOST || b == LOST {
+        if a == NOT_KEPT || b == NOT_KEPT {
             return false;
         }
         a == b || (any_rounded && self.rounded(a) == self.rounded(b))

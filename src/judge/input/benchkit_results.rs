@@ -179,7 +179,7 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
             ));
         }
     }
-    let between = BufReader::new(UntilStop { source, line: Vec::new(), at: 0, ended: false });
+    let between = BufReader::new(ToolOutput { source, line: Vec::new(), at: 0, ended: false });
     let mut answers =
         Answers::read(between, &questions, Reading { strict, ..Reading::default() }).map_err(failed)?;
     if questions.ids.is_none() {
@@ -190,7 +190,7 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
 }
 
 /// Ends where BenchKit speaks again. A line is held in memory piece by piece, so one of any length costs nothing.
-struct UntilStop<R> {
+struct ToolOutput<R> {
     source: R,
     /// A piece of a line, cut where BenchKit's words begin in it.
     line: Vec<u8>,
@@ -198,31 +198,31 @@ struct UntilStop<R> {
     ended: bool,
 }
 
-/// Where BenchKit's own words begin in a piece of a line, if they do; `fresh`: it is the line's first piece.
+/// Where BenchKit's own words begin in a piece of a line, if they do; `line_start`: it is the line's first piece.
 ///
 /// A tool that was killed has no `BK_STOP`, and its last line may have no end: the words may stand anywhere in it.
-fn benchkit_says(piece: &[u8], fresh: bool) -> Option<usize> {
+fn benchkit_line_start(piece: &[u8], line_start: bool) -> Option<usize> {
     let stderr = || {
         let dashes = piece.iter().take_while(|byte| matches!(byte, b'-' | b' ')).count();
         piece[dashes..].starts_with(b"content from stderr:")
     };
-    if fresh && (piece.starts_with(b"BK_STOP ") || stderr()) {
+    if line_start && (piece.starts_with(b"BK_STOP ") || stderr()) {
         return Some(0);
     }
     memchr::memmem::find(piece, b"BK_TIME_CONFINEMENT_REACHED")
 }
 
-impl<R: BufRead> Read for UntilStop<R> {
+impl<R: BufRead> Read for ToolOutput<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.at == self.line.len() {
             if self.ended || into.is_empty() {
                 return Ok(0);
             }
-            let fresh = self.line.last().is_none_or(|byte| *byte == b'\n');
+            let line_start = self.line.last().is_none_or(|byte| *byte == b'\n');
             self.line.clear();
             self.at = 0;
             self.source.by_ref().take(1 << 16).read_until(b'\n', &mut self.line)?;
-            if let Some(at) = benchkit_says(&self.line, fresh) {
+            if let Some(at) = benchkit_line_start(&self.line, line_start) {
                 self.line.truncate(at);
                 self.ended = true;
             }
@@ -246,7 +246,7 @@ mod tests {
     fn nothing_is_read_from_where_benchkit_speaks_and_its_words_elsewhere_end_nothing() {
         let until = |text: &str| {
             let mut read = String::new();
-            let source = UntilStop { source: text.as_bytes(), line: Vec::new(), at: 0, ended: false };
+            let source = ToolOutput { source: text.as_bytes(), line: Vec::new(), at: 0, ended: false };
             BufReader::with_capacity(7, source).read_to_string(&mut read).unwrap();
             read
         };

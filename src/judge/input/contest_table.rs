@@ -1,9 +1,9 @@
 //! The contest's table of results (`raw-result-analysis.csv`) to ballots.
 
 use super::ballots::{Ballots, NONE, RunFacts};
-use super::values::{SourceError, refuse_too_many, value_number};
+use super::values::{SourceError, check_entry_count, value_number};
 use crate::judgement::{Cost, Ending};
-use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, own_word};
+use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
 use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
@@ -87,7 +87,7 @@ impl Columns {
             _ => None,
         };
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
-        ballots.state_facts(RunFacts {
+        ballots.set_run_facts(RunFacts {
             cost,
             marks: marks(optional(self.flags)),
             techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
@@ -110,7 +110,7 @@ fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
     // As tools' words are split: other blanks are a part of them.
     let words: Vec<&str> = field.split_ascii_whitespace().collect();
     let technique =
-        |word: &&str| word.strip_prefix('\\').filter(|rest| own_word(rest)).unwrap_or(word).to_owned();
+        |word: &&str| word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned();
     let list = |words: &[&str]| words.iter().map(technique).collect::<Vec<_>>();
     if words.contains(&SPLIT) {
         return words.split(|word| *word == SPLIT).map(list).collect();
@@ -137,7 +137,7 @@ pub(crate) fn read(
 ) -> Result<(), SourceError> {
     table.each_row(|row| {
         columns.take(edition, row, ballots)?;
-        refuse_too_many(ballots)?;
+        check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })?;

@@ -2,7 +2,7 @@
 //!
 //! An override decides what is right; it changes no vote, so confidences stay what the tools' agreement makes them.
 
-use super::ballots::{Ballots, LOST, NONE, Override};
+use super::ballots::{Ballots, NOT_KEPT, NONE, Override};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
 use mcc_benchkit::published::{Table, TableError};
@@ -38,7 +38,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         let number = match value {
             UNKNOWN => NONE,
             _ => match value_number(ballots, value, edition.examinations[examination].answers, "value") {
-                Ok(number) if number != NONE && number != LOST => number,
+                Ok(number) if number != NONE && number != NOT_KEPT => number,
                 _ => {
                     let shown: String = value.chars().take(60).collect();
                     let allowed = match edition.examinations[examination].answers {

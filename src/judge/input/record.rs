@@ -2,10 +2,10 @@
 //! (R5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest, NOT_MADE_YET};
+use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest, NOT_RUN_YET};
 use mcc_base::digest;
-use mcc_base::in_order::{Feed, all_cores, in_order};
-use mcc_benchkit::{Answers, Declared, Questions, Reading};
+use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
+use mcc_benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
 use mcc_store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
         let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
-            marks: vec![NOT_MADE_YET.to_owned()],
+            marks: vec![NOT_RUN_YET.to_owned()],
             ..Ballot::published(Vec::new())
         };
         ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot)?;
@@ -99,7 +99,7 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         }
         ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot).map_err(RecordError::from)
     };
-    let (fed, _): (Result<(), RecordError>, _) = in_order(threads, || (), feed, read, add)?;
+    let (fed, _): (Result<(), RecordError>, _) = ordered_map(threads, || (), feed, read, add)?;
     fed?;
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
@@ -245,8 +245,8 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
 pub(crate) fn answered(answers: &Answers) -> Ending {
     match answers.declared {
         _ if answers.values.iter().any(Option::is_some) => Ending::Answered,
-        Some(Declared::DoNotCompete) => Ending::DidNotCompete,
-        Some(Declared::CannotCompute) => Ending::CannotCompute,
+        Some(Declaration::DoNotCompete) => Ending::DidNotCompete,
+        Some(Declaration::CannotCompute) => Ending::CannotCompute,
         None => Ending::NoAnswer,
     }
 }

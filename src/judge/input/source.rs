@@ -1,9 +1,9 @@
 //! Filling ballots from files: a published table of answers, a models file, a tools file.
 
-use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, Row, TRUE};
+use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, RunRow, TRUE};
 use super::contest_table::{self, Columns};
 pub use super::values::SourceError;
-use super::values::{digest, refuse_too_many, value_number};
+use super::values::{digest, check_entry_count, value_number};
 use crate::judgement::Ending;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
@@ -21,18 +21,18 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
     } else if let Some(columns) = Columns::find(table.header()) {
         contest_table::read(edition, &columns, &mut table, &mut ballots, &mut rows)?;
     } else {
-        return Err(table.wrong_header(wanted(table.header())).into());
+        return Err(table.wrong_header(expected_header(table.header())).into());
     }
     if rows.is_empty() {
         return Err(SourceError::Empty { path: path.to_owned() });
     }
-    refuse_repeated_rows(&ballots, path, &rows)?;
+    check_repeated_rows(&ballots, path, &rows)?;
     ballots.inputs.push(digest(path)?);
     Ok(ballots)
 }
 
 /// What a table without answers should have been.
-fn wanted(header: &[String]) -> String {
+fn expected_header(header: &[String]) -> String {
     let summary =
         ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
     if summary {
@@ -73,8 +73,8 @@ fn read_compact(
             return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
         }
         check_wrong(&row[4], examination.values)?;
-        ballots.add_row(entry, instance, number, Ending::Unsaid, &values);
-        refuse_too_many(ballots)?;
+        ballots.add_row(entry, instance, number, Ending::NotStated, &values);
+        check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })
@@ -91,9 +91,9 @@ fn letter(letter: u8) -> Option<u32> {
 }
 
 /// `lines` by row: where it stands.
-fn refuse_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<(), TableError> {
+fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<(), TableError> {
     // There are no more entries than `MOST_ENTRIES`.
-    let key_of = |row: &Row| {
+    let key_of = |row: &RunRow| {
         u64::from(row.examination) << 48 | u64::from(row.instance) << 16 | u64::from(row.entry as u16)
     };
     let mut keys: Vec<u64> = ballots.rows.iter().map(key_of).collect();
@@ -107,7 +107,7 @@ fn refuse_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result
     order.sort_by_key(key);
     match order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
         None => Ok(()),
-        Some(pair) => Err(TableError::Row {
+        Some(pair) => Err(TableError::RunRow {
             path: path.to_owned(),
             line: lines[pair[1] as usize],
             message: format!(
@@ -167,7 +167,7 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
         return Err(table.wrong_header("entry,tool,status or entry,tool,status,note").into());
     }
     let known: BTreeSet<String> = ballots.entry_names().map(str::to_owned).collect();
-    let (mut seen, mut silent) = (BTreeSet::new(), Vec::new());
+    let (mut seen, mut without_answers) = (BTreeSet::new(), Vec::new());
     table.each_row(|row| {
         let (entry, tool, note) = (&row[0], &row[1], row.get(3).unwrap_or_default());
         let Some(status) = Status::ALL.into_iter().find(|status| status.word() == &row[2]) else {
@@ -186,7 +186,7 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
         // The table need not have the runs of a withdrawn entry; it is named all the same.
         if status == Status::Withdrawn {
             if !known.contains(entry) {
-                silent.push(entry.to_owned());
+                without_answers.push(entry.to_owned());
             }
             ballots.entries.number(entry);
         } else if !known.contains(entry) {
@@ -197,7 +197,7 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
         Ok(())
     })?;
     ballots.inputs.push(digest(path)?);
-    Ok(silent)
+    Ok(without_answers)
 }
 
 /// The header of a file of names.
@@ -224,7 +224,7 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
             _ => Ok(()),
         }
     })?;
-    let wrong = |message| SourceError::Names { path: path.to_owned(), message };
+    let wrong = |message| SourceError::NameTable { path: path.to_owned(), message };
     ballots.rename(&instances, &ids).map_err(wrong)?;
     ballots.inputs.push(digest(path)?);
     Ok(())

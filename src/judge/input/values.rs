@@ -1,6 +1,6 @@
 //! What readers of tables share: the values of cells, digests of files, errors.
 
-use super::ballots::{Ballots, FALSE, LOST, NONE, TRUE};
+use super::ballots::{Ballots, FALSE, NOT_KEPT, NONE, TRUE};
 use crate::judgement::InputDigest;
 use mcc_benchkit::Value;
 use mcc_benchkit::published::TableError;
@@ -16,7 +16,7 @@ pub enum SourceError {
     #[error("{path}:1: no row follows the header; a table without answers cannot be judged")]
     Empty { path: std::path::PathBuf },
     #[error("{path}: {message}")]
-    Names { path: std::path::PathBuf, message: String },
+    NameTable { path: std::path::PathBuf, message: String },
 }
 
 /// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
@@ -31,7 +31,7 @@ pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
 /// A contest has dozens; more are a wrong column, and comparing everybody with everybody would never end.
 const MOST_ENTRIES: usize = 1000;
 
-pub(crate) fn refuse_too_many(ballots: &Ballots) -> Result<(), String> {
+pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
     match ballots.entries.names.len() > MOST_ENTRIES {
         true => Err(format!("more than {MOST_ENTRIES} tools; check the column tool")),
         false => Ok(()),
@@ -68,5 +68,5 @@ pub(crate) fn value_number(
     }
     let number = ballots.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
     let is_boolean = matches!(ballots.values.get(number), Some(Value::True | Value::False));
-    if is_boolean != boolean || (number == LOST && boolean) { Err(wrong(expected)) } else { Ok(number) }
+    if is_boolean != boolean || (number == NOT_KEPT && boolean) { Err(wrong(expected)) } else { Ok(number) }
 }

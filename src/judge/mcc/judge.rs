@@ -2,9 +2,9 @@
 
 use super::overrides::Overrides;
 use super::trusted::Vote;
-use super::votes::{self, Poll};
+use super::votes::{self, PositionVotes};
 use super::{confidence, flags, weights};
-use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, Row, RunFacts};
+use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunRow, RunFacts};
 use crate::judgement::*;
 use mcc_edition::{Edition, InfrastructureRule, Votes};
 use mcc_model::family_of;
@@ -26,9 +26,9 @@ pub enum JudgeError {
 
 /// Ballots in order, with confidences and weights: ready to judge block by block, so that a judgement can be
 /// written while it is made and memory holds the votes only.
-pub struct Jury {
+pub struct Judge {
     /// Everything of the judgement but blocks and what is summed over them.
-    pub opening: Opening,
+    pub header: JudgementHeader,
     pub(super) ballots: Ballots,
     pub(super) blocks: Vec<Range<usize>>,
     pub(super) voters: Vec<bool>,
@@ -36,7 +36,7 @@ pub struct Jury {
     pub(super) tools: Vec<usize>,
     pub(super) overrides: Overrides,
     /// Rows of the blocks that were excluded.
-    struck: Vec<Row>,
+    struck: Vec<RunRow>,
     pub(super) weights: Vec<BigRational>,
     /// By instance: its place in `weights`.
     pub(super) weight_class: Vec<u32>,
@@ -46,7 +46,7 @@ pub struct Jury {
 
 /// What is known before the blocks are judged; fields as in `Judgement`.
 #[derive(Debug)]
-pub struct Opening {
+pub struct JudgementHeader {
     pub version: String,
     pub edition: Edition,
     pub inputs: Vec<InputDigest>,
@@ -63,14 +63,14 @@ pub struct Opening {
 
 /// What is summed over the blocks; fields as in `Judgement`.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct JudgementTotals {
     pub scores: Vec<Score>,
     pub podiums: Vec<Podium>,
     pub awards: Vec<Award>,
     pub best_virtual: Vec<VirtualScore>,
 }
 
-impl Jury {
+impl Judge {
     pub fn new(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> = names.iter().map(|name| described(edition, &ballots, name)).collect();
@@ -81,7 +81,7 @@ impl Jury {
             .filter(|entry| entry.status != Status::Withdrawn)
             .map(|entry| entry.entry.as_str())
             .collect();
-        ballots.settle(|name| judged.contains(name))?;
+        ballots.sort_and_filter(|name| judged.contains(name))?;
         let numbers: HashMap<&str, usize> =
             ballots.entries.names.iter().enumerate().map(|(number, name)| (name.as_str(), number)).collect();
         // Entries of the ballots first, by number; those without a ballot left (withdrawn ones) after them.
@@ -98,8 +98,8 @@ impl Jury {
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
         let mixed_hosts = mixed_hosts(&ballots.rows, &instances);
         let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
-        let mut jury = Self {
-            opening: Opening {
+        let mut judge = Self {
+            header: JudgementHeader {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
                 inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
@@ -123,15 +123,15 @@ impl Jury {
             weight_class,
             mixed_hosts,
         };
-        (jury.opening.common_values, jury.opening.confidence) = jury.confidence();
-        if jury.opening.common_values == 0 && jury.ballots.given.iter().any(|given| *given != NONE) {
-            jury.opening.notes.push(format!(
+        (judge.header.common_values, judge.header.confidence) = judge.confidence();
+        if judge.header.common_values == 0 && judge.ballots.given.iter().any(|given| *given != NONE) {
+            judge.header.notes.push(format!(
                 "confidence could not be measured, so it is 0 for every entry: no value was given by {} entries that are \
                  more than half of those that gave one (E-2.2)",
                 edition.judging.min_agreeing
             ));
         }
-        Ok(jury)
+        Ok(judge)
     }
 
     /// The same contest without a tool and all its variants, as if they had resigned (P-4).
@@ -139,13 +139,13 @@ impl Jury {
         let mut ballots = self.ballots.clone();
         // What was excluded on account of this tool is judged again.
         ballots.rows.extend(self.struck.iter().cloned());
-        for Entry { entry, tool: of, note, .. } in &self.opening.entries {
+        for Entry { entry, tool: of, note, .. } in &self.header.entries {
             if of == tool {
                 let (tool, note) = (of.clone(), note.clone());
                 ballots.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
             }
         }
-        Self::new(&self.opening.edition, ballots)
+        Self::new(&self.header.edition, ballots)
     }
 
     /// The blocks that the edition drops, in order; nothing in them is judged.
@@ -162,14 +162,14 @@ impl Jury {
             Block {
                 examination: rows[0].examination as usize,
                 instance: rows[0].instance as usize,
-                trusted: (0..self.values_of(rows)).map(|_| unknown()).collect(),
+                trusted: (0..self.value_count(rows)).map(|_| unknown()).collect(),
                 cells: rows.iter().map(|row| self.excluded_cell(row)).collect(),
             }
         })
     }
 
-    fn excluded_cell(&self, row: &Row) -> Cell {
-        let given = &self.ballots.given[row.first..row.first + self.values_of(std::slice::from_ref(row))];
+    fn excluded_cell(&self, row: &RunRow) -> Cell {
+        let given = &self.ballots.given[row.first..row.first + self.value_count(std::slice::from_ref(row))];
         let RunFacts { cost, marks, techniques, remarks, .. } =
             row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
         let verdict = |number: &u32| match *number {
@@ -194,11 +194,11 @@ impl Jury {
     /// known yet.
     pub(super) fn votes(
         &self,
-        rows: &[Row],
+        rows: &[RunRow],
         position: usize,
         confidence: &[BigRational],
         votes: &mut Vec<Vote>,
-    ) -> Poll {
+    ) -> PositionVotes {
         let values = &self.ballots.values;
         let mut any_rounded = false;
         votes.clear();
@@ -212,11 +212,11 @@ impl Jury {
         if any_rounded {
             votes.iter_mut().for_each(|vote| vote.value = values.rounded(vote.value));
         }
-        let abstained = match self.opening.edition.judging.votes {
+        let variants_differ = match self.header.edition.judging.votes {
             Votes::PerVariant => false,
             Votes::PerTool => votes::per_tool(votes, &self.tools, confidence),
         };
-        Poll { any_rounded, abstained }
+        PositionVotes { any_rounded, variants_differ }
     }
 
     /// Whether a given value equals the trusted one; a rounded answer of an entry without a vote is compared as
@@ -228,13 +228,13 @@ impl Jury {
 
     /// |V| and the confidences (E-2): virtual and out-of-competition entries are measured, but do not make V.
     fn confidence(&self) -> (u64, Vec<Confidence>) {
-        let judging = &self.opening.edition.judging;
-        let mut counted = confidence::Counted::new(self.opening.entries.len());
+        let judging = &self.header.edition.judging;
+        let mut counted = confidence::Counted::new(self.header.entries.len());
         let mut votes = Vec::new();
         for block in &self.blocks {
             let rows = &self.ballots.rows[block.clone()];
-            for position in 0..self.values_of(rows) {
-                let Poll { any_rounded, .. } = self.votes(rows, position, &[], &mut votes);
+            for position in 0..self.value_count(rows) {
+                let PositionVotes { any_rounded, .. } = self.votes(rows, position, &[], &mut votes);
                 let Some(common) = confidence::commonly_agreed(&votes, judging.min_agreeing) else {
                     continue;
                 };
@@ -255,7 +255,7 @@ impl Jury {
             answered: counted.answered[entry],
             confidence: counted.confidence(entry, judging.confidence),
         };
-        (counted.common, (0..self.opening.entries.len()).map(confidence).collect())
+        (counted.common, (0..self.header.entries.len()).map(confidence).collect())
     }
 
     /// How many runs carry each mark, such as `degraded:tcg`, and how many runs were made.
@@ -263,7 +263,7 @@ impl Jury {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
             let of: &[String] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
-            if !of.iter().any(|mark| mark == NOT_MADE_YET) {
+            if !of.iter().any(|mark| mark == NOT_RUN_YET) {
                 made += 1;
                 of.iter().for_each(|mark| *marks.entry(mark.as_str()).or_default() += 1);
             }
@@ -275,17 +275,17 @@ impl Jury {
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
-        facts.filter(|facts| facts.marks.iter().any(|mark| mark == NOT_MADE_YET)).count()
+        facts.filter(|facts| facts.marks.iter().any(|mark| mark == NOT_RUN_YET)).count()
     }
 
     /// How many blocks the examinations that `within` takes have.
-    pub(super) fn blocks_of(&self, within: impl Fn(usize) -> bool) -> u64 {
+    pub(super) fn count_blocks(&self, within: impl Fn(usize) -> bool) -> u64 {
         let first = self.blocks.iter().map(|block| &self.ballots.rows[block.start]);
         first.filter(|row| within(row.examination as usize)).count() as u64
     }
 
     /// What a competing entry's run cost, where it may be compared (E-5.1).
-    pub(super) fn comparable_cost(&self, row: &Row) -> Option<Cost> {
+    pub(super) fn comparable_cost(&self, row: &RunRow) -> Option<Cost> {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable = self.voters[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
@@ -293,7 +293,7 @@ impl Jury {
         cost.filter(|_| comparable)
     }
 
-    pub(super) fn values_of(&self, rows: &[Row]) -> usize {
+    pub(super) fn value_count(&self, rows: &[RunRow]) -> usize {
         self.ballots.examinations[rows[0].examination as usize].1
     }
 }
@@ -328,28 +328,28 @@ fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<Input
 
 /// Runs that ended in infrastructure or are not made yet: listed as unresolved, or as excluded and their blocks' rows taken out (returned
 /// last), as the edition says. A non-voting entry's run harms nobody's points, but is named all the same.
-fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<Row>) {
-    let name = |row: &Row| RunName {
+fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<RunRow>) {
+    let name = |row: &RunRow| RunName {
         entry: ballots.entries.names[row.entry as usize].clone(),
         instance: ballots.instances.names[row.instance as usize].clone(),
         examination: ballots.examinations[row.examination as usize].0.clone(),
     };
-    let is_excluded = |row: &Row| {
+    let is_excluded = |row: &RunRow| {
         let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
         edition.judging.infrastructure == InfrastructureRule::Exclude
-            && !facts.marks.iter().any(|mark| mark == NOT_MADE_YET)
+            && !facts.marks.iter().any(|mark| mark == NOT_RUN_YET)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
-    let (excluded, unresolved): (Vec<&Row>, Vec<&Row>) = failed.partition(|row| is_excluded(row));
+    let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
     let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
-    let struck = |row: &mut Row| blocks.contains(&(row.examination, row.instance));
+    let struck = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
     let struck = if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., struck).collect() };
     (unresolved, excluded, struck)
 }
 
 /// Where each block of the sorted rows begins and ends.
-fn blocks(rows: &[Row]) -> Vec<Range<usize>> {
+fn blocks(rows: &[RunRow]) -> Vec<Range<usize>> {
     let mut first = 0;
     rows.chunk_by(|a, b| (a.examination, a.instance) == (b.examination, b.instance))
         .map(|block| {
@@ -423,7 +423,7 @@ fn weigh(
 }
 
 /// By instance: whether its family has runs on more than one host.
-fn mixed_hosts(rows: &[Row], instances: &[Instance]) -> Vec<bool> {
+fn mixed_hosts(rows: &[RunRow], instances: &[Instance]) -> Vec<bool> {
     let mut hosts: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for row in rows {
         if let Some(facts) = row.facts.as_deref().filter(|facts| !facts.host.is_empty()) {

@@ -1,7 +1,7 @@
 //! Judging the Model Checking Contest (rules E-2 to E-4): ballots in, a judgement out.
 
 mod awards;
-mod bench;
+mod block_judge;
 mod best_virtual;
 mod confidence;
 mod flags;
@@ -16,9 +16,9 @@ mod weights;
 
 use crate::input::ballots::Ballots;
 use crate::judgement::{Block, Judgement};
-use bench::Bench;
-pub use judge::{JudgeError, Jury, Opening, Verdict};
-use mcc_base::in_order::{Feed, in_order};
+use block_judge::BlockJudge;
+pub use judge::{JudgeError, Judge, JudgementHeader, JudgementTotals};
+use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_edition::Edition;
 pub(crate) use points::ValuePoints;
 use std::num::NonZeroUsize;
@@ -27,15 +27,15 @@ pub(crate) use votes::counted_votes;
 
 /// The whole judgement in memory.
 pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeError> {
-    let jury = Jury::new(edition, ballots)?;
+    let judge = Judge::new(edition, ballots)?;
     let mut blocks = Vec::new();
-    let verdict = jury.judge_blocks(|block| {
+    let verdict = judge.judge_blocks(|block| {
         blocks.push(block);
         Ok::<(), std::convert::Infallible>(())
     });
-    let Ok(Verdict { scores, podiums, awards, best_virtual }) = verdict;
-    let Jury { opening, .. } = jury;
-    let Opening {
+    let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = verdict;
+    let Judge { header, .. } = judge;
+    let JudgementHeader {
         version,
         edition,
         inputs,
@@ -48,7 +48,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         common_values,
         confidence,
         flags,
-    } = opening;
+    } = header;
     Ok(Judgement {
         version,
         edition,
@@ -70,14 +70,14 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
     })
 }
 
-impl Jury {
+impl Judge {
     /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
-    pub fn judge_blocks<E>(&self, mut each: impl FnMut(Block) -> Result<(), E>) -> Result<Verdict, E> {
-        let mut bench = Bench::new(self);
+    pub fn judge_blocks<E>(&self, mut each: impl FnMut(Block) -> Result<(), E>) -> Result<JudgementTotals, E> {
+        let mut block_judge = BlockJudge::new(self);
         for block in &self.blocks {
-            each(bench.judge(&self.ballots.rows[block.clone()]))?;
+            each(block_judge.judge(&self.ballots.rows[block.clone()]))?;
         }
-        Ok(bench.verdict())
+        Ok(block_judge.totals())
     }
 
     /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, each judged when it is
@@ -87,16 +87,16 @@ impl Jury {
         threads: NonZeroUsize,
         make: impl Fn(&mut dyn Iterator<Item = Block>) -> T + Sync,
         take: impl FnMut(T) -> Result<(), E> + Send,
-    ) -> Result<Verdict, E> {
+    ) -> Result<JudgementTotals, E> {
         // Long enough to be worth the handing over, short enough for memory to hold several.
-        const STRETCH: usize = 64;
-        let judge = |bench: &mut Bench<'_>, stretch: &[Range<usize>]| {
-            make(&mut stretch.iter().map(|block| bench.judge(&self.ballots.rows[block.clone()])))
+        const BLOCKS_PER_BATCH: usize = 64;
+        let judge = |block_judge: &mut BlockJudge<'_>, batch: &[Range<usize>]| {
+            make(&mut batch.iter().map(|block| block_judge.judge(&self.ballots.rows[block.clone()])))
         };
-        let feed = |feed: Feed<'_, _>| self.blocks.chunks(STRETCH).try_for_each(feed);
-        let (_, benches) = in_order(threads, || Bench::new(self), feed, judge, take)?;
-        let mut whole = Bench::new(self);
-        benches.into_iter().for_each(|bench| whole.absorb(bench));
-        Ok(whole.verdict())
+        let feed = |feed: Feed<'_, _>| self.blocks.chunks(BLOCKS_PER_BATCH).try_for_each(feed);
+        let (_, block_judges) = ordered_map(threads, || BlockJudge::new(self), feed, judge, take)?;
+        let mut whole = BlockJudge::new(self);
+        block_judges.into_iter().for_each(|block_judge| whole.merge(block_judge));
+        Ok(whole.totals())
     }
 }

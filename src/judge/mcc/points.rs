@@ -14,16 +14,16 @@ pub(super) struct Counts {
     pub right: u64,
     pub wrong: u64,
     /// Complete runs with the least CPU time, and with the least memory, where the edition has bonuses for them.
-    pub fastest: u64,
-    pub leanest: u64,
+    pub least_cpu_count: u64,
+    pub least_memory_count: u64,
 }
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, more: Self) {
         self.right += more.right;
         self.wrong += more.wrong;
-        self.fastest += more.fastest;
-        self.leanest += more.leanest;
+        self.least_cpu_count += more.least_cpu_count;
+        self.least_memory_count += more.least_memory_count;
     }
 }
 
@@ -54,8 +54,8 @@ fn points(
     let bonuses = &edition.judging.bonuses;
     value.right * sum(|counts| counts.right)
         + value.wrong * sum(|counts| counts.wrong)
-        + &bonuses.time * sum(|counts| counts.fastest)
-        + &bonuses.memory * sum(|counts| counts.leanest)
+        + &bonuses.time * sum(|counts| counts.least_cpu_count)
+        + &bonuses.memory * sum(|counts| counts.least_memory_count)
 }
 
 /// Points before weights.
@@ -107,17 +107,17 @@ impl<'e> BlockPoints<'e> {
 
 /// What an entry got in one examination over all instances.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ExaminationTally {
     /// It has a run that is more than "did not compete".
     pub took_part: bool,
     pub unjudged: u64,
     /// Right values that no other tool gave.
-    pub alone: u64,
+    pub unique: u64,
     /// By weight class. Counting integers per class keeps fractions out of the loop over values.
     by_class: Vec<Counts>,
 }
 
-impl Tally {
+impl ExaminationTally {
     pub fn add(&mut self, class: u32, counts: Counts, unjudged: u64) {
         let class = class as usize;
         if self.by_class.len() <= class {
@@ -128,10 +128,10 @@ impl Tally {
     }
 
     /// Adds what was counted over other blocks.
-    pub fn absorb(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &ExaminationTally) {
         self.took_part |= other.took_part;
         self.unjudged += other.unjudged;
-        self.alone += other.alone;
+        self.unique += other.unique;
         for (class, counts) in other.by_class.iter().enumerate() {
             self.add(class as u32, *counts, 0);
         }

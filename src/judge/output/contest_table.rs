@@ -1,11 +1,11 @@
 //! Ballots to the contest's table of results (`raw-result-analysis.csv`); `table_words` says how it is read again.
 
-use super::draft::{Draft, WriteError};
+use super::atomic_file::{AtomicFile, WriteError};
 use super::write::override_rows;
 use crate::input::ballots::{Ballots, RunKey};
 use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
-use crate::mcc::{Jury, Opening};
-use crate::table_words::{MARKS, OVERRIDES_HEADER, SPLIT, own_word, status};
+use crate::mcc::{Judge, JudgementHeader};
+use crate::table_words::{MARKS, OVERRIDES_HEADER, SPLIT, is_separator_word, status};
 use mcc_benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
@@ -25,10 +25,10 @@ pub fn export(
     path: &Path,
 ) -> Result<Exported, ExportError> {
     let hosts: HashMap<RunKey, String> = ballots.hosts().collect();
-    let jury = Jury::new(edition, ballots)?;
-    let mut writer = Writer { opening: &jury.opening, hosts: &hosts, cores, form: layout.form(), rows: 0 };
+    let judge = Judge::new(edition, ballots)?;
+    let mut writer = Writer { header: &judge.header, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
-    let mut table = Draft::new(path)?;
+    let mut table = AtomicFile::new(path)?;
     // A summary has one blank in the name where the contest's table has two.
     table.row(columns.iter().map(|column| match layout {
         Layout::Summary => HEADER[*column].replace("  ", " "),
@@ -36,39 +36,39 @@ pub fn export(
     }))?;
     let mut overrides = String::new();
     let mut write = |block: Block| {
-        override_rows(&jury.opening, &block, &mut overrides);
+        override_rows(&judge.header, &block, &mut overrides);
         block.cells.iter().try_for_each(|cell| {
             let row = writer.row(&block, cell);
             table.row(columns.iter().map(|column| &row[*column]))
         })
     };
-    jury.judge_blocks(&mut write)?;
+    judge.judge_blocks(&mut write)?;
     // They stand in the table too, so that they are dropped and named again.
-    jury.excluded_blocks().try_for_each(write)?;
+    judge.excluded_blocks().try_for_each(write)?;
     let rows = writer.rows;
     if layout == Layout::Summary {
         return Ok(Exported { rows, paths: vec![table.rename()?] });
     }
-    let beside = |what: &str| Draft::new(&path.with_extension(format!("{what}.csv")));
+    let beside = |what: &str| AtomicFile::new(&path.with_extension(format!("{what}.csv")));
     let mut models = beside("models")?;
     models.row(["instance", "family", "status"])?;
-    for known in &jury.opening.instances {
+    for known in &judge.header.instances {
         models.row([&known.instance, &known.family, &known.status])?;
     }
     let mut tools = beside("tools")?;
     tools.row(["entry", "tool", "status", "note"])?;
-    for known in &jury.opening.entries {
+    for known in &judge.header.entries {
         tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
-    let mut drafts = vec![table, models, tools];
+    let mut files = vec![table, models, tools];
     if !overrides.is_empty() {
-        let mut draft = beside("overrides")?;
-        draft.row(OVERRIDES_HEADER)?;
-        draft.text(&overrides)?;
-        drafts.push(draft);
+        let mut file = beside("overrides")?;
+        file.row(OVERRIDES_HEADER)?;
+        file.text(&overrides)?;
+        files.push(file);
     }
-    drafts.iter_mut().try_for_each(Draft::flush)?;
-    let paths = drafts.into_iter().map(Draft::rename).collect::<Result<_, _>>()?;
+    files.iter_mut().try_for_each(AtomicFile::flush)?;
+    let paths = files.into_iter().map(AtomicFile::rename).collect::<Result<_, _>>()?;
     Ok(Exported { rows, paths })
 }
 
@@ -114,7 +114,7 @@ pub enum ExportError {
 }
 
 struct Writer<'a> {
-    opening: &'a Opening,
+    header: &'a JudgementHeader,
     hosts: &'a HashMap<RunKey, String>,
     cores: &'a Cores,
     form: Form,
@@ -124,10 +124,10 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn row(&mut self, block: &Block, cell: &Cell) -> [String; 17] {
         self.rows += 1;
-        let opening = self.opening;
-        let entry = &opening.entries[cell.entry].entry;
-        let instance = &opening.instances[block.instance].instance;
-        let examination = &opening.edition.examinations[block.examination];
+        let header = self.header;
+        let entry = &header.entries[cell.entry].entry;
+        let instance = &header.instances[block.instance].instance;
+        let examination = &header.edition.examinations[block.examination];
         let (form, kind) = (self.form, examination.answers);
         let limit = |limits: &[Ending]| if limits.contains(&cell.ending) { "KO" } else { "OK" }.to_owned();
         let cost =
@@ -169,13 +169,13 @@ fn results(cell: &Cell, form: Form, kind: AnswerKind) -> String {
         _ if cell.values.iter().any(Option::is_some) => vector(),
         Ending::DidNotCompete => "DNC".to_owned(),
         Ending::CannotCompute => "CC".to_owned(),
-        Ending::NoAnswer | Ending::Answered | Ending::Unsaid | Ending::Infrastructure => vector(),
+        Ending::NoAnswer | Ending::Answered | Ending::NotStated | Ending::Infrastructure => vector(),
         _ => "DNF".to_owned(),
     }
 }
 
 fn written_techniques(cell: &Cell, form: Form) -> String {
-    let escaped = |word: &String| if own_word(word) { format!("\\{word}") } else { word.clone() };
+    let escaped = |word: &String| if is_separator_word(word) { format!("\\{word}") } else { word.clone() };
     let lists: Vec<Vec<String>> =
         cell.techniques.iter().map(|list| list.iter().map(escaped).collect()).collect();
     let lists: Vec<String> = lists.iter().map(|list| list.join(" ")).collect();
@@ -213,7 +213,7 @@ fn flags(cell: &Cell, form: Form) -> String {
 
 /// `T` right, `X` wrong, `?` not judged, `-` not computed.
 fn mask(verdicts: &[ValueVerdict]) -> String {
-    let letter = |verdict: &ValueVerdict| match verdict {
+    let letter = |totals: &ValueVerdict| match totals {
         ValueVerdict::Right => 'T',
         ValueVerdict::Wrong => 'X',
         ValueVerdict::Unjudged => '?',

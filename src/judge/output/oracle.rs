@@ -1,9 +1,9 @@
 //! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
 //! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
 
-use super::draft::{Draft, WriteError};
+use super::atomic_file::{AtomicFile, WriteError};
 use crate::judgement::Block;
-use crate::mcc::Jury;
+use crate::mcc::Judge;
 use mcc_benchkit::contest_table::spelled;
 use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};
@@ -117,16 +117,16 @@ pub fn read_good_lines(
 }
 
 /// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.
-pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
+pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
     fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut written = 0;
-    jury.judge_blocks(|block| {
-        let instance = &jury.opening.instances[block.instance].instance;
-        let examination = &jury.opening.edition.examinations[block.examination];
+    judge.judge_blocks(|block| {
+        let instance = &judge.header.instances[block.instance].instance;
+        let examination = &judge.header.edition.examinations[block.examination];
         let lines = lines(instance, examination, &block);
         if !lines.is_empty() {
             let path = file(folder, instance, &examination.name);
-            let mut oracle = Draft::new(&path.ok_or_else(|| OracleError::Name(instance.clone()))?)?;
+            let mut oracle = AtomicFile::new(&path.ok_or_else(|| OracleError::Name(instance.clone()))?)?;
             oracle.text(&format!("{instance} {}\n{lines}", examination.name))?;
             oracle.rename()?;
             written += 1;
@@ -138,7 +138,7 @@ pub fn write(jury: &Jury, folder: &Path) -> Result<u64, OracleError> {
 
 /// The judgement against an oracle, counted by value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct OracleComparison {
     pub same: u64,
     pub different: u64,
     /// Values of the oracle where no value is trusted.
@@ -147,14 +147,14 @@ pub struct Compared {
 
 /// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
 /// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
-pub fn compare(jury: &Jury, folder: &Path, out: &Path) -> Result<Compared, OracleError> {
+pub fn compare(judge: &Judge, folder: &Path, out: &Path) -> Result<OracleComparison, OracleError> {
     fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
-    let mut table = Draft::new(out)?;
+    let mut table = AtomicFile::new(out)?;
     table.row(["instance", "examination", "position", "trusted", "oracle"])?;
-    let mut compared = Compared::default();
-    jury.judge_blocks(|block| {
-        let instance = &jury.opening.instances[block.instance].instance;
-        let examination = &jury.opening.edition.examinations[block.examination];
+    let mut compared = OracleComparison::default();
+    judge.judge_blocks(|block| {
+        let instance = &judge.header.instances[block.instance].instance;
+        let examination = &judge.header.edition.examinations[block.examination];
         let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
         let expected = read(folder, instance, examination, &ids)?.unwrap_or_default();
         for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
@@ -182,7 +182,7 @@ fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
     let mut lines = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
         let value = match &trusted.value {
-            None | Some(Value::Lost) => continue,
+            None | Some(Value::NotKept) => continue,
             Some(Value::Overflow) if examination.answers == AnswerKind::StateSpace => "+inf".to_owned(),
             Some(Value::Overflow) => continue,
             // Read again, `inf` is an overflow here.

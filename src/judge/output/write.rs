@@ -2,11 +2,11 @@
 //!
 //! Every file is written beside its place, and put there when all are whole (`replace`).
 
-use super::draft::{Draft, WriteError, field};
+use super::atomic_file::{AtomicFile, WriteError, field};
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
-use crate::mcc::{Jury, Opening, Verdict};
-use mcc_base::in_order::all_cores;
+use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_base::ordered_map::all_cores;
 use mcc_benchkit::Value;
 use mcc_edition::fraction;
 use std::borrow::Cow;
@@ -17,79 +17,79 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
-pub fn write(jury: &Jury, dir: &Path) -> Result<Verdict, WriteError> {
-    write_by(jury, dir, all_cores())
+pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, WriteError> {
+    write_by(judge, dir, all_cores())
 }
 
 /// As `write`, on so many threads; the files are the same to the byte.
-pub fn write_by(jury: &Jury, dir: &Path, threads: NonZeroUsize) -> Result<Verdict, WriteError> {
+pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
-    let opening = &jury.opening;
-    let mut json = Draft::new(&dir.join("judgement.json"))?;
-    let mut trusted = Draft::new(&dir.join("trusted.csv"))?;
+    let header = &judge.header;
+    let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
+    let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
     trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
-    let mut weak = Draft::new(&dir.join("weak.csv"))?;
+    let mut weak = AtomicFile::new(&dir.join("weak.csv"))?;
     weak.text("instance,examination,position,value,kind,backers\n")?;
-    let mut overrides = Draft::new(&dir.join("overrides.csv"))?;
+    let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
     overrides.text("instance,examination,position,value,reason\n")?;
     json.text("{")?;
-    opening_fields(&mut json, opening)?;
+    header_fields(&mut json, header)?;
     json.text("\"blocks\":[")?;
     let mut between = "\n";
-    let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); opening.entries.len()];
+    let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); header.entries.len()];
     // What was written is filled again: new memory would cost as much as judging.
-    let spare = Mutex::new(Vec::new());
-    let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
-    let verdict = jury.judge_on(
+    let unused = Mutex::new(Vec::new());
+    let unused_batches = || unused.lock().unwrap_or_else(PoisonError::into_inner);
+    let totals = judge.judge_on(
         threads,
         |blocks| {
-            let stretch: Stretch = spares().pop().unwrap_or_default();
-            stretch.of(opening, blocks)
+            let batch: BlockBatch = unused_batches().pop().unwrap_or_default();
+            batch.of(header, blocks)
         },
-        |stretch| {
-            let mut stretch = stretch.map_err(|error| json.failed(error))?;
+        |batch| {
+            let mut batch = batch.map_err(|error| json.failed(error))?;
             json.text(std::mem::replace(&mut between, ",\n"))?;
-            json.bytes(&stretch.json)?;
-            trusted.text(&stretch.trusted)?;
-            weak.text(&stretch.weak)?;
-            overrides.text(&stretch.overrides)?;
-            for (entry, mark) in stretch.marks.drain(..) {
+            json.bytes(&batch.json)?;
+            trusted.text(&batch.trusted)?;
+            weak.text(&batch.weak)?;
+            overrides.text(&batch.overrides)?;
+            for (entry, mark) in batch.marks.drain(..) {
                 marks[entry].insert(mark);
             }
-            stretch.clear();
-            spares().push(stretch);
+            batch.clear();
+            unused_batches().push(batch);
             Ok::<_, WriteError>(())
         },
     )?;
     json.text("\n],\n")?;
-    json.field("scores", &verdict.scores, ",\n")?;
-    json.field("podiums", &verdict.podiums, ",\n")?;
-    json.field("awards", &verdict.awards, ",\n")?;
-    json.field("best_virtual", &verdict.best_virtual, ",\n")?;
-    json.field("flags", &opening.flags, "}\n")?;
+    json.field("scores", &totals.scores, ",\n")?;
+    json.field("podiums", &totals.podiums, ",\n")?;
+    json.field("awards", &totals.awards, ",\n")?;
+    json.field("best_virtual", &totals.best_virtual, ",\n")?;
+    json.field("flags", &header.flags, "}\n")?;
 
     let tables = [
-        ("confidence.csv", confidence(opening)),
-        ("scores.csv", scores(opening, &verdict)),
-        ("podiums.csv", podiums(opening, &verdict)),
-        ("awards.csv", awards(opening, &verdict)),
-        ("tools.csv", tools(opening, &marks)),
-        ("virtual.csv", best_virtual(opening, &verdict)),
-        ("flags.csv", flags(opening)),
+        ("confidence.csv", confidence(header)),
+        ("scores.csv", scores(header, &totals)),
+        ("podiums.csv", podiums(header, &totals)),
+        ("awards.csv", awards(header, &totals)),
+        ("tools.csv", tools(header, &marks)),
+        ("virtual.csv", best_virtual(header, &totals)),
+        ("flags.csv", flags(header)),
     ];
-    let mut drafts = drafts(&tables, dir)?;
-    drafts.extend([trusted, weak, overrides]);
-    replace(json, drafts, dir)?;
-    Ok(verdict)
+    let mut files = table_files(&tables, dir)?;
+    files.extend([trusted, weak, overrides]);
+    replace(json, files, dir)?;
+    Ok(totals)
 }
 
 /// Writes sensitivity.csv and margins.csv.
 pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
     let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
-    drafts(&tables, dir)?.into_iter().try_for_each(|draft| draft.rename().map(drop))
+    table_files(&tables, dir)?.into_iter().try_for_each(|file| file.rename().map(drop))
 }
 
-/// Every file that some judgement has, of the MCC or of a sister contest; `judgement.json` last.
+/// Every file that some judgement has, of the MCC or of another contest; `judgement.json` last.
 const FILES: [&str; 16] = [
     "confidence.csv",
     "trusted.csv",
@@ -109,20 +109,20 @@ const FILES: [&str; 16] = [
     "judgement.json",
 ];
 
-pub(crate) fn drafts(tables: &[(&str, String)], dir: &Path) -> Result<Vec<Draft>, WriteError> {
-    let draft = |(name, content): &(&str, String)| {
-        let mut draft = Draft::new(&dir.join(name))?;
-        draft.text(content)?;
-        draft.flush()?;
-        Ok(draft)
+pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
+    let file = |(name, content): &(&str, String)| {
+        let mut file = AtomicFile::new(&dir.join(name))?;
+        file.text(content)?;
+        file.flush()?;
+        Ok(file)
     };
-    tables.iter().map(draft).collect()
+    tables.iter().map(file).collect()
 }
 
 /// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
 /// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
-pub(crate) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Result<(), WriteError> {
-    tables.iter_mut().chain([&mut json]).try_for_each(Draft::flush)?;
+pub(crate) fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
+    tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without a judgement, a file of such a name is somebody else's.
     if json.path().exists() {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
@@ -135,12 +135,12 @@ pub(crate) fn replace(mut json: Draft, mut tables: Vec<Draft>, dir: &Path) -> Re
             }
         }
     }
-    tables.into_iter().chain([json]).try_for_each(|draft| draft.rename().map(drop))
+    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
 }
 
 /// Some blocks as they stand in the files, and the marks of hosts in them by entry.
 #[derive(Default)]
-struct Stretch {
+struct BlockBatch {
     json: Vec<u8>,
     trusted: String,
     weak: String,
@@ -148,19 +148,19 @@ struct Stretch {
     marks: Vec<(usize, String)>,
 }
 
-impl Stretch {
+impl BlockBatch {
     /// Adds blocks.
-    fn of(mut self, opening: &Opening, blocks: &mut dyn Iterator<Item = Block>) -> std::io::Result<Self> {
+    fn of(mut self, header: &JudgementHeader, blocks: &mut dyn Iterator<Item = Block>) -> std::io::Result<Self> {
         for block in blocks {
             if !self.json.is_empty() {
                 self.json.extend(b",\n");
             }
             block_json(&block, &mut self.json)?;
-            trusted_rows(opening, &block, &mut self.trusted);
-            weak_rows(opening, &block, &mut self.weak);
-            override_rows(opening, &block, &mut self.overrides);
+            trusted_rows(header, &block, &mut self.trusted);
+            weak_rows(header, &block, &mut self.weak);
+            override_rows(header, &block, &mut self.overrides);
             for cell in block.cells {
-                let marks = cell.marks.into_iter().filter(|mark| host_mark(mark));
+                let marks = cell.marks.into_iter().filter(|mark| is_host_mark(mark));
                 self.marks.extend(marks.map(|mark| (cell.entry, mark)));
             }
         }
@@ -217,7 +217,7 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         }
         json.extend(b"],\"verdicts\":");
         json.push(b'"');
-        json.extend(verdicts.iter().map(|verdict| *verdict as u8));
+        json.extend(verdicts.iter().map(|totals| *totals as u8));
         json.push(b'"');
         json.extend(b",\"points\":");
         fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
@@ -269,30 +269,30 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 /// The fields of `Judgement` before `blocks`, one a line.
-fn opening_fields(json: &mut Draft, opening: &Opening) -> Result<(), WriteError> {
-    json.field("version", &opening.version, ",\n")?;
-    json.field("edition", &opening.edition, ",\n")?;
-    json.field("inputs", &opening.inputs, ",\n")?;
-    json.field("notes", &opening.notes, ",\n")?;
-    json.field("entries", &opening.entries, ",\n")?;
-    json.field("instances", &opening.instances, ",\n")?;
-    json.field("examinations", &opening.examinations, ",\n")?;
-    json.field("unresolved", &opening.unresolved, ",\n")?;
-    json.field("excluded", &opening.excluded, ",\n")?;
-    json.field("common_values", &opening.common_values, ",\n")?;
-    json.field("confidence", &opening.confidence, ",\n")
+fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
+    json.field("version", &header.version, ",\n")?;
+    json.field("edition", &header.edition, ",\n")?;
+    json.field("inputs", &header.inputs, ",\n")?;
+    json.field("notes", &header.notes, ",\n")?;
+    json.field("entries", &header.entries, ",\n")?;
+    json.field("instances", &header.instances, ",\n")?;
+    json.field("examinations", &header.examinations, ",\n")?;
+    json.field("unresolved", &header.unresolved, ",\n")?;
+    json.field("excluded", &header.excluded, ",\n")?;
+    json.field("common_values", &header.common_values, ",\n")?;
+    json.field("confidence", &header.confidence, ",\n")
 }
 
 /// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
 /// another value, both empty where it is unknown.
-fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
-    let instance = field(&opening.instances[block.instance].instance);
-    let examination = field(&opening.examinations[block.examination]);
+fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    let instance = field(&header.instances[block.instance].instance);
+    let examination = field(&header.examinations[block.examination]);
     let voters: Vec<(&ValueVerdicts, &str)> = block
         .cells
         .iter()
-        .filter(|cell| opening.entries[cell.entry].status == Status::Competing)
-        .map(|cell| (&cell.verdicts, opening.entries[cell.entry].entry.as_str()))
+        .filter(|cell| header.entries[cell.entry].status == Status::Competing)
+        .map(|cell| (&cell.verdicts, header.entries[cell.entry].entry.as_str()))
         .collect();
     let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
     let mut said = [String::new(), String::new()];
@@ -325,57 +325,57 @@ fn trusted_rows(opening: &Opening, block: &Block, rows: &mut String) {
     }
 }
 
-fn confidence(opening: &Opening) -> String {
-    let mut judged: Vec<&Confidence> = opening.confidence.iter().collect();
-    judged.retain(|of| opening.entries[of.entry].status != Status::Withdrawn);
-    judged.sort_by_key(|of| &opening.entries[of.entry].entry);
+fn confidence(header: &JudgementHeader) -> String {
+    let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
+    judged.retain(|of| header.entries[of.entry].status != Status::Withdrawn);
+    judged.sort_by_key(|of| &header.entries[of.entry].entry);
     let mut table = "tool,agreed,answered,confidence\n".to_owned();
     for Confidence { entry, agreed, answered, confidence } in judged {
-        let name = field(&opening.entries[*entry].entry);
+        let name = field(&header.entries[*entry].entry);
         let _ = writeln!(table, "{name},{agreed},{answered},{confidence}");
     }
     table
 }
 
 /// By tool, then in the edition's order of examinations.
-fn scores(opening: &Opening, verdict: &Verdict) -> String {
-    let mut scores: Vec<&Score> = verdict.scores.iter().collect();
-    scores.sort_by_key(|score| (&opening.entries[score.entry].entry, score.examination));
+fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+    let mut scores: Vec<&Score> = totals.scores.iter().collect();
+    scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
     let mut table = "tool,examination,right,wrong,unjudged,points,normalized\n".to_owned();
     for Score { entry, examination, right, wrong, unjudged, points, normalized } in scores {
-        let name = field(&opening.entries[*entry].entry);
-        let examination = field(&opening.examinations[*examination]);
+        let name = field(&header.entries[*entry].entry);
+        let examination = field(&header.examinations[*examination]);
         let _ = writeln!(table, "{name},{examination},{right},{wrong},{unjudged},{points},{normalized}");
     }
     table
 }
 
-fn podiums(opening: &Opening, verdict: &Verdict) -> String {
+fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut table = "category,rank,tool,variant,points,medal\n".to_owned();
-    for podium in &verdict.podiums {
+    for podium in &totals.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
             let (rank, variant) = (rank.map_or(String::new(), |rank| rank.to_string()), variant.word());
-            let name = field(&opening.entries[*entry].entry);
+            let name = field(&header.entries[*entry].entry);
             let _ = writeln!(table, "{},{rank},{name},{variant},{points},{medal}", field(&podium.category));
         }
     }
     table
 }
 
-fn awards(opening: &Opening, verdict: &Verdict) -> String {
+fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut table = "category,award,rank,tool,runs_compared,value,unit\n".to_owned();
-    for Award { category, award: kind, places } in &verdict.awards {
+    for Award { category, award: kind, places } in &totals.awards {
         for AwardPlace { rank, entry, runs_compared, value, unit } in places {
             let award = kind.word();
-            let (category, name) = (field(category), field(&opening.entries[*entry].entry));
+            let (category, name) = (field(category), field(&header.entries[*entry].entry));
             let _ = writeln!(table, "{category},{award},{rank},{name},{runs_compared},{value},{unit}");
         }
     }
     table
 }
 
-fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
-    let mut entries: Vec<(&Entry, &BTreeSet<String>)> = opening.entries.iter().zip(marks).collect();
+fn tools(header: &JudgementHeader, marks: &[BTreeSet<String>]) -> String {
+    let mut entries: Vec<(&Entry, &BTreeSet<String>)> = header.entries.iter().zip(marks).collect();
     entries.sort_by_key(|(entry, _)| &entry.entry);
     let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
     for (Entry { entry, tool, status, note }, marks) in entries {
@@ -388,46 +388,46 @@ fn tools(opening: &Opening, marks: &[BTreeSet<String>]) -> String {
 }
 
 /// Trusted values on weak evidence, with the competing entries that gave them.
-fn weak_rows(opening: &Opening, block: &Block, rows: &mut String) {
-    let instance = field(&opening.instances[block.instance].instance);
-    let examination = field(&opening.examinations[block.examination]);
+fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    let instance = field(&header.instances[block.instance].instance);
+    let examination = field(&header.examinations[block.examination]);
     for (position, trusted) in block.trusted.iter().enumerate() {
         let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
         let backers = block.cells.iter().filter(|cell| {
             cell.verdicts[position] == ValueVerdict::Right
-                && opening.entries[cell.entry].status == Status::Competing
+                && header.entries[cell.entry].status == Status::Competing
         });
-        let backers: Vec<&str> = backers.map(|cell| opening.entries[cell.entry].entry.as_str()).collect();
+        let backers: Vec<&str> = backers.map(|cell| header.entries[cell.entry].entry.as_str()).collect();
         let (kind, backers) = (weak.word(), backers.join(" "));
         let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
     }
 }
 
-pub(crate) fn override_rows(opening: &Opening, block: &Block, rows: &mut String) {
+pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
-        let instance = field(&opening.instances[block.instance].instance);
-        let examination = field(&opening.examinations[block.examination]);
+        let instance = field(&header.instances[block.instance].instance);
+        let examination = field(&header.examinations[block.examination]);
         let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
         let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{}", field(&trusted.reason));
     }
 }
 
-fn best_virtual(opening: &Opening, verdict: &Verdict) -> String {
+fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut table = "examination,right,values,points,normalized\n".to_owned();
-    for VirtualScore { examination, right, values, points, normalized } in &verdict.best_virtual {
-        let examination = field(&opening.examinations[*examination]);
+    for VirtualScore { examination, right, values, points, normalized } in &totals.best_virtual {
+        let examination = field(&header.examinations[*examination]);
         let _ = writeln!(table, "{examination},{right},{values},{points},{normalized}");
     }
     table
 }
 
-fn flags(opening: &Opening) -> String {
+fn flags(header: &JudgementHeader) -> String {
     let mut table = "kind,tool,examination,family,instance,position,detail\n".to_owned();
-    for Flag { kind, entry, examination, family, instance, position, detail } in &opening.flags {
-        let instance = instance.map_or("", |instance| &opening.instances[instance].instance);
+    for Flag { kind, entry, examination, family, instance, position, detail } in &header.flags {
+        let instance = instance.map_or("", |instance| &header.instances[instance].instance);
         let position = position.map_or(String::new(), |position| format!("{position:02}"));
         let [tool, examination, family, instance, detail] =
-            [&opening.entries[*entry].entry, &opening.examinations[*examination], family, instance, detail]
+            [&header.entries[*entry].entry, &header.examinations[*examination], family, instance, detail]
                 .map(field);
         let kind = kind.word();
         let _ = writeln!(table, "{kind},{tool},{examination},{family},{instance},{position},{detail}");
@@ -437,26 +437,26 @@ fn flags(opening: &Opening) -> String {
 
 fn left_out(sensitivity: &Sensitivity) -> String {
     let mut table =
-        "category,left_out,tool,rank,rank_struck,rank_then,changes,points,points_then\n".to_owned();
+        "category,left_out,tool,rank,rank_removed,rank_rejudged,changes,points,points_rejudged\n".to_owned();
     for row in &sensitivity.left_out {
         let changes = if row.changes() { "yes" } else { "no" };
-        let LeftOut { rank, rank_struck, rank_then, points, points_then, .. } = row;
+        let LeftOut { rank, rank_removed, rank_rejudged, points, points_rejudged, .. } = row;
         let [category, without, tool] = [&row.category, &row.left_out, &row.tool].map(|name| field(name));
         let _ = writeln!(
             table,
-            "{category},{without},{tool},{rank},{rank_struck},{rank_then},{changes},{points},{points_then}"
+            "{category},{without},{tool},{rank},{rank_removed},{rank_rejudged},{changes},{points},{points_rejudged}"
         );
     }
     table
 }
 
 fn margins(sensitivity: &Sensitivity) -> String {
-    let mut table = "category,rank,tool,rival,points_ahead,values,hangs\n".to_owned();
-    for Margin { category, rank, entry, rival, points_ahead, values, hangs } in &sensitivity.margins {
+    let mut table = "category,rank,tool,rival,points_ahead,values,few_values\n".to_owned();
+    for Margin { category, rank, entry, rival, points_ahead, values, few_values } in &sensitivity.margins {
         let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
         let values = values.map_or(String::new(), |values| values.to_string());
-        let hangs = if *hangs { "yes" } else { "no" };
-        let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{hangs}");
+        let few_values = if *few_values { "yes" } else { "no" };
+        let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{few_values}");
     }
     table
 }
@@ -468,7 +468,7 @@ pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
 }
 
 /// The marks that say what kind of host a run had.
-fn host_mark(mark: &str) -> bool {
+fn is_host_mark(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
 }
 
@@ -506,7 +506,7 @@ mod tests {
                 instance: 0,
                 trusted: vec![
                     trusted(value("T"), None, ""),
-                    trusted(None, Some(Weak::SingleFamily), "as the \\ jury said"),
+                    trusted(None, Some(Weak::SingleFamily), "as the \\ organizers said"),
                     trusted(value("24000"), Some(Weak::SingleBacker), ""),
                 ],
                 cells: vec![

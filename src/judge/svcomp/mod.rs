@@ -11,10 +11,10 @@ pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
 use crate::judgement::{Entry, InputDigest};
-use crate::sister::{Block, Cell, Judgement, Measure, Verdict};
+use crate::other_contests::{Block, Cell, Judgement, Measure, RunVerdict};
 use mcc_edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
-use mcc_edition::{SisterEdition, Status, StatusRule, fits};
-use meta::Tally;
+use mcc_edition::{OtherEdition, Status, StatusRule, fits};
+use meta::CategoryTally;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct Results {
     /// Entries with runs, by number.
     pub entries: Vec<String>,
     pub runs: Vec<Run>,
-    pub given: Vec<Given>,
+    pub given: Vec<GivenScore>,
     pub inputs: Vec<InputDigest>,
     pub notes: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub struct Run {
 
 impl Run {
     pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
-        Self { entry, category, raw, confirmation: Confirmation::Unsaid }
+        Self { entry, category, raw, confirmation: Confirmation::NotStated }
     }
 
     /// What runs are sorted by.
@@ -53,7 +53,7 @@ impl Run {
 
 /// A score as a table gives it.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct GivenScore {
     pub entry: String,
     pub category: String,
     pub opted_out: bool,
@@ -65,7 +65,7 @@ pub struct Given {
 }
 
 /// A category of its own, of which nobody said more than the name.
-fn alone(name: &str) -> Category {
+fn unlisted_category(name: &str) -> Category {
     Category { name: name.to_owned(), parent: None, tasks: None, new: false }
 }
 
@@ -75,15 +75,15 @@ fn alone(name: &str) -> Category {
 /// A run names an entry or a category that the results do not have; a category that is part of another has no number
 /// of tasks.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
-    let names = settle(edition, &mut results)?;
-    let mut bench = Bench { started: vec![(0, 0); names.len()], ..Bench::default() };
+    let names = sort_and_number(edition, &mut results)?;
+    let mut judged_runs = JudgedRuns { started: vec![(0, 0); names.len()], ..JudgedRuns::default() };
     for run in &results.runs {
-        bench.judge(edition, &results.categories[run.category].name, run);
+        judged_runs.judge(edition, &results.categories[run.category].name, run);
     }
-    let Bench { tallies, started, mut blocks, notes } = bench;
+    let JudgedRuns { tallies, started, mut blocks, notes } = judged_runs;
     results.notes.extend(notes);
     results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
-    results.notes.extend(idle_opt_outs(edition, &names, &results.categories));
+    results.notes.extend(unmatched_opt_outs(edition, &names, &results.categories));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
@@ -103,7 +103,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     Ok(Judgement {
         contest: "sv-comp".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Svcomp(edition.without_resigned()),
+        edition: OtherEdition::Svcomp(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         entries,
@@ -120,7 +120,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
 ///
 /// # Errors
 /// A run names an entry or a category that the results do not have.
-fn settle(edition: &SvcompEdition, results: &mut Results) -> Result<Vec<String>, SvcompError> {
+fn sort_and_number(edition: &SvcompEdition, results: &mut Results) -> Result<Vec<String>, SvcompError> {
     let unknown = |run: &&Run| run.entry >= results.entries.len() || run.category >= results.categories.len();
     if let Some(run) = results.runs.iter().find(unknown) {
         return Err(unknown_run(run));
@@ -148,21 +148,21 @@ fn unknown_run(run: &Run) -> SvcompError {
 
 /// What the runs judged so far amount to.
 #[derive(Default)]
-struct Bench {
+struct JudgedRuns {
     /// By (entry, category).
-    tallies: BTreeMap<(usize, usize), Tally>,
+    tallies: BTreeMap<(usize, usize), CategoryTally>,
     /// By entry: tasks started, and all.
     started: Vec<(u64, u64)>,
     blocks: Vec<Block>,
     notes: Vec<String>,
 }
 
-impl Bench {
+impl JudgedRuns {
     /// Judges the next run; they come in the order of `Run::place`.
     fn judge(&mut self, edition: &SvcompEdition, category: &str, run: &Run) {
         let judged = judge_run(edition, category, &run.raw, run.confirmation);
         let (started, all) = &mut self.started[run.entry];
-        *started += u64::from(judged.verdict != Verdict::NotStarted);
+        *started += u64::from(judged.verdict != RunVerdict::NotStarted);
         *all += 1;
         self.tallies.entry((run.entry, run.category)).or_default().add(&judged);
         // A million bytes each.
@@ -230,7 +230,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
 }
 
 /// Statements of opting out that change nothing are likely misspelt.
-fn idle_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
+fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
     let note = |OptOut { entry, categories: patterns }: &OptOut| match names.binary_search(entry) {
         _ if edition.status_of(entry) == Status::Resigned => None,
         Err(_) => Some(format!("{entry} opted out and has no results; is this its name?")),
@@ -273,11 +273,11 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
     // A merged file tells of both kinds.
     let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
     let merged: BTreeSet<usize> = merged.collect();
-    let mut untold: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.confirmation == Confirmation::Unsaid) {
+    let mut unvalidated: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.confirmation == Confirmation::NotStated) {
         let witness = Answer::parse(&run.raw.status).map(|answer| answer.witness());
         if let Some(witness) = witness.filter(matters).filter(|_| !merged.contains(&run.entry)) {
-            untold.entry(witness).or_default().insert(run.entry);
+            unvalidated.entry(witness).or_default().insert(run.entry);
         }
     }
     let note = |(witness, entries): (Witness, BTreeSet<usize>)| {
@@ -289,5 +289,5 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
             entries.join(", ")
         )
     };
-    untold.into_iter().map(note).collect()
+    unvalidated.into_iter().map(note).collect()
 }

@@ -1,8 +1,8 @@
 //! What pictures are drawn from: every run of a contest, whichever contest it is.
 
-use mcc_edition::{CpuReading, Edition, SisterEdition, Status};
+use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
-use mcc_judge::sister::{self, Measure as Figure, Verdict};
+use mcc_judge::other_contests::{self, Measure as Figure, RunVerdict};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
@@ -114,14 +114,14 @@ impl<'a> Runs<'a> {
     }
 
     /// Of a judgement whose points alone were given there is no run, and so no picture.
-    pub fn of_sister(judgement: &'a sister::Judgement) -> Self {
+    pub fn of_other_contest(judgement: &'a other_contests::Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
-        let measured = |cell: &sister::Cell, names: &[&str], scale: i64| {
+        let measured = |cell: &other_contests::Cell, names: &[&str], scale: i64| {
             let figure = |figure: &&Figure| names.contains(&figure.what.as_str());
             let exact = &cell.measured.iter().find(figure)?.mean;
             (exact * BigRational::from_integer(scale.into())).round().to_integer().to_u64()
         };
-        let block = |block: &'a sister::Block| Block {
+        let block = |block: &'a other_contests::Block| Block {
             group: number(block.category),
             instance: &block.instance,
             runs: block
@@ -131,9 +131,9 @@ impl<'a> Runs<'a> {
                 .map(|cell| Run {
                     entry: cell.entry,
                     verdicts: match cell.verdict {
-                        Verdict::Right => &[ValueVerdict::Right],
-                        Verdict::Wrong => &[ValueVerdict::Wrong],
-                        Verdict::Unconfirmed | Verdict::Unjudged => &[ValueVerdict::Unjudged],
+                        RunVerdict::Right => &[ValueVerdict::Right],
+                        RunVerdict::Wrong => &[ValueVerdict::Wrong],
+                        RunVerdict::Unconfirmed | RunVerdict::Unjudged => &[ValueVerdict::Unjudged],
                         _ => &[ValueVerdict::NotComputed],
                     },
                     cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
@@ -148,8 +148,8 @@ impl<'a> Runs<'a> {
             what: "instances",
             group_word: "category",
             time: match judgement.edition {
-                SisterEdition::Svcomp(_) => CPU,
-                SisterEdition::Crv(_) => EXECUTION,
+                OtherEdition::Svcomp(_) => CPU,
+                OtherEdition::Crv(_) => EXECUTION,
             },
             blocks: judgement.blocks.iter().map(block).collect(),
             time_limits: vec![],

@@ -101,7 +101,7 @@ const link = (part, ...children) => element("a", { href: address(part) }, ...chi
 
 /** A value; shortened in its middle where it is too long for a table. */
 function value(text, none) {
-  if (text == null) return element("span", { class: "quiet" }, none ?? "unknown");
+  if (text == null) return element("span", { class: "muted" }, none ?? "unknown");
   if (text.length <= 60) return text;
   const short = `${text.slice(0, 24)}…${text.slice(-12)} (${thousands(text.length)} characters)`;
   return element("details", {}, element("summary", {}, short), text);
@@ -268,7 +268,7 @@ function recordOf(run) {
   if (run.outputs) {
     load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of its outputs is missing.")));
   }
-  const attempts = run.attempts.map(of => [`${of.number}`, of.standing, of.outcome, of.started, of.host, of.marks,
+  const attempts = run.attempts.map(of => [`${of.number}`, of.state, of.outcome, of.started, of.host, of.marks,
     element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
@@ -287,7 +287,7 @@ function drawOutput(output) {
     parts.map((part, number) => number % 2 ? element("i", {}, part) : part));
   return [
     element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
-    output.bytes === 0 ? element("p", { class: "quiet" }, "Empty.") : text(output.head, output.name),
+    output.bytes === 0 ? element("p", { class: "muted" }, "Empty.") : text(output.head, output.name),
     ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out here; the raw file has all …`), text(output.tail, `${output.name}, its end`)] : []),
     element("p", { class: "digest" }, output.sha256 ? ["SHA-256 ", element("code", {}, output.sha256)] : ""),
   ];
