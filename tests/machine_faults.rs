@@ -201,7 +201,7 @@ fn without_qemu_the_package_is_named_and_nothing_is_written() {
     assert!(!folder.results().exists());
 }
 
-/// Every word of `stand-in.bash` that a run takes until its tool runs.
+/// Every word of `fake-qemu.bash` that a run takes until its tool runs.
 const RUNNING: &str = "power_on; ready; prepared; started";
 
 /// The n-th planned run gets the n-th words: the folder of an attempt is named by its run's position.

@@ -232,7 +232,7 @@ impl AttemptRunner<'_> {
                 Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
                     meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
                 }
-                Event::Guest(GuestEvent::AttemptResult {
+                Event::Guest(GuestEvent::Ended {
                     exit,
                     memory_kib,
                     oom_kills,

@@ -296,7 +296,7 @@ fn build_program((name, package): (&'static str, &str), path: Option<PathBuf>) -
 mod tests {
     use super::*;
     use mcc_edition::CpuFlags;
-    use mcc_host::{Core, Cores, Holding, Memory};
+    use mcc_host::{Core, Cores, MachineLease, Memory};
 
     fn machine() -> Machine {
         Machine {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn who_holds_what_is_named() {
-        let held = vec![Holding { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
+        let held = vec![MachineLease { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
         let page = ControllerLeases {
             pid: 7,
             since: "2018-05-11T10:00:00Z".into(),

@@ -246,7 +246,7 @@ impl Scheduler<'_> {
     }
 
     /// Attempts a run until it is recorded, within its budget of retries.
-    fn record(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
+    fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
             let (attempt, run_state) = self.attempt(run, lease.take())?;
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });

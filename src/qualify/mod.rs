@@ -2,16 +2,16 @@
 //! finding: where, which rule, and the remedy. Pure functions of what a run left; `native` is the dry run
 //! without a machine.
 
-mod run_checks;
 pub mod native;
 mod oracle;
 mod output_checks;
 mod per_tool;
+mod run_checks;
 
-pub use run_checks::check_run;
 pub use oracle::{Known, Oracle, OracleError};
-pub use output_checks::{differing_values, check_output};
+pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
+pub use run_checks::check_run;
 
 use mcc_benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};

@@ -110,7 +110,11 @@ pub fn run(
         ..RunFacts::default()
     };
     let left_behind = !cut && !left_behind.is_empty();
-    Ok(NativeRun { outcome, marks: left_behind.then(|| "left-behind".to_owned()).into_iter().collect(), facts })
+    Ok(NativeRun {
+        outcome,
+        marks: left_behind.then(|| "left-behind".to_owned()).into_iter().collect(),
+        facts,
+    })
 }
 
 /// The folders of a contest disk under `home`, with the instance unpacked as `execution`; where BenchKit's are.

@@ -287,7 +287,8 @@ impl Explanation {
         let said = self.positions.iter().flat_map(|position| &position.said);
         let wrong: Vec<&str> =
             said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
-        let runs: Vec<&RunSummary> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
+        let runs: Vec<&RunSummary> =
+            self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
             writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
         }

@@ -109,8 +109,9 @@ fn marks(field: &str) -> Vec<String> {
 fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
     // As tools' words are split: other blanks are a part of them.
     let words: Vec<&str> = field.split_ascii_whitespace().collect();
-    let technique =
-        |word: &&str| word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned();
+    let technique = |word: &&str| {
+        word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned()
+    };
     let list = |words: &[&str]| words.iter().map(technique).collect::<Vec<_>>();
     if words.contains(&SPLIT) {
         return words.split(|word| *word == SPLIT).map(list).collect();

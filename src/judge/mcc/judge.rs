@@ -4,7 +4,9 @@ use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, weights};
-use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunRow, RunFacts};
+use crate::input::ballots::{
+    BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
+};
 use crate::judgement::*;
 use mcc_edition::{Edition, InfrastructureRule, Votes};
 use mcc_model::family_of;
@@ -36,7 +38,7 @@ pub struct Judge {
     pub(super) tools: Vec<usize>,
     pub(super) overrides: Overrides,
     /// Rows of the blocks that were excluded.
-    struck: Vec<RunRow>,
+    excluded_rows: Vec<RunRow>,
     pub(super) weights: Vec<BigRational>,
     /// By instance: its place in `weights`.
     pub(super) weight_class: Vec<u32>,
@@ -73,7 +75,8 @@ pub struct JudgementTotals {
 impl Judge {
     pub fn new(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
-        let mut entries: Vec<Entry> = names.iter().map(|name| described(edition, &ballots, name)).collect();
+        let mut entries: Vec<Entry> =
+            names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
         // P-4: a resigned entry leaves no trace; P-3: a withdrawn one is named, its runs are not judged.
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         let judged: BTreeSet<&str> = entries
@@ -89,10 +92,10 @@ impl Judge {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
 
-        let (unresolved, excluded, struck) = infrastructure(edition, &mut ballots);
+        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots);
         let blocks = blocks(&ballots.rows);
         let mut instances = instances(edition, &mut ballots)?;
-        let (weights, weight_class) = weigh(edition, &ballots, &mut instances)?;
+        let (weights, weight_class) = set_weights(edition, &ballots, &mut instances)?;
         let voters: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
@@ -118,7 +121,7 @@ impl Judge {
             voters,
             tools,
             overrides,
-            struck,
+            excluded_rows,
             weights,
             weight_class,
             mixed_hosts,
@@ -138,7 +141,7 @@ impl Judge {
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
         let mut ballots = self.ballots.clone();
         // What was excluded on account of this tool is judged again.
-        ballots.rows.extend(self.struck.iter().cloned());
+        ballots.rows.extend(self.excluded_rows.iter().cloned());
         for Entry { entry, tool: of, note, .. } in &self.header.entries {
             if of == tool {
                 let (tool, note) = (of.clone(), note.clone());
@@ -150,8 +153,8 @@ impl Judge {
 
     /// The blocks that the edition drops, in order; nothing in them is judged.
     pub fn excluded_blocks(&self) -> impl Iterator<Item = Block> {
-        blocks(&self.struck).into_iter().map(|block| {
-            let rows = &self.struck[block];
+        blocks(&self.excluded_rows).into_iter().map(|block| {
+            let rows = &self.excluded_rows[block];
             let unknown = || Trusted {
                 id: String::new(),
                 value: None,
@@ -229,7 +232,7 @@ impl Judge {
     /// |V| and the confidences (E-2): virtual and out-of-competition entries are measured, but do not make V.
     fn confidence(&self) -> (u64, Vec<Confidence>) {
         let judging = &self.header.edition.judging;
-        let mut counted = confidence::Counted::new(self.header.entries.len());
+        let mut counted = confidence::AgreementCounts::new(self.header.entries.len());
         let mut votes = Vec::new();
         for block in &self.blocks {
             let rows = &self.ballots.rows[block.clone()];
@@ -289,7 +292,7 @@ impl Judge {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable = self.voters[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
-            && !marks.iter().any(|mark| unfair(mark));
+            && !marks.iter().any(|mark| excludes_cost(mark));
         cost.filter(|_| comparable)
     }
 
@@ -299,11 +302,11 @@ impl Judge {
 }
 
 /// Marks of runs whose time and memory say nothing about the tool (E-5.1).
-fn unfair(mark: &str) -> bool {
+fn excludes_cost(mark: &str) -> bool {
     mark.starts_with("degraded:") || mark == "mixed-host"
 }
 
-fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
+fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     match ballots.known_entries.get(name) {
         Some(facts) => Entry {
             entry: name.to_owned(),
@@ -343,9 +346,10 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
     let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
-    let struck = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
-    let struck = if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., struck).collect() };
-    (unresolved, excluded, struck)
+    let excluded_rows = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
+    let excluded_rows =
+        if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., excluded_rows).collect() };
+    (unresolved, excluded, excluded_rows)
 }
 
 /// Where each block of the sorted rows begins and ends.
@@ -392,7 +396,7 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
 }
 
 /// Sets the weight of every instance (normalization times multiplier, E-4.4) and numbers the distinct weights.
-fn weigh(
+fn set_weights(
     edition: &Edition,
     ballots: &Ballots,
     instances: &mut [Instance],

@@ -121,7 +121,11 @@ pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<A
 
 /// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
 /// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
-pub(crate) fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
+pub(crate) fn replace(
+    mut json: AtomicFile,
+    mut tables: Vec<AtomicFile>,
+    dir: &Path,
+) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without a judgement, a file of such a name is somebody else's.
     if json.path().exists() {
@@ -150,7 +154,11 @@ struct BlockBatch {
 
 impl BlockBatch {
     /// Adds blocks.
-    fn of(mut self, header: &JudgementHeader, blocks: &mut dyn Iterator<Item = Block>) -> std::io::Result<Self> {
+    fn of(
+        mut self,
+        header: &JudgementHeader,
+        blocks: &mut dyn Iterator<Item = Block>,
+    ) -> std::io::Result<Self> {
         for block in blocks {
             if !self.json.is_empty() {
                 self.json.extend(b",\n");

@@ -31,7 +31,10 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
 
 /// `tool,category,opted_out,score,success_cpu_s`. A score beside `yes` is the hidden real one: it counts in the meta
 /// category only.
-pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result<Vec<GivenScore>, TableError> {
+pub(super) fn read_scores(
+    path: &Path,
+    categories: &mut Vec<Category>,
+) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let all_known = !categories.is_empty();
     let mut given = Vec::new();
