@@ -301,8 +301,5 @@ fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
         assert_eq!(run.last.outcome, *outcome, "{words}");
     }
     let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
-    assert!(
-        marks(4).contains(&"output-truncated".to_owned())
-            && marks(6).contains(&"output-incomplete".to_owned())
-    );
+    assert!(marks(4).contains(&"output-truncated".into()) && marks(6).contains(&"output-incomplete".into()));
 }

@@ -182,7 +182,7 @@ const CONFINEMENT: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memo
 /// What one run left, given by hand.
 struct Run {
     outcome: Outcome,
-    marks: Vec<String>,
+    marks: Vec<mcc_harness::base::Mark>,
     facts: RunFacts,
     folder: tempfile::TempDir,
 }

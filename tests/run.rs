@@ -265,9 +265,9 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
     let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
     if survey.cores.usable_cores().count() < 5 {
-        assert!(is_short && marks("abnormal-4").contains(&"degraded:shared-cores".to_owned()));
+        assert!(is_short && marks("abnormal-4").contains(&"degraded:shared-cores".into()));
     }
-    assert!(marks("abnormal").contains(&"degraded:tcg".to_owned()));
+    assert!(marks("abnormal").contains(&"degraded:tcg".into()));
     let idle = &runs["abnormal-4/DiningTable-PT-03/UpperBounds"].last;
     assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
     let cell = judged.cell("abnormal-4", "DiningTable-PT-03", "UpperBounds");
@@ -442,7 +442,7 @@ fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_wh
     let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nretries = 0\n");
     folder.run(&[]).success();
     let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
-    assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
+    assert!(run.marks.contains(&"degraded:cpu-flags".into()), "{:?}", run.marks);
     let missing = &run.environment.cpu_flags_missing;
     assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
     assert_eq!((run.environment.cpu_flags.len(), run.environment.guest_kernel.as_str()), (2, "6.1"));

@@ -504,7 +504,7 @@ impl Job<'_> {
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
                     });
                 }
-                let degraded = attempt.marks.iter().filter(|mark| mark.starts_with("degraded:"));
+                let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
                 left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
             }

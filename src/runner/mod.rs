@@ -43,7 +43,7 @@ pub struct CampaignOptions<'a> {
     pub jobs: Option<usize>,
     pub max_vcpus: u32,
     /// Marks of every run, beside those of its attempt.
-    pub marks: Vec<String>,
+    pub marks: Vec<mcc_base::Mark>,
     /// Durations of runs in earlier campaigns; the runner adds those of `record`.
     pub history: History,
     /// Set by the caller to stop: no new run begins, running ones end normally.

@@ -5,9 +5,9 @@ use super::{
     open_images, packed_inputs,
 };
 use crate::cluster::{Batch, Cluster, MARGIN_S, Reason, Resources, Slurm, SlurmTask, StagingFolder};
+use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
 use mcc_edition::Edition;
-use mcc_host::MARK_MIXED_HOST;
 use mcc_store::{Record, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -94,7 +94,7 @@ impl Shard {
             file: &cluster.facts().campaign,
             jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
             max_vcpus: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
-            marks: if hosts.nodes.len() > 1 { vec![MARK_MIXED_HOST.to_owned()] } else { vec![] },
+            marks: if hosts.nodes.len() > 1 { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
             stop,
         };

@@ -8,6 +8,7 @@ use crate::input::ballots::{
     BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
 };
 use crate::judgement::*;
+use mcc_base::Mark;
 use mcc_edition::{Edition, InfrastructureRule, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
@@ -265,10 +266,10 @@ impl Judge {
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
-            let of: &[String] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
-            if !of.iter().any(|mark| mark == NOT_RUN_YET) {
+            let of: &[Mark] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
+            if !of.contains(&Mark::NOT_RUN_YET) {
                 made += 1;
-                of.iter().for_each(|mark| *marks.entry(mark.as_str()).or_default() += 1);
+                of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
         }
         (marks, made)
@@ -278,7 +279,7 @@ impl Judge {
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
-        facts.filter(|facts| facts.marks.iter().any(|mark| mark == NOT_RUN_YET)).count()
+        facts.filter(|facts| facts.marks.contains(&Mark::NOT_RUN_YET)).count()
     }
 
     /// How many blocks the examinations that `within` takes have.
@@ -292,18 +293,13 @@ impl Judge {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable = self.voters[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
-            && !marks.iter().any(|mark| excludes_cost(mark));
+            && !marks.iter().any(Mark::excludes_cost);
         cost.filter(|_| comparable)
     }
 
     pub(super) fn value_count(&self, rows: &[RunRow]) -> usize {
         self.ballots.examinations[rows[0].examination as usize].1
     }
-}
-
-/// Marks of runs whose time and memory say nothing about the tool (E-5.1).
-fn excludes_cost(mark: &str) -> bool {
-    mark.starts_with("degraded:") || mark == "mixed-host"
 }
 
 fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
@@ -340,7 +336,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     let is_excluded = |row: &RunRow| {
         let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
         edition.judging.infrastructure == InfrastructureRule::Exclude
-            && !facts.marks.iter().any(|mark| mark == NOT_RUN_YET)
+            && !facts.marks.contains(&Mark::NOT_RUN_YET)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));

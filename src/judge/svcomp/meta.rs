@@ -1,8 +1,9 @@
 //! Scores of categories and, nested, of meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k sub-categories,
 //! never rounded on the way.
 
+use super::results::{GivenScore, Results};
+use super::source::SvcompError;
 use super::verdict::RunScore;
-use super::{GivenScore, Results, SvcompError};
 use crate::judgement::Entry;
 use crate::other_contests::{
     self, Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties,

@@ -1,9 +1,9 @@
 //! Filling `Results` from files: BenchExec results, tables of scores, a categories file; one or a folder of them.
 
 use super::benchexec::{self, RawRun, ResultError, ResultHeader};
+use super::results::{GivenScore, Results, Run, unlisted_category};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
-use super::{GivenScore, Results, Run};
 use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError, open};
 use mcc_edition::Status;
@@ -435,7 +435,7 @@ impl Results {
             if !self.categories.is_empty() {
                 self.notes.push(format!("category {name} is in no categories file: it is a part of none"));
             }
-            self.categories.push(super::unlisted_category(name));
+            self.categories.push(unlisted_category(name));
             self.categories.len() - 1
         })
     }

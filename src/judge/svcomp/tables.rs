@@ -1,6 +1,6 @@
 //! Tables of SV-COMP: scores by tool and category, sub-categories as columns, categories.
 
-use super::GivenScore;
+use super::results::{GivenScore, unlisted_category};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::fraction;
 use mcc_edition::svcomp::{Category, check_categories};
@@ -48,7 +48,7 @@ pub(super) fn read_scores(
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
                 return Err(format!("no category `{category}`; there are {}", known.join(", ")));
             }
-            categories.push(super::unlisted_category(category));
+            categories.push(unlisted_category(category));
         }
         let opted_out = match row[2].trim() {
             "yes" => true,
