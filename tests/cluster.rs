@@ -46,9 +46,9 @@ impl<'a> Slurm<'a> {
     }
 
     fn here(&self, verb: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-here");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
         let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
-        assert!(done.success(), "scripts/slurm-here {verb}");
+        assert!(done.success(), "scripts/slurm-single-node {verb}");
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Output {

@@ -201,7 +201,7 @@ fn without_qemu_the_package_is_named_and_nothing_is_written() {
     assert!(!folder.results().exists());
 }
 
-/// Every word of `stand-in.bash` that a run takes until its tool runs.
+/// Every word of `fake-qemu.bash` that a run takes until its tool runs.
 const RUNNING: &str = "power_on; ready; prepared; started";
 
 /// The n-th planned run gets the n-th words: the folder of an attempt is named by its run's position.
@@ -301,8 +301,5 @@ fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
         assert_eq!(run.last.outcome, *outcome, "{words}");
     }
     let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
-    assert!(
-        marks(4).contains(&"output-truncated".to_owned())
-            && marks(6).contains(&"output-incomplete".to_owned())
-    );
+    assert!(marks(4).contains(&"output-truncated".into()) && marks(6).contains(&"output-incomplete".into()));
 }

@@ -187,7 +187,7 @@ fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
     let expected = [["bold", "-4", ""], ["bold", "-2", "1/2"], ["careful", "0", ""], ["careful", "2", "30"]];
     assert_eq!(rows(&scores[0]), expected);
     assert!(scores[0].description.contains("careful goes furthest, to 2.00"));
-    let runs = Runs::of_sister(&judgement);
+    let runs = Runs::of_other_contest(&judgement);
     let pictures = plots::pictures(&runs);
     pictures.iter().for_each(check);
     assert_eq!(pictures.len(), 4);
@@ -195,7 +195,7 @@ fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
     assert_eq!(rows(&pictures[1]), [["1", "2", "bold careful"], ["1", "0", ""]]);
     let memory = ["1", "11718", "11718", "11718", "11718", "11718"];
     assert_eq!(rows(&pictures[3]).iter().map(|row| &row[2..]).collect::<Vec<_>>(), [memory, memory]);
-    let latex = tables::sister_podiums_latex(&judgement);
+    let latex = tables::other_podiums_latex(&judgement);
     assert!(
         latex.contains("1 & careful & 2 & gold") && latex.contains("Heap \\& \\textless{}Memory"),
         "{latex}"

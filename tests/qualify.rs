@@ -7,7 +7,7 @@ mod images;
 use campaign::Folder;
 use mcc_harness::edition::Edition;
 use mcc_harness::model::{Archive, Severity};
-use mcc_harness::qualify::{Finding, Left, PerTool, RunLimits, RunQuestions, check_run};
+use mcc_harness::qualify::{AttemptOutputs, Finding, PerTool, RunLimits, RunQuestions, check_run};
 use mcc_harness::store::{Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
@@ -54,7 +54,7 @@ fn findings(report: &Json) -> Vec<String> {
     shown.collect()
 }
 
-/// The ten mistakes of `tests/planted`; `home` is where its tenth lies.
+/// The ten mistakes of `tests/tool-with-mistakes`; `home` is where its tenth lies.
 fn planted(home: &str) -> Vec<String> {
     let id = |of: &str| format!("{INSTANCE}-{of}");
     vec![
@@ -89,7 +89,7 @@ fn assert_planted(report: &Json, home: &str) {
 #[test]
 fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings() {
     let folder = Folder::new("");
-    let (_, tool) = tool(folder.path(), include_str!("planted/BenchKit_head.sh"));
+    let (_, tool) = tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
@@ -144,7 +144,7 @@ fn natively(folder: &Path, more: &[&str]) -> Output {
 #[test]
 fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_substitute() {
     let folder = tempfile::tempdir().unwrap();
-    tool(folder.path(), include_str!("planted/BenchKit_head.sh"));
+    tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     let oracle = root().join("pnml-fixtures/expected");
     let more = ["--limit", "10", "--examinations", PLANTED, "--oracle", oracle.to_str().unwrap()];
     let output = natively(folder.path(), &more);
@@ -182,7 +182,7 @@ const CONFINEMENT: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memo
 /// What one run left, given by hand.
 struct Run {
     outcome: Outcome,
-    marks: Vec<String>,
+    marks: Vec<mcc_harness::base::Mark>,
     facts: RunFacts,
     folder: tempfile::TempDir,
 }
@@ -197,8 +197,8 @@ impl Run {
         Self { outcome: Outcome::Finished { exit_code: 0 }, marks: vec![], facts, folder }
     }
 
-    fn left(&self) -> Left<'_> {
-        Left {
+    fn left(&self) -> AttemptOutputs<'_> {
+        AttemptOutputs {
             outcome: &self.outcome,
             marks: &self.marks,
             facts: Some(&self.facts),

@@ -144,10 +144,10 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     assert!(runs.contains_key("random-walk/TokenLoop-PT-03/CTLFireability") && runs.len() < 8);
 }
 
-/// The disk of the tool in `tests/misbehaving`.
+/// The disk of the tool in `tests/abnormal-tool`.
 fn abnormal_tool_image(folder: &Folder) {
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving");
-    images::with_tool(&tool, &folder.path().join("misbehaving"));
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/abnormal-tool");
+    images::with_tool(&tool, &folder.path().join("abnormal"));
 }
 
 const ABNORMAL_TOOL: &str = r#"
@@ -158,13 +158,13 @@ examinations = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "Reachabili
                 "ReachabilityFireability", "CTLCardinality", "CTLFireability"]
 
 [[tool]]
-entry = "misbehaving"
-image = "misbehaving"
+entry = "abnormal"
+image = "abnormal"
 kind = "sequential"
 
 [[tool]]
-entry = "misbehaving-4"
-image = "misbehaving"
+entry = "abnormal-4"
+image = "abnormal"
 kind = "concurrent"
 not_competing = ["*Bounds", "Reach*", "CTL*"]
 
@@ -186,8 +186,8 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     let runs = folder.runs();
     let judged = Judged::read(&folder.path().join("judgement"));
     let of = |examination: &str| {
-        let run = &runs[&format!("misbehaving/DiningTable-PT-03/{examination}")];
-        (run, judged.cell("misbehaving", "DiningTable-PT-03", examination))
+        let run = &runs[&format!("abnormal/DiningTable-PT-03/{examination}")];
+        (run, judged.cell("abnormal", "DiningTable-PT-03", examination))
     };
     let first_value = |cell: &Cell| cell.values.first().cloned().flatten();
 
@@ -226,7 +226,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     );
 
     // What a tool finds (contest notes 1.6), on one core and on four.
-    for (entry, nproc) in [("misbehaving", "1"), ("misbehaving-4", "4")] {
+    for (entry, nproc) in [("abnormal", "1"), ("abnormal-4", "4")] {
         let run = &runs[&format!("{entry}/DiningTable-PT-03/StateSpace")];
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
         assert_eq!(run.last.facts.as_ref().unwrap().vcpus.to_string(), nproc);
@@ -264,13 +264,13 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     let survey = Survey::take().unwrap();
     let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
     let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
-    if survey.cores.whole().count() < 5 {
-        assert!(is_short && marks("misbehaving-4").contains(&"degraded:shared-cores".to_owned()));
+    if survey.cores.usable_cores().count() < 5 {
+        assert!(is_short && marks("abnormal-4").contains(&"degraded:shared-cores".into()));
     }
-    assert!(marks("misbehaving").contains(&"degraded:tcg".to_owned()));
-    let idle = &runs["misbehaving-4/DiningTable-PT-03/UpperBounds"].last;
+    assert!(marks("abnormal").contains(&"degraded:tcg".into()));
+    let idle = &runs["abnormal-4/DiningTable-PT-03/UpperBounds"].last;
     assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
-    let cell = judged.cell("misbehaving-4", "DiningTable-PT-03", "UpperBounds");
+    let cell = judged.cell("abnormal-4", "DiningTable-PT-03", "UpperBounds");
     assert_eq!(cell.ending, Ending::DidNotCompete);
 }
 
@@ -442,7 +442,7 @@ fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_wh
     let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nretries = 0\n");
     folder.run(&[]).success();
     let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
-    assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
+    assert!(run.marks.contains(&"degraded:cpu-flags".into()), "{:?}", run.marks);
     let missing = &run.environment.cpu_flags_missing;
     assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
     assert_eq!((run.environment.cpu_flags.len(), run.environment.guest_kernel.as_str()), (2, "6.1"));

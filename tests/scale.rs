@@ -1,7 +1,7 @@
 //! Size and threads change nothing but time.
 
 mod data;
-#[path = "../benches/scale/made_record.rs"]
+#[path = "../benches/scale/generated_record.rs"]
 mod generated_record;
 #[path = "../benches/scale/synthetic.rs"]
 mod synthetic;

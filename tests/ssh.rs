@@ -76,7 +76,7 @@ fn an_original_disk_gives_the_answers_of_a_built_image() {
     // It ended every session of its user: the guest is well, so that is its own end; its answer counts.
     let killed = of("UpperBounds");
     assert_eq!(killed.outcome, Outcome::ToolCrash { signal: 9 });
-    assert!(killed.marks.contains(&"connection-lost".to_owned()), "{:?}", killed.marks);
+    assert!(killed.marks.contains(&"connection-lost".into()), "{:?}", killed.marks);
     assert!(stdout("original", "UpperBounds").contains("UpperBounds-00 1 TECHNIQUES"));
 
     // What it forges counts for nothing; what it sees is the contest's.
@@ -198,7 +198,7 @@ retries = 0
         folder.run(&[]).success();
         let runs = folder.runs();
         for run in runs.values() {
-            assert_eq!(run.last.marks.contains(&"restored".to_owned()), restored, "{:?}", run.last.marks);
+            assert_eq!(run.last.marks.contains(&"restored".into()), restored, "{:?}", run.last.marks);
         }
         let facts = |(id, run): (String, mcc_harness::store::RunRecord)| {
             let stdout =

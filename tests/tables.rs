@@ -564,7 +564,7 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
             }
             // `inf` of a state space would be read as `Inf`, so it is in no oracle.
             let same = values.iter().flatten().count() as u64 + 3;
-            assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");
+            assert_eq!(compared, oracle::OracleComparison { same, different: 0, only_oracle: 0 }, "{ids:?}");
             if unknown.is_none() {
                 let (_, examination) = edition.examination("CTLFireability").unwrap();
                 let by_order = oracle::read(folder.path(), "F-PT-1", examination, &[]).unwrap().unwrap();
@@ -598,10 +598,10 @@ fn an_oracle_with_infinite_counts_is_compared_by_value() {
     let text = "F-PT-1 StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n\
                 STATE_SPACE TRANSITIONS 7 TECHNIQUES TEDD2020\nSTATE_SPACE MAX_TOKEN_IN_PLACE +inf TECHNIQUES TEDD2020\n";
     fs::write(folder.path().join("F-PT-1-SS.out"), text).unwrap();
-    assert_eq!(compare(), oracle::Compared { same: 1, different: 2, only_oracle: 0 });
+    assert_eq!(compare(), oracle::OracleComparison { same: 1, different: 2, only_oracle: 0 });
     // What is written is read again.
     assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 1);
-    assert_eq!(compare(), oracle::Compared { same: 4, different: 0, only_oracle: 0 });
+    assert_eq!(compare(), oracle::OracleComparison { same: 4, different: 0, only_oracle: 0 });
 }
 
 #[test]

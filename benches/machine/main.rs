@@ -133,7 +133,7 @@ impl<'a> MachineSetup<'a> {
             jobs: 1,
             marks: vec![],
             history: History::default(),
-            machines: &mcc_harness::executor::attempt,
+            run_attempt: &mcc_harness::executor::attempt,
             stop,
         }
     }

@@ -126,7 +126,7 @@ impl Site<'_> {
     fn model(&self, model: &str, node: usize) {
         let mut lost = 0;
         for life in 0_u64.. {
-            self.cluster.bind(model, &format!("node-{}", node + NODES * lost)).unwrap();
+            self.cluster.record_node(model, &format!("node-{}", node + NODES * lost)).unwrap();
             let ended = self.live(model, life);
             match ended.code() {
                 Some(0) => return,

@@ -197,7 +197,7 @@ pub fn executor<'a>(
         jobs: JOBS,
         marks: vec![],
         history,
-        machines,
+        run_attempt: machines,
         stop,
     }
 }

@@ -3,17 +3,17 @@
 //! A tar compressed by zstd (docs/archive.md). Unpacked it is a record as `run` left it, with the judgement, its rules
 //! and the digests beside it; so whatever reads a record reads an unpacked archive.
 
-mod paths;
 mod disks;
 mod pack;
+mod paths;
 mod replay;
 mod stage;
 mod unpack;
 mod verify;
 
-pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 pub use disks::{DiskFinder, disks_of, machine_files};
 pub use pack::pack;
+pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 pub use replay::{Comparison, Measured, Median, compare};
 pub use stage::{ArchiveInputs, bundle, judged_entries, stage};
 pub use unpack::{ArchiveLimits, unpack};

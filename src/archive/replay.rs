@@ -1,5 +1,6 @@
 //! A run and its replays side by side.
 
+use mcc_base::Mark;
 use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_store::{Attempt, HostFacts};
@@ -9,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Measured {
     pub outcome: String,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     pub cpu_ms: Option<u64>,
     pub wall_ms: Option<u64>,
     pub memory_kib: Option<u64>,

@@ -42,8 +42,11 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
     for entry in tar.entries().map_err(no_archive)?.raw(true) {
         let mut entry = entry.map_err(no_archive)?;
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let unsafe_entry =
-            |reason: String| ArchiveError::UnsafeEntry { path: archive.to_owned(), entry: shown.clone(), reason };
+        let unsafe_entry = |reason: String| ArchiveError::UnsafeEntry {
+            path: archive.to_owned(),
+            entry: shown.clone(),
+            reason,
+        };
         entries += 1;
         if entries > bounds.entries {
             return Err(unsafe_entry(format!("is one more than the {} allowed", bounds.entries)));
@@ -57,7 +60,9 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
         bytes = bytes.saturating_add(size);
         if bytes > bounds.bytes {
             let most = bounds.bytes;
-            return Err(unsafe_entry(format!("of {size} bytes makes it hold more than the {most} bytes allowed")));
+            return Err(unsafe_entry(format!(
+                "of {size} bytes makes it hold more than the {most} bytes allowed"
+            )));
         }
         let target = to.join(&path);
         if let Some(folder) = target.parent() {

@@ -91,7 +91,8 @@ impl Verified {
         let mut shown = 0;
         for number in 1_u64.. {
             let next = (recomputed_lines.next().transpose(), stored_lines.next().transpose());
-            let (recomputed, stored_line) = (next.0.map_err(io_at(recomputed))?, next.1.map_err(io_at(stored))?);
+            let (recomputed, stored_line) =
+                (next.0.map_err(io_at(recomputed))?, next.1.map_err(io_at(stored))?);
             if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
@@ -107,7 +108,8 @@ impl Verified {
                 self.differs(place, "and maybe more lines differ");
                 break;
             }
-            let [stored_line, recomputed] = [stored_line, recomputed].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
+            let [stored_line, recomputed] =
+                [stored_line, recomputed].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
             self.differs(place, format!("says `{stored_line}`, recomputed it is `{recomputed}`"));
         }
         Ok(())

@@ -1,6 +1,6 @@
 use super::failure::cluster_failure;
 use super::{Exit, Failure};
-use crate::cluster::{Cluster, BatchSystem, Slurm, Task};
+use crate::cluster::{BatchSystem, Cluster, Slurm, Task};
 use std::path::PathBuf;
 
 /// End the jobs of a campaign on a cluster.

@@ -68,8 +68,7 @@ fn list(format: Format) -> Result<(), Failure> {
                 "unknown": edition.unknown.keys().collect::<Vec<_>>(),
             })
         });
-        let others =
-            others.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
+        let others = others.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
         return print::raw(&format!("{:#}\n", rows.chain(others).collect::<serde_json::Value>()));
     }
     let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");

@@ -42,9 +42,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         if let Some(tool) = &args.tool {
-            return show(&other_contests::explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
+            return show(
+                &other_contests::explain_tool(&judgement, tool).map_err(Failure::usage)?,
+                args.format,
+            );
         }
-        let explanation = other_contests::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
+        let explanation =
+            other_contests::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
         return show(&explanation, args.format);
     }
     let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;

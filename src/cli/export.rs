@@ -4,7 +4,7 @@ use super::{Exit, Failure, print};
 use crate::archive::{self, ArchiveInputs};
 use anyhow::{Context, anyhow};
 use mcc_benchkit::contest_table::Form;
-use mcc_campaign::{Campaign, Kind, Plan, JobFileOptions};
+use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::{Cores, Layout, export};
 use mcc_judge::{mcc, oracle};

@@ -1,7 +1,7 @@
 //! Errors and the exit codes they end with.
 
 use super::Exit;
-use super::published::failure as archive_failure;
+use super::record_source::failure as archive_failure;
 use crate::cluster::ClusterError;
 use crate::runner::RunnerError;
 use mcc_executor::ExecutorError;

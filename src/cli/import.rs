@@ -29,8 +29,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = args.jobs.display().to_string();
     let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let file = JobFile::read(&text).with_context(|| shown.clone()).map_err(Failure::usage)?;
-    let made =
-        CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs).context(shown).map_err(Failure::usage)?;
+    let made = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
+        .context(shown)
+        .map_err(Failure::usage)?;
     print::file(&args.out, &made.text).with_context(|| format!("cannot write {}", args.out.display()))?;
     print::text(&format!("{}: {} runs\n", args.out.display(), file.jobs.len() + made.added.len()))?;
     if !made.added.is_empty() {

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::{Exit, Failure, Format, judge_sister, print};
+use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
 use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
@@ -88,7 +88,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
                 "{option} is for editions of the MCC; in the other contests the edition file says it"
             )));
         }
-        return judge_sister::judge(input, out, args.categories.as_deref(), args.format, &edition);
+        return judge_other::judge(input, out, args.categories.as_deref(), args.format, &edition);
     }
     refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let (edition, ballots) = args.inputs.read(input)?;
@@ -178,7 +178,11 @@ fn marks(judge: &Judge) -> String {
     marks.iter().map(|(mark, count)| format!("{mark}: {count} of {runs} runs\n")).collect()
 }
 
-fn json(judge: &Judge, totals: &JudgementTotals, sensitivity: Option<&Sensitivity>) -> serde_json::Result<String> {
+fn json(
+    judge: &Judge,
+    totals: &JudgementTotals,
+    sensitivity: Option<&Sensitivity>,
+) -> serde_json::Result<String> {
     let header = &judge.header;
     let (marks, runs) = judge.marks();
     let places = totals.podiums.iter().flat_map(|podium| {

@@ -1,5 +1,5 @@
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{RunQuestions, Finding, Oracle, check_output};
+use crate::qualify::{Finding, Oracle, RunQuestions, check_output};
 use anyhow::anyhow;
 use mcc_benchkit::{Answers, Reading};
 use mcc_edition::{Edition, Examination};
@@ -46,7 +46,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let run_questions = RunQuestions::of(&archive, examination).map_err(Failure::usage)?;
             match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
                 Some(oracle) => {
-                    let run_questions = run_questions.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
+                    let run_questions =
+                        run_questions.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
                     for unread in oracle.unread.iter().chain(&run_questions.unread) {
                         eprintln!("oracle: bad line: {}", print::escaped(unread));
                     }
@@ -62,7 +63,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let reading = Reading { strict: args.strict, published: false };
     let answers = match args.stdout.to_str() {
         Some("-") => Answers::read(io::stdin().lock(), &run_questions.questions, reading),
-        _ => File::open(&args.stdout).and_then(|file| Answers::read_file(&file, &run_questions.questions, reading)),
+        _ => File::open(&args.stdout)
+            .and_then(|file| Answers::read_file(&file, &run_questions.questions, reading)),
     };
     let answers = answers.map_err(|e| unreadable(&args, e))?;
     let findings = check_output(&answers, &run_questions);

@@ -154,7 +154,13 @@ impl CampaignProgress {
         }
     }
 
-    fn committed(&self, mut now: MutexGuard<ProgressState>, run: &Run, attempt: &Attempt, run_state: &RunState) {
+    fn committed(
+        &self,
+        mut now: MutexGuard<ProgressState>,
+        run: &Run,
+        attempt: &Attempt,
+        run_state: &RunState,
+    ) {
         let mut line = format!("{} {}", run.id(), super::outcome(&attempt.outcome));
         if let Some(facts) = &attempt.facts {
             let seconds = |ms: u64| format!("{}.{:02} s", ms / 1000, ms % 1000 / 10);

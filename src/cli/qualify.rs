@@ -1,5 +1,8 @@
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{RunQuestions, RunLimits, Finding, AttemptOutputs, Oracle, PerTool, counted, differing_values, native, check_run};
+use crate::qualify::{
+    AttemptOutputs, Finding, Oracle, PerTool, RunLimits, RunQuestions, check_run, counted, differing_values,
+    native,
+};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_base::names::{BadName, EntryName, ExaminationName};
@@ -345,7 +348,12 @@ impl Job<'_> {
         report.passes = report.findings.iter().all(|finding| finding.severity != Severity::Error);
     }
 
-    fn run_native(&self, run_questions: &[RunQuestions], folder: &Path, out: &Path) -> Result<Report, Failure> {
+    fn run_native(
+        &self,
+        run_questions: &[RunQuestions],
+        folder: &Path,
+        out: &Path,
+    ) -> Result<Report, Failure> {
         if !folder.join("BenchKit_head.sh").is_file() {
             let missing = anyhow!("{}: no BenchKit_head.sh in it; give the tool's folder", folder.display());
             return Err(Failure::usage(missing));
@@ -382,7 +390,11 @@ impl Job<'_> {
     }
 
     /// With `run`, on a campaign of its own beside the record. Err: how that ended, where it did not come to an end.
-    fn run_in_machines(&self, run_questions: &[RunQuestions], out: &Path) -> Result<Result<Report, Exit>, Failure> {
+    fn run_in_machines(
+        &self,
+        run_questions: &[RunQuestions],
+        out: &Path,
+    ) -> Result<Result<Report, Exit>, Failure> {
         let file = write_campaign(out, &self.campaign()?)?;
         // Ctrl-C is for `run`, which ends well; what it leaves open is seen below.
         signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::new(AtomicBool::new(false)))?;
@@ -492,7 +504,7 @@ impl Job<'_> {
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
                     });
                 }
-                let degraded = attempt.marks.iter().filter(|mark| mark.starts_with("degraded:"));
+                let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
                 left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
             }

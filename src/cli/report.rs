@@ -2,7 +2,7 @@ use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
 use mcc_judge::other_contests;
-use mcc_report::{SiteInput, ReportError};
+use mcc_report::{ReportError, SiteInput};
 use mcc_store::Record;
 use std::path::PathBuf;
 

@@ -52,12 +52,16 @@ fn list() -> String {
     out
 }
 
-/// A rule in lines; backticks of the document are left out.
+/// A rule in lines of text.
 fn entry(rule: &RuleText) -> String {
-    let mut out = format!("{} {}\n{}\n", rule.code, rule.title, wrapped(rule.content, WIDTH, 0));
+    let mut out = format!("{} {}\n{}\n", rule.code, rule.title, wrapped(&plain(rule.content), WIDTH, 0));
     for (name, text) in rule.fields() {
-        let text = text.replace('`', "");
-        out += &format!("{name:<INDENT$}{}\n", wrapped(&text, WIDTH - INDENT, INDENT).trim_start());
+        out += &format!("{name:<INDENT$}{}\n", wrapped(&plain(text), WIDTH - INDENT, INDENT));
     }
     out
+}
+
+/// Markdown without the backticks around code.
+fn plain(text: &str) -> String {
+    text.replace('`', "")
 }

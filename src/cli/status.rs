@@ -1,10 +1,10 @@
 use super::failure::{cluster_failure, store_failure};
 use super::{Exit, Failure, Format, print};
-use crate::cluster::{Cluster, ClusterError, ModelStatus, Slurm, ModelState, model_statuses};
+use crate::cluster::{Cluster, ClusterError, ModelState, ModelStatus, Slurm, model_statuses};
 use crate::runner::history_of;
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
-use mcc_store::{Attempt, RecordSummary, Summary, RunCounts, RunningAttempt};
+use mcc_store::{Attempt, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -89,7 +89,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let batch_system = Slurm { settings: cluster.facts().settings.clone() };
             let record_summary = cluster.record_summary().map_err(cluster_failure)?;
             let models = model_statuses(cluster, &batch_system, &record_summary).map_err(cluster_failure)?;
-            let collected = RecordSummary::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
+            let collected =
+                RecordSummary::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
             (record_summary, models, Some(collected))
         }
     };
@@ -98,7 +99,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let abandoned = record_summary.controllers.is_empty() && models.is_empty();
     let shown = StatusReport {
         summary: record_summary.summary(),
-        entries: record_summary.entries().into_iter().map(|(entry, tally)| (entry.to_owned(), tally)).collect(),
+        entries: record_summary
+            .entries()
+            .into_iter()
+            .map(|(entry, tally)| (entry.to_owned(), tally))
+            .collect(),
         remaining,
         eta_ms: remaining.eta_ms(if abandoned { 0 } else { record_summary.running_attempts.len() as u64 }),
         controllers: record_summary.controllers,

@@ -1,7 +1,8 @@
 use super::failure::cluster_failure;
 use super::{Exit, Failure, print};
 use crate::cluster::{
-    Batch, Cluster, ClusterError, ClusterFacts, BatchSystem, ModelDemand, Reason, Slurm, ModelState, batches, model_statuses,
+    Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, Reason, Slurm, batches,
+    model_statuses,
 };
 use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
@@ -56,7 +57,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         (Err(ClusterError::NotSubmitted(_)), _) => {
             let cluster = begin(&args, campaign.clone())?;
-            let all = cluster.facts().needs.iter().map(|need| (need.model.clone(), NodeConstraint::Any)).collect();
+            let all =
+                cluster.facts().needs.iter().map(|need| (need.model.clone(), NodeConstraint::Any)).collect();
             (cluster, all, Reason::Submit)
         }
         (Err(error), _) => return Err(cluster_failure(error)),
@@ -77,7 +79,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             _ => None,
         };
         for batch in batches(&needs, node, limit_s, most, || cluster.new_name()) {
-            let job = cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
+            let job =
+                cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
             println!("{}", submission_line(&job, &batch));
         }
     }
@@ -118,7 +121,12 @@ fn begin(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
         history: absolute(&args.history)?,
-        needs: ModelDemand::of(plan, edition.machine.memory_mib, &campaign.slurm, &history_of(&args.history)?),
+        needs: ModelDemand::of(
+            plan,
+            edition.machine.memory_mib,
+            &campaign.slurm,
+            &history_of(&args.history)?,
+        ),
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
 }
@@ -128,7 +136,10 @@ fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// The models to hand in again, and where to.
-fn open_models(cluster: &Cluster, batch_system: &dyn BatchSystem) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
+fn open_models(
+    cluster: &Cluster,
+    batch_system: &dyn BatchSystem,
+) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
     let mut open = BTreeMap::new();
     let model_statuses = model_statuses(cluster, batch_system, &cluster.record_summary()?)?;
     // A node has many models.

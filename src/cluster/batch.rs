@@ -132,7 +132,11 @@ mod tests {
         }
     }
 
-    fn made(needs: &[ModelDemand], limit_s: Option<u64>, most: u32) -> Vec<(Vec<String>, u64, Option<String>)> {
+    fn made(
+        needs: &[ModelDemand],
+        limit_s: Option<u64>,
+        most: u32,
+    ) -> Vec<(Vec<String>, u64, Option<String>)> {
         let mut count = 0;
         let name = || {
             count += 1;

@@ -1,7 +1,7 @@
 //! The shards of a campaign brought into its one record.
 
 use super::{Cluster, ClusterError};
-use mcc_store::{MergeCounts, RecordPart, Record, StoreError};
+use mcc_store::{MergeCounts, Record, RecordPart, StoreError};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,10 @@ impl Collected {
             }
         }
         self.shards += opened.len();
-        let parts: Vec<RecordPart> =
-            opened.iter().map(|(record, superseded)| RecordPart { record, superseded: *superseded }).collect();
+        let parts: Vec<RecordPart> = opened
+            .iter()
+            .map(|(record, superseded)| RecordPart { record, superseded: *superseded })
+            .collect();
         self.merged += record.merge_parts(&parts)?;
         Ok(())
     }

@@ -15,16 +15,16 @@
 mod batch;
 mod collect;
 mod folder;
+mod model_status;
 mod slurm;
 mod staging;
-mod model_status;
 
 pub use batch::{Batch, MARGIN_S, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
 pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason, random_name};
-pub use slurm::{SlurmTask, Slurm};
+pub use model_status::{ModelState, ModelStatus, model_statuses};
+pub use slurm::{Slurm, SlurmTask};
 pub use staging::StagingFolder;
-pub use model_status::{ModelStatus, ModelState, model_statuses};
 
 use std::io;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! How the models of a campaign stand: our records and the batch system's view, merged.
 
-use super::{BatchFacts, Cluster, ClusterError, BatchSystem, ModelHosts, ModelDemand, Task, TaskState};
+use super::{BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskState};
 use mcc_store::{RecordSummary, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,8 +78,9 @@ impl Cluster {
     /// The campaign at a glance: what is collected, and the shards of the models that are not collected whole.
     pub fn record_summary(&self) -> Result<RecordSummary, ClusterError> {
         let collected = RecordSummary::models_at(self.results())?;
-        let open =
-            |need: &&ModelDemand| collected.get(&need.model).is_none_or(|(planned, recorded)| recorded < planned);
+        let open = |need: &&ModelDemand| {
+            collected.get(&need.model).is_none_or(|(planned, recorded)| recorded < planned)
+        };
         let open: Vec<&ModelDemand> = self.facts().needs.iter().filter(open).collect();
         let shards = parallel_map(&open, |need| match RecordSummary::at(&self.shard(&need.model)) {
             // Its job has begun the record, but not planned in it yet.
@@ -90,7 +91,8 @@ impl Cluster {
         })?;
         let begun: BTreeMap<&str, RecordSummary> =
             open.iter().zip(shards).filter_map(|(need, shard)| Some((need.model.as_str(), shard?))).collect();
-        let mut record_summary = RecordSummary::at_models(self.results(), |model| !begun.contains_key(model))?;
+        let mut record_summary =
+            RecordSummary::at_models(self.results(), |model| !begun.contains_key(model))?;
         begun.into_values().for_each(|shard| record_summary.merge(shard));
         Ok(record_summary)
     }

@@ -1,6 +1,6 @@
 //! Slurm, by its own commands: sbatch, squeue, scancel, scontrol, sinfo.
 
-use super::{Batch, Cluster, ClusterError, BatchSystem, Task, TaskState};
+use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskState};
 use mcc_campaign::SlurmSettings;
 use mcc_host::{find_program, run_with_deadline};
 use std::process::Command;
@@ -54,7 +54,8 @@ impl Slurm {
         let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
         let failed =
             |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
-        let ended = run_with_deadline(Command::new(found).args(args), COMMAND_TIMEOUT).map_err(|e| failed(e.to_string()))?;
+        let ended = run_with_deadline(Command::new(found).args(args), COMMAND_TIMEOUT)
+            .map_err(|e| failed(e.to_string()))?;
         match ended.status {
             Some(status) if status.success() => Ok(ended.stdout),
             _ => Err(failed(ended.describe())),
@@ -115,7 +116,8 @@ impl BatchSystem for Slurm {
         let mut found = vec![];
         for some in names.chunks(MAX_ARGUMENTS) {
             let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
-            let printed = self.run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+            let printed =
+                self.run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
             let read = tasks(&printed)
                 .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
             found.extend(read);

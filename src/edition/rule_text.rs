@@ -11,7 +11,9 @@ const TEXT: &str = include_str!("../../docs/rules.md");
 pub struct RuleSection {
     /// `M`, `E-4`, `SV`, ...
     pub code: &'static str,
+    /// What its rules are about.
     pub title: &'static str,
+    /// In the order of the document.
     pub rules: Vec<RuleText>,
 }
 
@@ -20,6 +22,7 @@ pub struct RuleSection {
 pub struct RuleText {
     /// `E-4.1`; with a letter (`E-1.7a`) where several rules or parts have the number.
     pub code: &'static str,
+    /// Its subject in a few words.
     pub title: &'static str,
     /// What the rule says, in one sentence.
     pub content: &'static str,

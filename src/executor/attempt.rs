@@ -3,10 +3,11 @@
 
 use super::limits::{Budget, LimitCheck};
 use super::usage::UsageMeter;
+use mcc_base::Mark;
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Request};
 use mcc_base::guest_kernel_log;
 use mcc_edition::CpuFlags;
-use mcc_host::{MARK_CPU_FLAGS, Policy};
+use mcc_host::Policy;
 use mcc_store::{Environment, Outcome, RunFacts};
 use mcc_vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
@@ -70,9 +71,8 @@ pub struct AttemptResult {
     pub outcome: Outcome,
     pub facts: Option<RunFacts>,
     pub environment: Environment,
-    /// `degraded:cpu-flags`, `restored`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`,
-    /// `connection-lost`.
-    pub marks: Vec<String>,
+    /// What was seen of the run itself; the host's marks are not among them.
+    pub marks: Vec<Mark>,
     /// The host has no room left for the machine's disks or its output.
     pub full_disk: bool,
 }
@@ -109,7 +109,7 @@ struct AttemptRunner<'a> {
     enter: &'a mut dyn FnMut(State),
     facts: Option<RunFacts>,
     environment: Environment,
-    marks: Vec<String>,
+    marks: Vec<Mark>,
     written: Vec<String>,
 }
 
@@ -119,9 +119,9 @@ impl AttemptRunner<'_> {
         (self.enter)(state);
     }
 
-    fn mark(&mut self, mark: &str) {
-        if !self.marks.iter().any(|known| known == mark) {
-            self.marks.push(mark.to_owned());
+    fn mark(&mut self, mark: Mark) {
+        if !self.marks.contains(&mark) {
+            self.marks.push(mark);
         }
     }
 
@@ -136,7 +136,7 @@ impl AttemptRunner<'_> {
         self.environment.unconfined = machine.isolation().missing();
         if matches!(spec.start, Start::Restore(_)) {
             machine.send(&Request::Ready)?;
-            self.mark("restored");
+            self.mark(Mark::RESTORED);
         }
         let ready = wait_for(&mut machine, booted + timeouts.boot, "ready")?;
         let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
@@ -168,7 +168,7 @@ impl AttemptRunner<'_> {
         let vcpus = machine.vcpus();
         let (stdout_bytes, stderr_bytes) = machine.halt()?;
         if stdout_bytes > output_cap || stderr_bytes > output_cap {
-            self.mark("output-truncated");
+            self.mark(Mark::OUTPUT_TRUNCATED);
         }
         let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
@@ -200,7 +200,7 @@ impl AttemptRunner<'_> {
             (true, _) => Ok(()),
             (false, Policy::Contest) => Err(VmError::CpuFlags(self.environment.cpu_flags_missing.join(" "))),
             (false, Policy::AllowDegraded) => {
-                self.mark(MARK_CPU_FLAGS);
+                self.mark(Mark::CPU_FLAGS);
                 Ok(())
             }
         }
@@ -232,7 +232,7 @@ impl AttemptRunner<'_> {
                 Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
                     meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
                 }
-                Event::Guest(GuestEvent::AttemptResult {
+                Event::Guest(GuestEvent::Ended {
                     exit,
                     memory_kib,
                     oom_kills,
@@ -245,15 +245,15 @@ impl AttemptRunner<'_> {
                     let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
                     meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
                     if oom_kills > 0 {
-                        self.mark("oom-kills");
+                        self.mark(Mark::OOM_KILLS);
                     }
                     if left_behind > 0 {
-                        self.mark("left-behind");
+                        self.mark(Mark::LEFT_BEHIND);
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
                 Event::Guest(GuestEvent::SessionLost) => {
-                    self.mark("connection-lost");
+                    self.mark(Mark::CONNECTION_LOST);
                     return Ok(Outcome::ToolCrash { signal: SIGKILL });
                 }
                 Event::Guest(other) => return Err(unexpected(&other)),
@@ -276,7 +276,7 @@ impl AttemptRunner<'_> {
             }
         };
         if !drained {
-            self.mark("output-incomplete");
+            self.mark(Mark::OUTPUT_INCOMPLETE);
         }
         Ok(())
     }

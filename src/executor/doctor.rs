@@ -1,9 +1,10 @@
 //! Can this machine run a campaign, and what would be degraded.
 
+use mcc_base::Mark;
 use mcc_edition::Machine;
 use mcc_host::{
-    Accelerator, ControllerLeases, HostError, LeaseRegistry, Leases, MARK_CPU_FLAGS,
-    MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, MARK_TCG, Policy, Probe, Qemu, Survey, find_program,
+    Accelerator, ControllerLeases, HostError, LeaseRegistry, Leases, Policy, Probe, Qemu, Survey,
+    find_program,
 };
 use mcc_vm::Isolation;
 use mcc_vm::build::PROGRAMS;
@@ -141,7 +142,8 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
         (false, true) => {
             let remedy = format!(
                 "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded: \
-                 TCG, marked {MARK_TCG}"
+                 TCG, marked {}",
+                Mark::TCG
             );
             check("kvm", State::Degraded, format!("unusable: {}", kvm.evidence), &remedy)
         }
@@ -165,7 +167,8 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
 fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Check {
     let name = accelerator.word();
     let remedy = format!(
-        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {MARK_CPU_FLAGS}"
+        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {}",
+        Mark::CPU_FLAGS
     );
     let Some(seen) = &probe.cpu_flags else {
         let found = format!("not seen: no guest told of its processor under {name}");
@@ -231,7 +234,8 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let remedy = |runs: &str, vcpus: u32| {
         format!(
             "{runs} runs need {vcpus} whole cores of one socket and one more for the controller; or \
-             --allow-degraded: shared, marked {MARK_SHARED_CORES}"
+             --allow-degraded: shared, marked {}",
+            Mark::SHARED_CORES
         )
     };
     let cores = if sequential == 0 {
@@ -255,8 +259,10 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let memory = match memory.available_mib >= machine.memory_mib {
         true => check("memory", State::Ok, found, ""),
         false => {
-            let remedy =
-                format!("free some, or --allow-degraded: overcommitted, marked {MARK_OVERCOMMITTED_MEMORY}");
+            let remedy = format!(
+                "free some, or --allow-degraded: overcommitted, marked {}",
+                Mark::OVERCOMMITTED_MEMORY
+            );
             check("memory", State::Degraded, found, &remedy)
         }
     };
@@ -296,7 +302,7 @@ fn build_program((name, package): (&'static str, &str), path: Option<PathBuf>) -
 mod tests {
     use super::*;
     use mcc_edition::CpuFlags;
-    use mcc_host::{Core, Cores, Holding, Memory};
+    use mcc_host::{Core, Cores, MachineLease, Memory};
 
     fn machine() -> Machine {
         Machine {
@@ -374,7 +380,7 @@ mod tests {
 
     #[test]
     fn who_holds_what_is_named() {
-        let held = vec![Holding { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
+        let held = vec![MachineLease { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
         let page = ControllerLeases {
             pid: 7,
             since: "2018-05-11T10:00:00Z".into(),

@@ -14,6 +14,7 @@ pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
+use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
 use mcc_benchkit::Invocation;
@@ -71,7 +72,7 @@ pub struct Executor<'a> {
     /// Runs at once.
     pub jobs: usize,
     /// Of every run, beside its own: `mixed-host`.
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// What runs took, for the order of work.
     pub history: History,
     /// Makes one attempt: `attempt`, or what stands in for machines.
@@ -125,7 +126,7 @@ pub enum ExecutorError {
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
          accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
-         {mark})", mark = mcc_host::MARK_CPU_FLAGS
+         {mark})", mark = Mark::CPU_FLAGS
     )]
     CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
@@ -246,7 +247,7 @@ impl Scheduler<'_> {
     }
 
     /// Attempts a run until it is recorded, within its budget of retries.
-    fn record(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
+    fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
             let (attempt, run_state) = self.attempt(run, lease.take())?;
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });

@@ -125,12 +125,12 @@ mod tests {
     fn the_source_of_a_memory_figure_is_the_best_one_there_was_and_is_named() {
         let both = [(10, Some(100)), (30, Some(90)), (20, None)];
         let mut ended = meter(&both);
-        ended.ended(35, 0, vec![]);
+        ended.record_guest_end(35, 0, vec![]);
         assert_eq!(ended.memory(), (Some(35), Some(MemorySource::GuestCgroup)));
         assert_eq!(ended.balloon(), Some(100));
         assert_eq!(meter(&both).memory(), (Some(30), Some(MemorySource::GuestCgroupSamples)), "it was cut");
         let mut without_cgroups = meter(&[(0, Some(100))]);
-        without_cgroups.ended(0, 0, vec![]);
+        without_cgroups.record_guest_end(0, 0, vec![]);
         assert_eq!(without_cgroups.memory(), (Some(100), Some(MemorySource::Balloon)));
         assert_eq!(meter(&[(0, None)]).memory(), (None, None));
     }

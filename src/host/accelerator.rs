@@ -3,7 +3,8 @@
 
 use super::cpuid;
 use super::program::run_with_deadline;
-use super::{HostError, MARK_TCG, Policy, Qemu};
+use super::{HostError, Policy, Qemu};
+use mcc_base::Mark;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -49,10 +50,10 @@ impl Accelerator {
     }
 
     /// The marks of runs under it.
-    pub fn marks(self) -> Vec<String> {
+    pub fn marks(self) -> Vec<Mark> {
         match self {
             Self::Kvm => vec![],
-            Self::Tcg => vec![MARK_TCG.to_owned()],
+            Self::Tcg => vec![Mark::TCG],
         }
     }
 

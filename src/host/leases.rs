@@ -2,7 +2,8 @@
 //! hold stands in the book.
 
 use super::lease_registry::{LeaseRegistry, MachineLease, RegistryLock};
-use super::{Core, Cores, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, Memory, Policy};
+use super::{Core, Cores, Memory, Policy};
+use mcc_base::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -24,14 +25,14 @@ pub struct Leases {
 struct LeaseState {
     cpus: Vec<u32>,
     memory_mib: u64,
-    marks: BTreeSet<&'static str>,
+    marks: BTreeSet<Mark>,
     /// How often memory had been overcommitted on this host when it was leased.
     overcommits: u64,
 }
 
 impl LeaseState {
     fn machine_lease(&self) -> MachineLease {
-        let shared = self.marks.contains(MARK_SHARED_CORES);
+        let shared = self.marks.contains(&Mark::SHARED_CORES);
         MachineLease { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
     }
 }
@@ -51,12 +52,14 @@ pub struct Lease {
 pub enum LeaseError {
     #[error(
         "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket beside one for the controller; this \
-         host has {have} to give; --allow-degraded shares cores (every such run is marked {MARK_SHARED_CORES})"
+         host has {have} to give; --allow-degraded shares cores (every such run is marked {})",
+        Mark::SHARED_CORES
     )]
     TooFewCores { vcpus: u32, have: usize },
     #[error(
         "a machine needs {needed_mib} MiB of memory, this host has {have_mib} MiB to give; --allow-degraded \
-         overcommits memory (every such run is marked {MARK_OVERCOMMITTED_MEMORY})"
+         overcommits memory (every such run is marked {})",
+        Mark::OVERCOMMITTED_MEMORY
     )]
     TooLittleMemory { needed_mib: u64, have_mib: u64 },
     #[error(
@@ -128,7 +131,7 @@ impl Leases {
         let cpus = match (self.exclusive_cores(vcpus, &taken), policy) {
             (Some(cpus), _) => cpus,
             (None, Policy::AllowDegraded) => {
-                marks.insert(MARK_SHARED_CORES);
+                marks.insert(Mark::SHARED_CORES);
                 self.shared_cpus(vcpus, &taken)
             }
             (None, Policy::Contest) => {
@@ -148,10 +151,10 @@ impl Leases {
             };
         }
         if !memory_fits {
-            marks.insert(MARK_OVERCOMMITTED_MEMORY);
+            marks.insert(Mark::OVERCOMMITTED_MEMORY);
             // Whoever runs beside it may be short of memory as well.
             for held in self.held.values_mut() {
-                held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
+                held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
             }
             guard.as_mut().map_or(Ok(()), RegistryLock::overcommit)?;
         }
@@ -166,12 +169,12 @@ impl Leases {
     }
 
     /// Gives a lease back; returns the marks the run has earned in all the time it held it.
-    pub fn release(&mut self, lease: Lease) -> Vec<String> {
+    pub fn release(&mut self, lease: Lease) -> Vec<Mark> {
         let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
         match self.registry.as_ref().map(LeaseRegistry::guard) {
             Some(Ok(guard)) => {
                 if guard.overcommits > held.overcommits {
-                    held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
+                    held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
                 }
                 // A page that cannot be written holds too much, until the next one can or we end.
                 if let Err(error) = self.write(&guard) {
@@ -181,7 +184,7 @@ impl Leases {
             Some(Err(error)) => tracing::warn!(%error, "a lease is not given back"),
             None => {}
         }
-        held.marks.into_iter().map(str::to_owned).collect()
+        held.marks.into_iter().collect()
     }
 
     fn write(&mut self, guard: &RegistryLock) -> Result<(), LeaseError> {
@@ -419,17 +422,17 @@ mod tests {
                 let mut unmarked_mib = 0;
                 for lease in &running {
                     let held = &leases.held[&lease.number];
-                    if !held.marks.contains(MARK_OVERCOMMITTED_MEMORY) {
+                    if !held.marks.contains(&Mark::OVERCOMMITTED_MEMORY) {
                         unmarked_mib += lease.memory_mib;
                     }
                     for cpu in &lease.cpus {
-                        let sharing = held.marks.contains(MARK_SHARED_CORES);
+                        let sharing = held.marks.contains(&Mark::SHARED_CORES);
                         let (first, first_sharing) = *owner.entry(cpu % 100).or_insert((lease.number, sharing));
                         prop_assert!(first == lease.number || (first_sharing && sharing));
                         prop_assert!(sharing || !leases.housekeeping().contains(cpu));
                     }
                     let own = lease.cpus.iter().map(|cpu| cpu % 100).collect::<BTreeSet<_>>();
-                    prop_assert!(held.marks.contains(MARK_SHARED_CORES) || own.len() == lease.cpus.len());
+                    prop_assert!(held.marks.contains(&Mark::SHARED_CORES) || own.len() == lease.cpus.len());
                 }
                 prop_assert!(unmarked_mib <= 64 * GIB);
                 if running.len() > 3 {

@@ -18,14 +18,10 @@ pub use program::run_with_deadline;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
+use mcc_base::Mark;
 use std::path::PathBuf;
 
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
-pub const MARK_TCG: &str = "degraded:tcg";
-pub const MARK_CPU_FLAGS: &str = "degraded:cpu-flags";
-pub const MARK_MIXED_HOST: &str = "mixed-host";
-pub const MARK_SHARED_CORES: &str = "degraded:shared-cores";
-pub const MARK_OVERCOMMITTED_MEMORY: &str = "degraded:overcommitted-memory";
 
 /// What may be done about a host that can't honour the contest's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +47,8 @@ pub enum HostError {
     Broken { program: String, problem: String, package: &'static str },
     #[error(
         "KVM is not usable on this host: {evidence}; --allow-degraded runs the machines under TCG instead \
-         (slow; every run is marked {MARK_TCG})"
+         (slow; every run is marked {})",
+        Mark::TCG
     )]
     NoKvm { evidence: String },
     #[error("neither KVM nor TCG boots a machine on this host: KVM: {kvm}; TCG: {tcg}")]

@@ -3,6 +3,7 @@
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
+use mcc_base::Mark;
 use mcc_benchkit::Value;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
@@ -16,9 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// The input of a judgement that is in every record and is no table.
 pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
-
-/// Marks a run that is still to be made: no judgement is final without it.
-pub(crate) const NOT_RUN_YET: &str = "not-run-yet";
 
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
@@ -308,9 +306,8 @@ pub struct Cell {
     /// Every position has a trusted value and the entry's equals it (rule E-4.3).
     pub complete: bool,
     pub cost: Option<Cost>,
-    /// Marks of the run, such as `degraded:tcg`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// By position: the techniques stated for the value (E-1.10).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub techniques: Vec<Vec<String>>,
@@ -322,7 +319,7 @@ pub struct Cell {
 impl Cell {
     /// Whether the run was made; not in a campaign that was judged before its end.
     pub fn was_made(&self) -> bool {
-        !self.marks.iter().any(|mark| mark == NOT_RUN_YET)
+        !self.marks.contains(&Mark::NOT_RUN_YET)
     }
 }
 

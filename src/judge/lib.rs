@@ -6,14 +6,14 @@ pub mod explain;
 mod input;
 pub mod judgement;
 pub mod mcc;
+pub mod other_contests;
 mod output;
 pub mod show;
-pub mod other_contests;
 pub mod svcomp;
 mod table_words;
 mod value_verdict;
 
 pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 pub use input::{benchkit_results, overrides, record, source};
-pub use output::draft::WriteError;
+pub use output::atomic_file::WriteError;
 pub use output::{contest_table, oracle, write};

@@ -18,7 +18,7 @@ pub enum ValueVerdict {
 }
 
 impl ValueVerdict {
-    const ALL: [Self; 4] = [Self::Right, Self::Wrong, Self::Unjudged, Self::NotComputed];
+    pub const ALL: [Self; 4] = [Self::Right, Self::Wrong, Self::Unjudged, Self::NotComputed];
 
     pub fn letter(self) -> char {
         char::from(self as u8)

@@ -2,17 +2,18 @@
 //! finding: where, which rule, and the remedy. Pure functions of what a run left; `native` is the dry run
 //! without a machine.
 
-mod run_checks;
 pub mod native;
 mod oracle;
 mod output_checks;
 mod per_tool;
+mod run_checks;
 
-pub use run_checks::check_run;
 pub use oracle::{Known, Oracle, OracleError};
-pub use output_checks::{differing_values, check_output};
+pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
+pub use run_checks::check_run;
 
+use mcc_base::Mark;
 use mcc_benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};
 use mcc_model::{Archive, ArchiveError, Formula, NetKind, Severity};
@@ -160,7 +161,7 @@ pub struct RunLimits {
 /// What one attempt at a run left.
 pub struct AttemptOutputs<'a> {
     pub outcome: &'a Outcome,
-    pub marks: &'a [String],
+    pub marks: &'a [Mark],
     pub facts: Option<&'a RunFacts>,
     pub samples: &'a [Sample],
     /// Holds `stdout` and `stderr`.

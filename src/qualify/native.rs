@@ -3,6 +3,7 @@
 
 use super::RunLimits;
 use flate2::read::MultiGzDecoder;
+use mcc_base::Mark;
 use mcc_benchkit::Invocation;
 use mcc_model::Archive;
 use mcc_store::{Outcome, RunFacts, Sample};
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct NativeRun {
     pub outcome: Outcome,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     pub facts: RunFacts,
 }
 
@@ -110,7 +111,7 @@ pub fn run(
         ..RunFacts::default()
     };
     let left_behind = !cut && !left_behind.is_empty();
-    Ok(NativeRun { outcome, marks: left_behind.then(|| "left-behind".to_owned()).into_iter().collect(), facts })
+    Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
 }
 
 /// The folders of a contest disk under `home`, with the instance unpacked as `execution`; where BenchKit's are.

@@ -153,7 +153,10 @@ impl Oracle {
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some(known) = self.rows.get(&key) {
             let of = |(position, id): (usize, &String)| {
-                known.get(&ValueKey::Id(id.clone())).or_else(|| known.get(&ValueKey::Position(position))).cloned()
+                known
+                    .get(&ValueKey::Id(id.clone()))
+                    .or_else(|| known.get(&ValueKey::Position(position)))
+                    .cloned()
             };
             return Ok(Known { values: ids.iter().enumerate().map(of).collect(), unread: None });
         }

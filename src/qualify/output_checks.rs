@@ -1,6 +1,6 @@
 //! What is wrong with what a tool printed.
 
-use super::{RunQuestions, Finding, counted};
+use super::{Finding, RunQuestions, counted};
 use mcc_benchkit::{AnomalyKind, Answers, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
@@ -45,7 +45,8 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
 
 /// The value given at a position is not the one that is known.
 fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
-    let (given, known) = (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
+    let (given, known) =
+        (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
     let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
     let id = &answers.ids[position];
     let problem = || format!("{id} is {}, but {} is known", short(given), short(known));

@@ -1,6 +1,6 @@
 //! What is reported once per tool, not once per run: real tools do it in most runs, and no rule forbids it.
 
-use super::{RunLimits, Finding, AttemptOutputs, counted};
+use super::{AttemptOutputs, Finding, RunLimits, counted};
 
 /// Threads beyond the cores (E-5.3, E-5.4) and files left on the disk (E-5.1), collected over the runs of a tool.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! What is wrong with how a run went: its end, its limits, and what it left behind.
 
-use super::{RunQuestions, RunLimits, Finding, AttemptOutputs, counted, check_output};
+use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
+use mcc_base::Mark;
 use mcc_benchkit::{Answers, Reading};
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
@@ -11,7 +12,11 @@ use std::io::{self, BufRead, BufReader, Read};
 ///
 /// # Errors
 /// The outputs cannot be read.
-pub fn check_run(attempt: &AttemptOutputs, run_questions: &RunQuestions, limits: &RunLimits) -> io::Result<Vec<Finding>> {
+pub fn check_run(
+    attempt: &AttemptOutputs,
+    run_questions: &RunQuestions,
+    limits: &RunLimits,
+) -> io::Result<Vec<Finding>> {
     if let Outcome::NotCompeting = attempt.outcome {
         return Ok(vec![]);
     }
@@ -33,7 +38,7 @@ pub fn check_run(attempt: &AttemptOutputs, run_questions: &RunQuestions, limits:
     findings.extend(late(attempt, &answers, limits)?);
     findings.extend(end(attempt, &answers, explained)?);
     findings.extend(attempt.facts.and_then(|facts| memory(attempt, facts, limits)));
-    if attempt.marks.iter().any(|mark| mark == "left-behind") {
+    if attempt.marks.contains(&Mark::LEFT_BEHIND) {
         let fix = "wait for every process you start, or end it: it keeps the machine busy and is killed";
         findings.push(Finding::new("E-5.1", "processes are left behind when BenchKit_head.sh ends", fix));
     }
@@ -187,7 +192,7 @@ fn memory(attempt: &AttemptOutputs, facts: &RunFacts, limits: &RunLimits) -> Opt
     let RunLimits { vcpus, memory_mib, .. } = *limits;
     let rule = if vcpus == 1 { "E-5.3" } else { "E-5.4" };
     let over = facts.memory_kib.is_some_and(|kib| kib > memory_mib * 1024);
-    let killed = attempt.marks.iter().any(|mark| mark == "oom-kills") || *attempt.outcome == Outcome::MemoryLimit;
+    let killed = attempt.marks.contains(&Mark::OOM_KILLS) || *attempt.outcome == Outcome::MemoryLimit;
     (over || killed).then(|| {
         let problem = format!("it wants more memory than the {memory_mib} MiB it is given");
         Finding::new(rule, problem, "stay below BK_MEMORY_CONFINEMENT, and print what is known before")

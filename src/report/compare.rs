@@ -108,9 +108,7 @@ fn tables(runs: &Runs, entry: usize) -> Vec<RunTable> {
     for (number, block) in runs.blocks.iter().enumerate() {
         let of_entry = block.runs.iter().filter(|run| run.entry == entry);
         for run in of_entry.filter(|run| run.cpu_ms.or(run.memory_kib).is_some()) {
-            let verdicts =
-                [ValueVerdict::Right, ValueVerdict::Wrong, ValueVerdict::Unjudged, ValueVerdict::NotComputed];
-            let [right, wrong, unjudged, missing] = verdicts.map(|verdict| Some(run.count(verdict)));
+            let [right, wrong, unjudged, missing] = ValueVerdict::ALL.map(|verdict| Some(run.count(verdict)));
             let numbers = [right, wrong, unjudged, missing, None, None, run.cpu_ms, None, run.memory_kib];
             let table = tables.entry(block.group);
             let table = table.or_insert_with(|| RunTable { columns: [block.group], rows: Vec::new() });

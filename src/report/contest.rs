@@ -3,6 +3,7 @@
 use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
+use mcc_base::Mark;
 use mcc_edition::Status;
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
@@ -44,7 +45,7 @@ pub struct Contest<'a> {
     /// What data of pages call an entry and an instance by: their place among those shown.
     numbers: (Vec<Option<usize>>, Vec<Option<usize>>),
     /// Sets of marks that runs carry; data of pages name them by their number.
-    pub marks: BTreeMap<Vec<String>, usize>,
+    pub marks: BTreeMap<Vec<Mark>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
     segments: Segments,
 }
@@ -70,7 +71,7 @@ impl<'a> Contest<'a> {
         let hidden = |&i: &usize| material.embargo && judgement.instances[i].status == "surprise";
         let mut instances: Vec<usize> = judged.into_iter().filter(|i| !hidden(i)).collect();
         instances.sort_by_key(|&i| (&judgement.instances[i].family, i));
-        let mut marks: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+        let mut marks: BTreeMap<Vec<Mark>, usize> = BTreeMap::new();
         for cell in judgement.blocks.iter().flat_map(|block| &block.cells) {
             if !marks.contains_key(&cell.marks) {
                 marks.insert(cell.marks.clone(), 0);

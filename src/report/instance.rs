@@ -58,7 +58,7 @@ struct RareFields {
     given: Vec<(usize, String)>,
     #[serde(skip_serializing_if = "is_zero")]
     marks: usize,
-    #[serde(skip_serializing_if = "Repeated::is_empty")]
+    #[serde(skip_serializing_if = "PerPosition::is_empty")]
     techniques: PerPosition,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,

@@ -106,13 +106,13 @@ impl NewSite {
     }
 
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
-        let (mut file, path) = self.create(path)?;
+        let (mut file, path) = self.create_file(path)?;
         file.write_all(content).map_err(|source| ReportError::Write { path, source })
     }
 
     /// Copies `from` to `path` of the site; the error says which of the two was at fault.
     pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
-        let (mut file, path) = self.create(path)?;
+        let (mut file, path) = self.create_file(path)?;
         io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
@@ -123,7 +123,7 @@ impl NewSite {
             return Ok(name.to_owned());
         }
         let name = format!("{name}.gz");
-        let (file, path) = self.create(&format!("data/{name}"))?;
+        let (file, path) = self.create_file(&format!("data/{name}"))?;
         let mut packed = GzEncoder::new(file, Compression::fast());
         let written = packed.write_all(content).and_then(|()| packed.finish());
         written.map_err(|source| ReportError::Write { path, source })?;
@@ -131,7 +131,7 @@ impl NewSite {
     }
 
     /// A new file, and its folders where they are not there yet.
-    fn create(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
+    fn create_file(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
         let path = self.folder.path().join(path);
         let file = match fs::File::create_new(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -1,10 +1,10 @@
 //! The disks that a campaign's machines see: images opened, every file digested.
 
 use super::RunnerError;
-use crate::cluster::Stage;
+use crate::cluster::StagingFolder;
 use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
-use mcc_executor::{EntryDisks, Watched};
+use mcc_executor::{EntryDisks, FileStamps};
 use mcc_store::Disk;
 use mcc_vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
 use std::collections::BTreeMap;
@@ -43,12 +43,12 @@ pub struct CampaignDisks {
     pub entries: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
-    pub file_stamps: Watched,
+    pub file_stamps: FileStamps,
 }
 
 /// Copies on this node's own storage, by the digests the campaign was submitted with.
 pub struct StagedDisks<'a> {
-    pub stage: &'a Stage,
+    pub stage: &'a StagingFolder,
     /// By role, as `CampaignDisks::all` names them.
     pub submitted: &'a [Disk],
 }
@@ -62,7 +62,8 @@ impl CampaignDisks {
         inputs: &Image,
         staged: Option<&StagedDisks>,
     ) -> Result<Self, RunnerError> {
-        let mut digested = DigestedFiles { staged, known: BTreeMap::new(), file_stamps: Watched::default() };
+        let mut digested =
+            DigestedFiles { staged, known: BTreeMap::new(), file_stamps: FileStamps::default() };
         let mut entries = BTreeMap::new();
         for tool in &campaign.tools {
             let (entry, image) = (&tool.entry, &images[&tool.entry]);
@@ -95,7 +96,12 @@ impl CampaignDisks {
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
         let (path, inputs_digest) = digested.of("inputs", "", &inputs.disk())?;
-        Ok(Self { entries, inputs: DiskFile::new(path, "raw"), inputs_digest, file_stamps: digested.file_stamps })
+        Ok(Self {
+            entries,
+            inputs: DiskFile::new(path, "raw"),
+            inputs_digest,
+            file_stamps: digested.file_stamps,
+        })
     }
 
     /// For the facts of a record: the inputs disk, and each entry's own by role and entry (`disk LoLA`).
@@ -117,7 +123,7 @@ fn role_of(role: &str, entry: &str) -> String {
 struct DigestedFiles<'a> {
     staged: Option<&'a StagedDisks<'a>>,
     known: BTreeMap<PathBuf, (PathBuf, Disk)>,
-    file_stamps: Watched,
+    file_stamps: FileStamps,
 }
 
 impl DigestedFiles<'_> {

@@ -1,12 +1,12 @@
 //! Boots the machine of a recorded run again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::archive::{CampaignDisks, seen_by};
+use crate::archive::{DiskFinder, machine_files};
 use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
-use mcc_executor::{EntryDisks, Watched};
+use mcc_executor::{EntryDisks, FileStamps};
 use mcc_judge::record::{answers_of, edition_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
 use mcc_vm::{DiskFile, Guest};
@@ -52,10 +52,10 @@ impl<'a> Replay<'a> {
             disks: self.disks.clone(),
             file: Path::new("replay"),
             jobs: Some(1),
-            most_vcpus: run.vcpus,
+            max_vcpus: run.vcpus,
             marks: vec![],
             history: History::default(),
-            drain: &AtomicBool::new(false),
+            stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;
         let Some(made) = replayed.records().next().transpose()? else {
@@ -89,12 +89,12 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
 
 fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
     let attempt = &original.last;
-    let mut places = CampaignDisks::default();
+    let mut places = DiskFinder::default();
     let own = [folder.join("disks"), folder.join("inputs")];
-    for place in given.iter().cloned().chain(own).chain(seen_by(attempt)) {
-        places.look_in(&place);
+    for place in given.iter().cloned().chain(own).chain(machine_files(attempt)) {
+        places.add_folder(&place);
     }
-    let mut file_stamps = Watched::default();
+    let mut file_stamps = FileStamps::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;

@@ -1,5 +1,6 @@
 //! What is kept of a run.
 
+use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::RunId;
 use serde::{Deserialize, Serialize};
@@ -60,8 +61,7 @@ pub struct Attempt {
     pub number: u32,
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// `degraded:tcg`, `degraded:shared-cores`, `degraded:overcommitted-memory`, `output-truncated`, ...
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// RFC 3339, the host's wall clock; only for people, never computed with.
     pub started_at: String,
     pub host: HostFacts,

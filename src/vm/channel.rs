@@ -1,6 +1,6 @@
 //! How the host talks to a guest.
 
-use super::machine::VmError;
+use super::error::VmError;
 use super::qmp::Lines;
 use super::ssh::{self, Ssh};
 use mcc_base::guest::{GuestEvent, GuestMessage, Request};

@@ -4,6 +4,7 @@
 pub mod build;
 mod cgroup;
 mod channel;
+mod error;
 mod image;
 mod isolation;
 pub mod kit;
@@ -17,12 +18,15 @@ mod saved_state;
 mod spec;
 mod ssh;
 mod stall;
+mod states;
 mod stream_file;
 
+pub use error::VmError;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;
-pub use machine::{Event, Machine, Stream, VmError};
+pub use machine::{Event, Machine, Stream};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
-pub use saved_state::{SavedError, SavedState, SavedStates};
+pub use saved_state::{SavedError, SavedState};
 pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use ssh::Login;
+pub use states::SavedStates;

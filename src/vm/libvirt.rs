@@ -6,9 +6,10 @@
 //! (AUTODESTROY), and so with its controller.
 
 use super::cgroup::{PREFIX, remove_stale};
+use super::error::VmError;
 use super::isolation::Isolation;
-use super::machine::{StartedQemu, VmError, poll_readable};
-use super::process::{Process, pidfd, wait_for};
+use super::process::{Process, StartedQemu, pidfd, wait_for};
+use super::qmp::poll_readable;
 use super::saved_state::overlay;
 use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
@@ -135,7 +136,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
-    overlay(&spec.disk, &overlay_file).map_err(|error| VmError::Libvirt(error.to_string()))?;
+    overlay(&spec.disk.path, &spec.disk.format, &overlay_file)
+        .map_err(|error| VmError::Libvirt(error.to_string()))?;
 
     let of = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());

@@ -1,18 +1,18 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
 use super::channel::Channel;
+use super::error::VmError;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
-use super::process::{Process, cpu_set};
-use super::qmp::{Lines, Qmp};
+use super::process::{Process, StartedQemu, cpu_set};
+use super::qmp::{Lines, Qmp, poll_readable};
 use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{ReadResult, Sink};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_host::Qemu;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use serde_json::json;
@@ -32,50 +32,6 @@ const CONSOLE_CAP: u64 = 1 << 20;
 
 /// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
-
-/// What went wrong with a machine; never a tool's fault by itself.
-#[derive(Debug, thiserror::Error)]
-pub enum VmError {
-    #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
-    NoQemu,
-    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does)")]
-    NoSsh,
-    #[error("cannot start {QEMU}: {0}")]
-    Start(#[source] io::Error),
-    #[error("QMP: {0}")]
-    Qmp(String),
-    #[error("QEMU ended {0}")]
-    Gone(String),
-    #[cfg(feature = "libvirt")]
-    #[error("libvirt: {0}")]
-    Libvirt(String),
-    #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
-    Pin { cpu: u32, source: nix::Error },
-    #[error("QEMU stopped the machine: {0}")]
-    Stopped(String),
-    #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
-    Disk { device: String, operation: String, reason: String, full: bool },
-    #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
-    Suspended(Duration),
-    #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
-    CpuFlags(String),
-    /// Over either channel.
-    #[error("guest agent: {0}")]
-    Agent(String),
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-}
-
-impl VmError {
-    /// Whether the host has no room left: no other attempt will do better.
-    pub fn is_full_disk(&self) -> bool {
-        match self {
-            Self::Disk { full, .. } => *full,
-            Self::Io { source, .. } => mcc_base::files::is_full(source),
-            _ => false,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -109,18 +65,6 @@ pub struct Machine {
     stall_detector: StallDetector,
     balloon: Balloon,
     isolation: Isolation,
-}
-
-/// A QEMU that was started stopped (`-S`).
-pub(super) struct StartedQemu {
-    pub qemu: Process,
-    /// QMP, console, control, stdout, stderr: non-blocking.
-    pub host_side: [UnixStream; 5],
-    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
-    pub outputs: Vec<OwnedFd>,
-    pub isolation: Isolation,
-    /// Where QEMU makes its overlay; not libvirt's, which is given one.
-    pub own: Option<tempfile::TempDir>,
 }
 
 /// What the guest's kernel says of its memory, asked for through QEMU.
@@ -559,14 +503,6 @@ impl Drop for Machine {
 fn strip_timestamp(line: &str) -> &str {
     let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
-}
-
-/// Waits until one of the streams has something to read or has ended, at most `timeout`.
-pub fn poll_readable(streams: &[BorrowedFd], timeout: Duration) {
-    let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
-    // Rounded up, so that a deadline has passed when its wait is over.
-    let millis = (timeout + Duration::from_micros(999)).as_millis().min(60_000) as u16;
-    let _ = poll(&mut fds, PollTimeout::from(millis));
 }
 
 /// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.

@@ -1,5 +1,6 @@
 //! Who holds QEMU: we ourselves, or libvirt.
 
+use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt::Domain;
 use nix::errno::Errno;
@@ -7,6 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::Duration;
 
@@ -15,6 +17,18 @@ pub(super) enum Process {
     Child(Child),
     #[cfg(feature = "libvirt")]
     Domain(Domain),
+}
+
+/// A QEMU that was started stopped (`-S`).
+pub(super) struct StartedQemu {
+    pub qemu: Process,
+    /// QMP, console, control, stdout, stderr: non-blocking.
+    pub host_side: [UnixStream; 5],
+    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    pub outputs: Vec<OwnedFd>,
+    pub isolation: Isolation,
+    /// Where QEMU makes its overlay; not libvirt's, which is given one.
+    pub own: Option<tempfile::TempDir>,
 }
 
 impl Process {

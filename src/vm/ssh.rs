@@ -1,7 +1,7 @@
 //! Talking to an original disk through its own sshd: one connection of the system's `ssh`, on it a session for
 //! control, which answers as the guest agent does (`ssh.bash`), and one for the tool, whose streams are its output.
 
-use super::machine::VmError;
+use super::error::VmError;
 use super::qmp::Lines;
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use std::fs::{self, File};

@@ -79,12 +79,12 @@ impl Folder {
         folder
     }
 
-    /// What the stand-in does from now on, in the words of `stand-in.bash`.
+    /// What the stand-in does from now on, in the words of `fake-qemu.bash`.
     pub fn fake_qemu(&self, words: &str) {
         // A copy, which the user that QEMU runs as can reach.
-        let fake_qemu = self.path().join("stand-in.bash");
+        let fake_qemu = self.path().join("fake-qemu.bash");
         if !fake_qemu.exists() {
-            fs::write(&fake_qemu, include_str!("stand-in.bash")).unwrap();
+            fs::write(&fake_qemu, include_str!("fake-qemu.bash")).unwrap();
         }
         self.put_qemu(&format!(
             "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\

@@ -73,7 +73,7 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
     assert_eq!((without.header.excluded.len(), blocks), (0, 2));
 
     // A run that is still to be made had no unfair machine: nothing is excluded for it, and no medal is final.
-    runs[0].3.marks = vec!["not-run-yet".to_owned()];
+    runs[0].3.marks = vec!["not-run-yet".into()];
     let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
     assert!(
@@ -90,7 +90,7 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
             runs.push(deadlock(entry, instance, Some(Value::False), cpu_ms, host));
         }
     }
-    runs.last_mut().unwrap().3.marks = vec!["degraded:tcg".to_owned()];
+    runs.last_mut().unwrap().3.marks = vec!["degraded:tcg".into()];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
     let places: Vec<(u32, usize, u64, u64)> = runner
@@ -164,7 +164,7 @@ fn bonuses_go_to_the_complete_runs_that_needed_least() {
         .into();
     runs[1].3.cost.as_mut().unwrap().memory_kib = Some(6);
     runs[2].3.values[0] = Some(Value::False);
-    runs[3].3.marks = vec!["degraded:tcg".to_owned()];
+    runs[3].3.marks = vec!["degraded:tcg".into()];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let points: Vec<String> = judgement.scores.iter().map(|score| score.normalized.to_string()).collect();
     // c was wrong, d had no fair machine; a was the quicker, b the leaner of the rest.

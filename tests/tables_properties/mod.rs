@@ -62,7 +62,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
                     wall_ms,
                     memory_kib,
                 }),
-                marks: all[..marks].iter().map(std::string::ToString::to_string).collect(),
+                marks: all[..marks].iter().map(|mark| (*mark).into()).collect(),
                 techniques: if stated { techniques } else { vec![] },
                 remarks: vec![],
                 repeated: vec![twice],

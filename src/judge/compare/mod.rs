@@ -12,7 +12,7 @@ use super::other_contests::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
-use sides::{KnownValue, BlockRef, RunView, ComparedAnswer};
+use sides::{BlockRef, ComparedAnswer, KnownValue, RunView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -306,7 +306,9 @@ impl Comparison {
         bases: &mut BTreeMap<(Basis, Basis), u64>,
         positions: bool,
     ) {
-        for (position, ((before, basis_before), (after, basis_after))) in before_block.iter().zip(is).enumerate() {
+        for (position, ((before, basis_before), (after, basis_after))) in
+            before_block.iter().zip(is).enumerate()
+        {
             self.values_compared += 1;
             if let (Some(before), Some(after)) = (basis_before, basis_after)
                 && before != after
@@ -324,7 +326,9 @@ impl Comparison {
                 });
             }
         }
-        for (more, less, side) in [(before_block, is, &mut self.only_before), (is, before_block, &mut self.only_after)] {
+        for (more, less, side) in
+            [(before_block, is, &mut self.only_before), (is, before_block, &mut self.only_after)]
+        {
             if more.len() > less.len() {
                 side.values.push(BlockValues { block: block.clone(), values: more.len() - less.len() });
             }

@@ -1,6 +1,6 @@
 //! What is compared of a judgement, the MCC's or another contest's.
 
-use super::{BlockName, EndingOrVerdict, ComparedPlace, Podiums, Scores};
+use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
 use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
 use crate::other_contests;
 use mcc_benchkit::Value;
@@ -152,7 +152,8 @@ impl JudgementSide for Judgement {
 
     fn block(&self, at: usize) -> BlockView<'_> {
         let block = &self.blocks[at];
-        let values = block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
+        let values =
+            block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
             said: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),

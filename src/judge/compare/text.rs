@@ -66,7 +66,9 @@ impl fmt::Display for Comparison {
         });
         section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
         let how_ended = self.endings.iter().map(|change| {
-            let word = |how_ended: EndingOrVerdict| serde_json::to_value(how_ended).ok()?.as_str().map(str::to_owned);
+            let word = |how_ended: EndingOrVerdict| {
+                serde_json::to_value(how_ended).ok()?.as_str().map(str::to_owned)
+            };
             run(change, word(change.before).unwrap_or_default(), word(change.after).unwrap_or_default())
         });
         section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;

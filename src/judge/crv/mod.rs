@@ -7,7 +7,7 @@ pub use source::{CrvError, read};
 
 use crate::judgement::{Entry, InputDigest};
 use crate::other_contests::{
-    self, Block, Category, Cell, Judgement, Measure, Points, Score, Contender, Ties, RunVerdict,
+    self, Block, Category, Cell, Contender, Judgement, Measure, Points, RunVerdict, Score, Ties,
 };
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_edition::{OtherEdition, Status, StatusRule};
@@ -196,7 +196,8 @@ fn blocks(
 
 /// What each entry got on a benchmark.
 fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Vec<Cell> {
-    let benchmark_results: Vec<BenchmarkResult> = of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
+    let benchmark_results: Vec<BenchmarkResult> =
+        of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
     let overheads = shares(edition, entries, &benchmark_results, |of| of.time.as_ref());
     let memories = shares(edition, entries, &benchmark_results, |of| of.memory.as_ref());
     let cell = |((of, overhead), memory): ((BenchmarkResult, BigRational), BigRational)| {
@@ -270,7 +271,9 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
     let right = (&points.right, RunVerdict::Right, "");
     let (points, verdict, why) = match of.outcome {
         Outcome::Inexpressible => (&points.inexpressible, RunVerdict::Inexpressible, ""),
-        Outcome::Crash if online => (&points.crash_online, RunVerdict::Crash, "the monitored program crashed"),
+        Outcome::Crash if online => {
+            (&points.crash_online, RunVerdict::Crash, "the monitored program crashed")
+        }
         Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
@@ -329,7 +332,8 @@ fn shares(
     of: fn(&BenchmarkResult) -> Option<&Measure>,
 ) -> Vec<BigRational> {
     let index = |benchmark_result: &BenchmarkResult| of(benchmark_result).map(|measure| measure.mean.recip());
-    let competing = |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
+    let competing =
+        |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
     let sum: BigRational = benchmark_results.iter().filter(competing).filter_map(index).sum();
     let share = |benchmark_result: &BenchmarkResult| match index(benchmark_result) {
         Some(index) if sum.is_positive() => &edition.shared_points * index / &sum,

@@ -5,6 +5,7 @@ mod tool;
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
+use mcc_base::Mark;
 use mcc_edition::Edition;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -85,7 +86,7 @@ pub struct RunSummary {
     pub points: String,
     pub complete: bool,
     pub cost: Option<Cost>,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
 }
 
 /// Explains one position, or all of an examination.
@@ -287,7 +288,8 @@ impl Explanation {
         let said = self.positions.iter().flat_map(|position| &position.said);
         let wrong: Vec<&str> =
             said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
-        let runs: Vec<&RunSummary> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
+        let runs: Vec<&RunSummary> =
+            self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
             writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
         }

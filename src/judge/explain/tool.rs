@@ -118,7 +118,12 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
         for place in podium.places.iter().filter(|place| place.entry == number) {
             let PodiumPlace { rank, points, medal, .. } = place;
             let category = podium.category.clone();
-            explanation.places.push(PodiumResult { category, rank: *rank, medal: *medal, points: points.clone() });
+            explanation.places.push(PodiumResult {
+                category,
+                rank: *rank,
+                medal: *medal,
+                points: points.clone(),
+            });
         }
     }
     let mut losses: BTreeMap<&str, FamilyLoss> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! What is judged: who gave which value for which position, and how the run ended.
 
 use crate::judgement::{Cost, Ending, InputDigest};
+use mcc_base::Mark;
 use mcc_benchkit::{Repeat, Value};
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
@@ -13,8 +14,7 @@ pub struct Ballot {
     pub values: Vec<Option<Value>>,
     pub ending: Ending,
     pub cost: Option<Cost>,
-    /// `degraded:tcg`, `mixed-host`, ...
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// By position: the techniques the tool states for the value (E-1.10); empty where none is known.
     pub techniques: Vec<Vec<String>>,
     /// What was odd about the output: contradictions, unknown ids, words that are no answer.
@@ -110,7 +110,7 @@ pub(crate) struct RunRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     pub techniques: Vec<Vec<String>>,
     pub remarks: Vec<String>,
     pub repeated: Vec<Option<Repeat>>,

@@ -2,7 +2,7 @@
 //!
 //! An override decides what is right; it changes no vote, so confidences stay what the tools' agreement makes them.
 
-use super::ballots::{Ballots, NOT_KEPT, NONE, Override};
+use super::ballots::{Ballots, NONE, NOT_KEPT, Override};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
 use mcc_benchkit::published::{Table, TableError};

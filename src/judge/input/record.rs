@@ -2,7 +2,8 @@
 //! (R5: a score is a pure function of the record).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest, NOT_RUN_YET};
+use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
+use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_benchkit::{Answers, Declaration, Questions, Reading};
@@ -66,7 +67,7 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
         let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
-            marks: vec![NOT_RUN_YET.to_owned()],
+            marks: vec![Mark::NOT_RUN_YET],
             ..Ballot::published(Vec::new())
         };
         ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot)?;

@@ -3,7 +3,7 @@
 use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, RunRow, TRUE};
 use super::contest_table::{self, Columns};
 pub use super::values::SourceError;
-use super::values::{digest, check_entry_count, value_number};
+use super::values::{check_entry_count, digest, value_number};
 use crate::judgement::Ending;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
@@ -107,7 +107,7 @@ fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<
     order.sort_by_key(key);
     match order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
         None => Ok(()),
-        Some(pair) => Err(TableError::RunRow {
+        Some(pair) => Err(TableError::Row {
             path: path.to_owned(),
             line: lines[pair[1] as usize],
             message: format!(

@@ -1,6 +1,6 @@
 //! What readers of tables share: the values of cells, digests of files, errors.
 
-use super::ballots::{Ballots, FALSE, NOT_KEPT, NONE, TRUE};
+use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
 use crate::judgement::InputDigest;
 use mcc_benchkit::Value;
 use mcc_benchkit::published::TableError;

@@ -1,13 +1,13 @@
 //! Judging block by block: the trusted value of every position, who was right, and what is summed over all.
 
-use super::awards::{self, CompleteRun, AwardFigures};
+use super::awards::{self, AwardFigures, CompleteRun};
 use super::best_virtual::BestVirtual;
 use super::judge::{Judge, JudgementHeader, JudgementTotals};
 use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::ballots::{NO_FACTS, NONE, RunRow, RunFacts};
+use crate::input::ballots::{NO_FACTS, NONE, RunFacts, RunRow};
 use crate::judgement::*;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -98,7 +98,8 @@ impl<'j> BlockJudge<'j> {
                     *unique += u64::from(of_tool(row) && verdicts.last() == Some(&ValueVerdict::Right));
                 }
             }
-            let shown = value.map(|value| set.map_or_else(|| self.unrounded(rows, position, value), |_| value));
+            let shown =
+                value.map(|value| set.map_or_else(|| self.unrounded(rows, position, value), |_| value));
             trusted.push(Trusted {
                 id: ids.and_then(|ids| ids.get(position)).cloned().unwrap_or_default(),
                 value: shown.and_then(|value| values.get(value).cloned()),
@@ -141,7 +142,8 @@ impl<'j> BlockJudge<'j> {
         for (counts, cost) in counts.iter_mut().zip(&costs) {
             let Some(cost) = cost else { continue };
             counts.least_cpu_count = u64::from(Some(cost.cpu_ms) == least_cpu);
-            counts.least_memory_count = u64::from(cost.memory_kib.is_some() && cost.memory_kib == least_memory);
+            counts.least_memory_count =
+                u64::from(cost.memory_kib.is_some() && cost.memory_kib == least_memory);
         }
         counts
     }
@@ -161,7 +163,14 @@ impl<'j> BlockJudge<'j> {
     }
 
     /// `unique`: how many of its right values only its tool gave; `known`: every position has a trusted value.
-    fn cell(&mut self, row: &RunRow, verdicts: ValueVerdicts, counts: Counts, unique: u64, known: bool) -> Cell {
+    fn cell(
+        &mut self,
+        row: &RunRow,
+        verdicts: ValueVerdicts,
+        counts: Counts,
+        unique: u64,
+        known: bool,
+    ) -> Cell {
         let judge = self.judge;
         let count = verdicts.len();
         let (examination, instance, entry) =

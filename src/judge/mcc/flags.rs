@@ -86,7 +86,8 @@ fn absences<'i>(
             ending => {
                 at.ran += 1;
                 let values = &given[row.first..row.first + counts[examination].1];
-                at.has_evidence += u32::from(ending != Ending::NotStated || values.iter().any(|v| *v != NONE));
+                at.has_evidence +=
+                    u32::from(ending != Ending::NotStated || values.iter().any(|v| *v != NONE));
                 // Rows of one instance follow one another.
                 let block = (row.examination, row.instance);
                 if last_block.replace(block) != Some(block) {

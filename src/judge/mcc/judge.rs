@@ -4,8 +4,11 @@ use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, weights};
-use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunRow, RunFacts};
+use crate::input::ballots::{
+    BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
+};
 use crate::judgement::*;
+use mcc_base::Mark;
 use mcc_edition::{Edition, InfrastructureRule, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
@@ -36,7 +39,7 @@ pub struct Judge {
     pub(super) tools: Vec<usize>,
     pub(super) overrides: Overrides,
     /// Rows of the blocks that were excluded.
-    struck: Vec<RunRow>,
+    excluded_rows: Vec<RunRow>,
     pub(super) weights: Vec<BigRational>,
     /// By instance: its place in `weights`.
     pub(super) weight_class: Vec<u32>,
@@ -73,7 +76,8 @@ pub struct JudgementTotals {
 impl Judge {
     pub fn new(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
-        let mut entries: Vec<Entry> = names.iter().map(|name| described(edition, &ballots, name)).collect();
+        let mut entries: Vec<Entry> =
+            names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
         // P-4: a resigned entry leaves no trace; P-3: a withdrawn one is named, its runs are not judged.
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         let judged: BTreeSet<&str> = entries
@@ -89,10 +93,10 @@ impl Judge {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
 
-        let (unresolved, excluded, struck) = infrastructure(edition, &mut ballots);
+        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots);
         let blocks = blocks(&ballots.rows);
         let mut instances = instances(edition, &mut ballots)?;
-        let (weights, weight_class) = weigh(edition, &ballots, &mut instances)?;
+        let (weights, weight_class) = set_weights(edition, &ballots, &mut instances)?;
         let voters: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
@@ -118,7 +122,7 @@ impl Judge {
             voters,
             tools,
             overrides,
-            struck,
+            excluded_rows,
             weights,
             weight_class,
             mixed_hosts,
@@ -138,7 +142,7 @@ impl Judge {
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
         let mut ballots = self.ballots.clone();
         // What was excluded on account of this tool is judged again.
-        ballots.rows.extend(self.struck.iter().cloned());
+        ballots.rows.extend(self.excluded_rows.iter().cloned());
         for Entry { entry, tool: of, note, .. } in &self.header.entries {
             if of == tool {
                 let (tool, note) = (of.clone(), note.clone());
@@ -150,8 +154,8 @@ impl Judge {
 
     /// The blocks that the edition drops, in order; nothing in them is judged.
     pub fn excluded_blocks(&self) -> impl Iterator<Item = Block> {
-        blocks(&self.struck).into_iter().map(|block| {
-            let rows = &self.struck[block];
+        blocks(&self.excluded_rows).into_iter().map(|block| {
+            let rows = &self.excluded_rows[block];
             let unknown = || Trusted {
                 id: String::new(),
                 value: None,
@@ -229,7 +233,7 @@ impl Judge {
     /// |V| and the confidences (E-2): virtual and out-of-competition entries are measured, but do not make V.
     fn confidence(&self) -> (u64, Vec<Confidence>) {
         let judging = &self.header.edition.judging;
-        let mut counted = confidence::Counted::new(self.header.entries.len());
+        let mut counted = confidence::AgreementCounts::new(self.header.entries.len());
         let mut votes = Vec::new();
         for block in &self.blocks {
             let rows = &self.ballots.rows[block.clone()];
@@ -262,10 +266,10 @@ impl Judge {
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
-            let of: &[String] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
-            if !of.iter().any(|mark| mark == NOT_RUN_YET) {
+            let of: &[Mark] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
+            if !of.contains(&Mark::NOT_RUN_YET) {
                 made += 1;
-                of.iter().for_each(|mark| *marks.entry(mark.as_str()).or_default() += 1);
+                of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
         }
         (marks, made)
@@ -275,7 +279,7 @@ impl Judge {
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
-        facts.filter(|facts| facts.marks.iter().any(|mark| mark == NOT_RUN_YET)).count()
+        facts.filter(|facts| facts.marks.contains(&Mark::NOT_RUN_YET)).count()
     }
 
     /// How many blocks the examinations that `within` takes have.
@@ -289,7 +293,7 @@ impl Judge {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable = self.voters[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
-            && !marks.iter().any(|mark| unfair(mark));
+            && !marks.iter().any(Mark::excludes_cost);
         cost.filter(|_| comparable)
     }
 
@@ -298,12 +302,7 @@ impl Judge {
     }
 }
 
-/// Marks of runs whose time and memory say nothing about the tool (E-5.1).
-fn unfair(mark: &str) -> bool {
-    mark.starts_with("degraded:") || mark == "mixed-host"
-}
-
-fn described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
+fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     match ballots.known_entries.get(name) {
         Some(facts) => Entry {
             entry: name.to_owned(),
@@ -337,15 +336,16 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     let is_excluded = |row: &RunRow| {
         let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
         edition.judging.infrastructure == InfrastructureRule::Exclude
-            && !facts.marks.iter().any(|mark| mark == NOT_RUN_YET)
+            && !facts.marks.contains(&Mark::NOT_RUN_YET)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
     let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
-    let struck = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
-    let struck = if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., struck).collect() };
-    (unresolved, excluded, struck)
+    let excluded_rows = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
+    let excluded_rows =
+        if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., excluded_rows).collect() };
+    (unresolved, excluded, excluded_rows)
 }
 
 /// Where each block of the sorted rows begins and ends.
@@ -392,7 +392,7 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
 }
 
 /// Sets the weight of every instance (normalization times multiplier, E-4.4) and numbers the distinct weights.
-fn weigh(
+fn set_weights(
     edition: &Edition,
     ballots: &Ballots,
     instances: &mut [Instance],

@@ -1,8 +1,8 @@
 //! Judging the Model Checking Contest (rules E-2 to E-4): ballots in, a judgement out.
 
 mod awards;
-mod block_judge;
 mod best_virtual;
+mod block_judge;
 mod confidence;
 mod flags;
 mod judge;
@@ -17,7 +17,7 @@ mod weights;
 use crate::input::ballots::Ballots;
 use crate::judgement::{Block, Judgement};
 use block_judge::BlockJudge;
-pub use judge::{JudgeError, Judge, JudgementHeader, JudgementTotals};
+pub use judge::{Judge, JudgeError, JudgementHeader, JudgementTotals};
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_edition::Edition;
 pub(crate) use points::ValuePoints;
@@ -72,7 +72,10 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
 
 impl Judge {
     /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
-    pub fn judge_blocks<E>(&self, mut each: impl FnMut(Block) -> Result<(), E>) -> Result<JudgementTotals, E> {
+    pub fn judge_blocks<E>(
+        &self,
+        mut each: impl FnMut(Block) -> Result<(), E>,
+    ) -> Result<JudgementTotals, E> {
         let mut block_judge = BlockJudge::new(self);
         for block in &self.blocks {
             each(block_judge.judge(&self.ballots.rows[block.clone()]))?;

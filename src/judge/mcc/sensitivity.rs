@@ -1,6 +1,6 @@
 //! What the podiums depend on: each of them judged again without each tool, and how many values a medal rests on.
 
-use super::judge::{JudgeError, Judge, JudgementTotals};
+use super::judge::{Judge, JudgeError, JudgementTotals};
 use super::podium;
 use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status, ValueVerdict};
@@ -187,7 +187,12 @@ fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
                     && tool != entries[holder.entry].tool
                     && rank_of_tool.get(tool).is_some_and(|best| best.rank >= holder.rank)
             });
-            pairs.extend(rivals.map(|rival| HolderAndRival { podium: number, holder, rival, gains: BTreeMap::new() }));
+            pairs.extend(rivals.map(|rival| HolderAndRival {
+                podium: number,
+                holder,
+                rival,
+                gains: BTreeMap::new(),
+            }));
         }
     }
     let edition = &judge.header.edition;

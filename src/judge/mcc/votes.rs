@@ -72,7 +72,8 @@ pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[Big
         let tool = tools[votes[first].entry];
         let end = first + votes[first..].iter().take_while(|vote| tools[vote.entry] == tool).count();
         let of = &votes[first..end];
-        let agree = of.len() == 1 || of.iter().all(|vote| vote.value == of[0].value && vote.value != NOT_KEPT);
+        let agree =
+            of.len() == 1 || of.iter().all(|vote| vote.value == of[0].value && vote.value != NOT_KEPT);
         let better = |a: Vote, b: Vote| if confidence.get(b.entry) > confidence.get(a.entry) { b } else { a };
         if let (true, Some(vote)) = (agree, of.iter().copied().reduce(better)) {
             votes[kept] = vote;

@@ -1,8 +1,8 @@
 //! The files of a judgement of another contest; the columns of the MCC's tables come first, its own follow.
 
 use super::*;
-use crate::output::draft::{AtomicFile, WriteError, field};
-use crate::output::write::{table_files, replace, variant_of};
+use crate::output::atomic_file::{AtomicFile, WriteError, field};
+use crate::output::write::{replace, table_files, variant_of};
 use std::fmt::Write as _;
 
 /// Writes every file of `judge --out`.

@@ -6,6 +6,7 @@ use super::atomic_file::{AtomicFile, WriteError, field};
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
 use mcc_benchkit::Value;
 use mcc_edition::fraction;
@@ -36,7 +37,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     header_fields(&mut json, header)?;
     json.text("\"blocks\":[")?;
     let mut between = "\n";
-    let mut marks: Vec<BTreeSet<String>> = vec![BTreeSet::new(); header.entries.len()];
+    let mut marks: Vec<BTreeSet<Mark>> = vec![BTreeSet::new(); header.entries.len()];
     // What was written is filled again: new memory would cost as much as judging.
     let unused = Mutex::new(Vec::new());
     let unused_batches = || unused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +122,11 @@ pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<A
 
 /// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
 /// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
-pub(crate) fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
+pub(crate) fn replace(
+    mut json: AtomicFile,
+    mut tables: Vec<AtomicFile>,
+    dir: &Path,
+) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without a judgement, a file of such a name is somebody else's.
     if json.path().exists() {
@@ -145,12 +150,16 @@ struct BlockBatch {
     trusted: String,
     weak: String,
     overrides: String,
-    marks: Vec<(usize, String)>,
+    marks: Vec<(usize, Mark)>,
 }
 
 impl BlockBatch {
     /// Adds blocks.
-    fn of(mut self, header: &JudgementHeader, blocks: &mut dyn Iterator<Item = Block>) -> std::io::Result<Self> {
+    fn of(
+        mut self,
+        header: &JudgementHeader,
+        blocks: &mut dyn Iterator<Item = Block>,
+    ) -> std::io::Result<Self> {
         for block in blocks {
             if !self.json.is_empty() {
                 self.json.extend(b",\n");
@@ -160,7 +169,7 @@ impl BlockBatch {
             weak_rows(header, &block, &mut self.weak);
             override_rows(header, &block, &mut self.overrides);
             for cell in block.cells {
-                let marks = cell.marks.into_iter().filter(|mark| is_host_mark(mark));
+                let marks = cell.marks.into_iter().filter(Mark::excludes_cost);
                 self.marks.extend(marks.map(|mark| (cell.entry, mark)));
             }
         }
@@ -374,12 +383,12 @@ fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn tools(header: &JudgementHeader, marks: &[BTreeSet<String>]) -> String {
-    let mut entries: Vec<(&Entry, &BTreeSet<String>)> = header.entries.iter().zip(marks).collect();
+fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
+    let mut entries: Vec<(&Entry, &BTreeSet<Mark>)> = header.entries.iter().zip(marks).collect();
     entries.sort_by_key(|(entry, _)| &entry.entry);
     let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
     for (Entry { entry, tool, status, note }, marks) in entries {
-        let marks = marks.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        let marks = marks.iter().map(|mark| &**mark).collect::<Vec<_>>().join(" ");
         let (status, variant) = (status.word(), variant_of(entry, tool));
         let [entry, tool, variant, marks, note] = [entry.as_str(), tool, variant, &marks, note].map(field);
         let _ = writeln!(table, "{entry},{tool},{variant},{status},{marks},{note}");
@@ -467,11 +476,6 @@ pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     added.trim_start_matches(['.', '-', '_', '+'])
 }
 
-/// The marks that say what kind of host a run had.
-fn is_host_mark(mark: &str) -> bool {
-    mark.starts_with("degraded:") || mark == "mixed-host"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -494,7 +498,7 @@ mod tests {
             points: fraction::parse("-16/3").unwrap(),
             complete: Option::is_some(&cost),
             cost,
-            marks: words.iter().map(std::string::ToString::to_string).collect(),
+            marks: words.iter().map(|word| Mark::from(*word)).collect(),
             techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
             remarks: words.iter().map(std::string::ToString::to_string).collect(),
         };

@@ -1,10 +1,13 @@
 //! Scores of categories and, nested, of meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k sub-categories,
 //! never rounded on the way.
 
+use super::results::{GivenScore, Results};
+use super::source::SvcompError;
 use super::verdict::RunScore;
-use super::{GivenScore, Results, SvcompError};
 use crate::judgement::Entry;
-use crate::other_contests::{self, Podium, Points, QuantileFunction, Score, Contender, Step, Ties, RunVerdict};
+use crate::other_contests::{
+    self, Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties,
+};
 use mcc_edition::svcomp::{Category, SvcompEdition};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -191,7 +194,12 @@ impl CategoryTree<'_> {
     }
 
     fn plain_score(&self, entry: usize, category: usize) -> Option<CategoryScore> {
-        let usable = |points, success_cpu_s| CategoryScore { points, success_cpu_s, note: String::new(), usable: true };
+        let usable = |points, success_cpu_s| CategoryScore {
+            points,
+            success_cpu_s,
+            note: String::new(),
+            usable: true,
+        };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
             return Some(usable(tally.points.clone(), tally.success_cpu_s()));
         }
@@ -287,9 +295,11 @@ impl CategoryTree<'_> {
         // An entry that opted out shows nothing of what it did there.
         let counted: Vec<&CategoryTally> = match value {
             None => Vec::new(),
-            Some(_) => {
-                self.base_categories(category).iter().filter_map(|(of, _)| self.tallies.get(&(entry, *of))).collect()
-            }
+            Some(_) => self
+                .base_categories(category)
+                .iter()
+                .filter_map(|(of, _)| self.tallies.get(&(entry, *of)))
+                .collect(),
         };
         let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
         let normalized = value.filter(|_| self.tasks[category] > 0);

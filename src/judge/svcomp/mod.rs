@@ -2,72 +2,24 @@
 
 mod benchexec;
 mod meta;
+mod results;
 mod source;
 mod tables;
 mod verdict;
 
 pub use benchexec::RawRun;
+pub use results::{GivenScore, Results, Run};
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::judgement::{Entry, InputDigest};
+use crate::judgement::Entry;
 use crate::other_contests::{Block, Cell, Judgement, Measure, RunVerdict};
 use mcc_edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
 use mcc_edition::{OtherEdition, Status, StatusRule, fits};
 use meta::CategoryTally;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use verdict::{Answer, Witness, judge as judge_run};
-
-/// What is to be judged.
-#[derive(Debug, Default)]
-pub struct Results {
-    pub categories: Vec<Category>,
-    /// Entries with runs, by number.
-    pub entries: Vec<String>,
-    pub runs: Vec<Run>,
-    pub given: Vec<GivenScore>,
-    pub inputs: Vec<InputDigest>,
-    pub notes: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Run {
-    pub entry: usize,
-    pub category: usize,
-    pub raw: RawRun,
-    pub confirmation: Confirmation,
-}
-
-impl Run {
-    pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
-        Self { entry, category, raw, confirmation: Confirmation::NotStated }
-    }
-
-    /// What runs are sorted by.
-    fn place(&self) -> (usize, &str, &str, usize) {
-        (self.category, &self.raw.name, &self.raw.properties, self.entry)
-    }
-}
-
-/// A score as a table gives it.
-#[derive(Clone, Debug)]
-pub struct GivenScore {
-    pub entry: String,
-    pub category: String,
-    pub opted_out: bool,
-    /// With `opted_out`: the hidden real result.
-    pub score: Option<BigRational>,
-    pub success_cpu_s: Option<BigRational>,
-    pub path: PathBuf,
-    pub line: u64,
-}
-
-/// A category of its own, of which nobody said more than the name.
-fn unlisted_category(name: &str) -> Category {
-    Category { name: name.to_owned(), parent: None, tasks: None, new: false }
-}
 
 /// Judges all results by an edition.
 ///

@@ -1,9 +1,9 @@
 //! Filling `Results` from files: BenchExec results, tables of scores, a categories file; one or a folder of them.
 
-use super::benchexec::{self, ResultHeader, RawRun, ResultError};
+use super::benchexec::{self, RawRun, ResultError, ResultHeader};
+use super::results::{GivenScore, Results, Run, unlisted_category};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
-use super::{GivenScore, Results, Run};
 use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError, open};
 use mcc_edition::Status;
@@ -173,7 +173,10 @@ fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>
 /// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
 /// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block. Drops
 /// the earlier states; returns the files that hold a definition whole beside its blocks.
-fn skip_superseded(files: &mut Vec<(PathBuf, FileKind)>, notes: &mut Vec<String>) -> Vec<(PathBuf, ResultHeader)> {
+fn skip_superseded(
+    files: &mut Vec<(PathBuf, FileKind)>,
+    notes: &mut Vec<String>,
+) -> Vec<(PathBuf, ResultHeader)> {
     let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     // In byte order what begins with a name follows it.
     names.sort();
@@ -278,7 +281,8 @@ impl ResultFiles {
         let limit = header.timelimit.trim_end_matches('s').trim();
         if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
             let limit_s = edition.limits.cpu_s;
-            let note = format!("{file} had a time limit of {}, the edition has {limit_s} s", header.timelimit);
+            let note =
+                format!("{file} had a time limit of {}, the edition has {limit_s} s", header.timelimit);
             results.notes.push(note);
         }
         let entry = results.entry(entry_name(edition, header));
@@ -431,7 +435,7 @@ impl Results {
             if !self.categories.is_empty() {
                 self.notes.push(format!("category {name} is in no categories file: it is a part of none"));
             }
-            self.categories.push(super::unlisted_category(name));
+            self.categories.push(unlisted_category(name));
             self.categories.len() - 1
         })
     }

@@ -1,6 +1,6 @@
 //! Tables of SV-COMP: scores by tool and category, sub-categories as columns, categories.
 
-use super::GivenScore;
+use super::results::{GivenScore, unlisted_category};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::fraction;
 use mcc_edition::svcomp::{Category, check_categories};
@@ -31,7 +31,10 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
 
 /// `tool,category,opted_out,score,success_cpu_s`. A score beside `yes` is the hidden real one: it counts in the meta
 /// category only.
-pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result<Vec<GivenScore>, TableError> {
+pub(super) fn read_scores(
+    path: &Path,
+    categories: &mut Vec<Category>,
+) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let all_known = !categories.is_empty();
     let mut given = Vec::new();
@@ -45,7 +48,7 @@ pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
                 return Err(format!("no category `{category}`; there are {}", known.join(", ")));
             }
-            categories.push(super::unlisted_category(category));
+            categories.push(unlisted_category(category));
         }
         let opted_out = match row[2].trim() {
             "yes" => true,

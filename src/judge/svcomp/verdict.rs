@@ -242,7 +242,7 @@ fn right(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_edition::{Rules, OtherEdition, fraction};
+    use mcc_edition::{OtherEdition, Rules, fraction};
 
     fn edition(name: &str) -> SvcompEdition {
         let Ok(Rules::Other(edition)) = Rules::load(name) else { panic!("{name}") };

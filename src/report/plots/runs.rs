@@ -65,11 +65,6 @@ impl Run<'_> {
         self.verdicts.iter().filter(|verdict| **verdict == wanted).count() as u64
     }
 
-    /// How many values are right.
-    pub fn right(&self) -> u64 {
-        self.count(ValueVerdict::Right)
-    }
-
     pub fn solved(&self) -> bool {
         self.verdicts.contains(&ValueVerdict::Right)
     }

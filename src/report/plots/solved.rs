@@ -6,6 +6,7 @@ use super::runs::Runs;
 use super::{Picture, csv};
 use crate::show::{duration, thousands};
 use crate::site::segment;
+use mcc_judge::judgement::ValueVerdict;
 use mcc_judge::other_contests::Judgement;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -30,7 +31,7 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // By entry: time and right values of each run that has any.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
     for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
-        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.right())));
+        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
     }
     let (mut curves, mut rows) = (Vec::new(), Vec::new());
     for (entry, mut found) in found.into_iter().enumerate() {
