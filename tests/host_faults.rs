@@ -239,7 +239,7 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
     assert!(controller.wait().unwrap().success());
     let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
     assert_eq!(state, "examining");
-    assert!(reason.starts_with("suspended host: the controller was kept from looking"), "{reason}");
+    assert!(reason.starts_with("suspended host: the controller could not check"), "{reason}");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
     assert_eq!(folder.machines(), [0; 0]);
 }
