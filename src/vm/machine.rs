@@ -1,4 +1,4 @@
-//! A running machine: one QEMU process, driven by the one thread that started it.
+//! A running machine: one QEMU process, used by the thread that started it.
 
 use super::channel::Channel;
 use super::error::VmError;
@@ -27,30 +27,35 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
 
-/// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
+/// The largest number of bytes that is kept of the guest's console: enough for the messages of a kernel panic.
 const CONSOLE_CAP: u64 = 1 << 20;
 
-/// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
+/// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
 
+/// An output stream of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
 }
 
-/// What `Machine::wait` saw first.
+/// An event that ends `Machine::wait`.
 #[derive(Debug)]
 pub enum Event {
+    /// An event of the guest.
     Guest(GuestEvent),
-    /// More output than the cap arrived on this stream.
+    /// The output on this stream exceeds the cap.
     OutputLimit(Stream),
-    /// An event of QEMU's, by name: `RTC_CHANGE`, ...
+    /// Another event of QEMU: its name, such as `RTC_CHANGE`.
     Qemu(String),
+    /// The deadline has passed.
     Deadline,
 }
 
-/// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
+/// A machine that runs until it is halted or dropped. Dropping it kills QEMU and waits for its end.
 pub struct Machine {
     qemu: Process,
     pub(super) qmp: Qmp,
@@ -67,7 +72,7 @@ pub struct Machine {
     isolation: Isolation,
 }
 
-/// What the guest's kernel says of its memory, asked for through QEMU.
+/// Memory statistics of the guest's kernel, queried over QMP.
 #[derive(Debug, Default)]
 struct Balloon {
     asked: bool,
@@ -85,14 +90,17 @@ impl Balloon {
     }
 }
 
-/// A machine is looked at so often at least: what comes much later shows that the controller was held up.
+/// The longest planned interval between two checks of a machine. A much later check is a stall of the controller.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
-    /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
-    /// tool, at most `output_cap` bytes each), `console`, `qemu.log`; QEMU's overlay lives there unlinked.
+    /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of
+    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is an unlinked file there.
     ///
-    /// The machine dies with the calling thread, so that a killed controller leaves none behind.
+    /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
+    ///
+    /// # Errors
+    /// QEMU does not start, or the guest does not run within `timeout`.
     pub fn start(
         spec: &MachineSpec,
         folder: &Path,
@@ -104,7 +112,7 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        // Its folder stays until the guest runs: QEMU opens its overlay there some time after it was started.
+        // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
         let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
             #[cfg(feature = "libvirt")]
@@ -131,7 +139,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// One process of ours. Its messages go to `log`.
+    /// Starts QEMU as a child of the controller. Its messages go to `log`.
     fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<StartedQemu, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
@@ -154,7 +162,7 @@ impl Machine {
             stderr: stderr_fd,
         };
         let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
-        // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
+        // A private folder: the overlay has a name there until QEMU has unlinked it.
         let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
         isolation.chown_folder(own.path()).map_err(VmError::Start)?;
         if let Start::Keep(overlay) = &spec.start {
@@ -164,18 +172,18 @@ impl Machine {
         let mut command = Command::new(QEMU);
         command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // The streams of a tool that is talked to over ssh never meet QEMU.
-        let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..of_qemu].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        // With the ssh channel only QMP and the console are sockets of QEMU.
+        let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
+        let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
-                // The signals of a terminal are for the controller alone.
+                // A session of its own: signals of the terminal go to the controller only.
                 nix::unistd::setsid()?;
                 pre_exec_setup.apply()?;
-                // After the change of user, which takes it back.
+                // After the change of user, which clears this setting.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
                 if nix::unistd::getppid().as_raw() as u32 != controller {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -193,15 +201,15 @@ impl Machine {
             io::ErrorKind::NotFound => VmError::NoQemu,
             _ => VmError::Start(error),
         })?;
-        // Without our copies of QEMU's ends, its death is seen as the end of every stream.
+        // The controller closes its copies of QEMU's ends, so that every stream ends when QEMU ends.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
     }
 
-    /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
+    /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
     ///
-    /// `outputs`: QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    /// `outputs`: QEMU's ends of stdout and stderr. With the ssh channel the tool's session writes to them.
     fn start_guest(
         &mut self,
         spec: &MachineSpec,
@@ -237,13 +245,16 @@ impl Machine {
             "id": "polling"
         });
         match self.qmp.send(&polling) {
-            // Seen again where the guest is waited for, after what it had said until then.
+            // `wait` reports the end of QEMU, after the events that the guest sent before it.
             Err(VmError::Gone(_)) => Ok(()),
             sent => sent,
         }
     }
 
-    /// Sends a request to the guest agent; later events must carry the job's nonce.
+    /// Sends a request to the guest agent. After `Request::Prepare` events must have the job's nonce.
+    ///
+    /// # Errors
+    /// QEMU or the channel has ended.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
         if let Request::Prepare(job) = request {
             self.nonce.clone_from(&job.nonce);
@@ -296,7 +307,7 @@ impl Machine {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
             "BLOCK_IO_ERROR" => Err(VmError::Disk {
-                // libvirt's disks have names of their own.
+                // Under libvirt QEMU's field is empty.
                 device: match data["device"].as_str() {
                     None | Some("") => text(&data["qom-path"]),
                     Some(device) => device.to_owned(),
@@ -305,7 +316,7 @@ impl Machine {
                 reason: text(&data["reason"]),
                 full: data["nospace"] == true,
             }),
-            // Halted or rebooted from within. Under libvirt QEMU would go on, stopped, until libvirt ends it.
+            // The guest halted or rebooted. Under libvirt QEMU remains stopped until libvirt ends it.
             "SHUTDOWN" => Err(VmError::Gone(String::new())),
             "STOP" => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
@@ -314,7 +325,7 @@ impl Machine {
                         "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
                     }
                     Ok(state) => text(&state["status"]),
-                    Err(error) => format!("and does not say why ({error})"),
+                    Err(error) => format!("for an unknown reason ({error})"),
                 }))
             }
             other => Ok(Event::Qemu(other.to_owned())),
@@ -338,7 +349,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// Sleeps until any channel has something; false once `deadline` has passed.
+    /// Waits until a descriptor is readable; false if `deadline` has passed.
     fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
         if !self.qmp.lines.open || !self.control.is_open() {
             return Err(VmError::Gone(String::new()));
@@ -362,7 +373,7 @@ impl Machine {
         sinks.map(|sink| sink.stream().as_fd())
     }
 
-    /// Moves what the streams hold, one buffer each.
+    /// Copies available output to the files, at most one buffer per stream.
     fn read_available(&mut self) -> Result<Option<Event>, VmError> {
         let sinks = [
             (&mut self.console, "console", None),
@@ -401,25 +412,27 @@ impl Machine {
         Ok(self.balloon.used_kib)
     }
 
+    /// Returns the isolation of QEMU from the host.
     pub fn isolation(&self) -> &Isolation {
         &self.isolation
     }
 
-    /// Of the QEMU process.
+    /// Returns the process number of QEMU.
     pub fn pid(&self) -> u32 {
         self.qemu.id()
     }
 
+    /// Returns the number of vCPUs.
     pub fn vcpus(&self) -> u32 {
         self.vcpu_threads.len() as u32
     }
 
-    /// Bytes received so far: stdout, stderr.
+    /// Returns the bytes received so far on stdout and stderr.
     pub fn received(&self) -> (u64, u64) {
         (self.stdout.received(), self.stderr.received())
     }
 
-    /// QEMU's resident memory, KiB: now, and at its peak, which is an upper bound of what the guest touched.
+    /// Returns QEMU's resident memory in KiB, now and at its peak. The peak is at least the memory that the guest used.
     pub fn rss_kib(&self) -> Option<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
         let kib = |name: &str| {
@@ -436,8 +449,8 @@ impl Machine {
         Ok(self.received())
     }
 
-    /// QEMU is gone, so nothing follows what the sockets hold (whoever else may hold them open); ssh, which is a
-    /// process of its own, is ended first.
+    /// Copies the output that is left in the sockets after the end of QEMU. Nothing follows it, even if another process
+    /// has the sockets open. ssh is a separate process and is ended first.
     fn drain(&mut self) -> Result<(), VmError> {
         self.control.close();
         loop {
@@ -454,14 +467,14 @@ impl Machine {
         self.qemu.wait();
     }
 
-    /// An error about a guest that did not do something in time, with the last words of what leads to it.
-    pub fn timeout_error(&self, what: &str) -> VmError {
-        let words = self.last_lines(self.control.log(), "warning:");
-        let words = words.map(|words| format!(" ({words})")).unwrap_or_default();
-        VmError::Agent(format!("was not {what} by its deadline{words}"))
+    /// Returns the error for a guest that did not reach a state in time, with the last log lines of the channel.
+    pub fn timeout_error(&self, state: &str) -> VmError {
+        let lines = self.last_lines(self.control.log(), "warning:");
+        let lines = lines.map(|lines| format!(" ({lines})")).unwrap_or_default();
+        VmError::Agent(format!("was not {state} by its deadline{lines}"))
     }
 
-    /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
+    /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest.
     fn with_cause(&mut self, error: VmError) -> VmError {
         let VmError::Gone(when) = error else { return error };
         self.qemu.wait_or_kill(Duration::from_secs(5));
@@ -477,19 +490,19 @@ impl Machine {
         VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
     }
 
-    /// The last lines of a log, without those that contain `noise` (or nothing else worth reading).
+    /// Returns the last lines of a log, without empty ones and those that contain `noise`.
     fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
         let text = fs::read(self.folder.join(log)).ok()?;
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(strip_timestamp);
         let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
-        // A kernel that panics prints its registers last: the cause stands first.
+        // A kernel that panics prints the cause first and its registers last.
         let cause =
             lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
         let first = cause.unwrap_or(lines.len().saturating_sub(3));
-        let said = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-        (!said.is_empty()).then(|| format!("{log}: {said}"))
+        let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+        (!shown.is_empty()).then(|| format!("{log}: {shown}"))
     }
 }
 
@@ -499,10 +512,10 @@ impl Drop for Machine {
     }
 }
 
-/// Without the time that a kernel puts before what it says: `[    3.451559] Kernel panic - not syncing`.
+/// Removes the kernel's time from a line of its log: `[    3.451559] Kernel panic - not syncing`.
 fn strip_timestamp(line: &str) -> &str {
-    let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
-    said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
+    let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    parts.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, message)| message)
 }
 
 /// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.
