@@ -421,7 +421,11 @@ mod tests {
         let before = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         let greedy = second.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
         assert_eq!(second.release(greedy), ["degraded:overcommitted-memory"]);
-        assert_eq!(first.release(before), ["degraded:overcommitted-memory"], "although the other lease has ended");
+        assert_eq!(
+            first.release(before),
+            ["degraded:overcommitted-memory"],
+            "although the other lease has ended"
+        );
         let after = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         assert_eq!(first.release(after), [""; 0]);
     }

@@ -193,7 +193,9 @@ mod tests {
         let root = tree(&[("memory/slurm/job/tasks", "")]);
         let own = "9:name=systemd:/\n4:memory:/slurm/job\n0::/\n";
         assert_eq!(parent(root.path(), own), Ok((Version::V1, root.path().join("memory/slurm/job"))));
-        assert!(parent(root.path(), "4:memory:/elsewhere\n").unwrap_err().contains("elsewhere does not exist"));
+        assert!(
+            parent(root.path(), "4:memory:/elsewhere\n").unwrap_err().contains("elsewhere does not exist")
+        );
     }
 
     #[test]

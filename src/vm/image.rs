@@ -132,10 +132,7 @@ impl Image {
     pub fn boot(&self) -> Result<(PathBuf, PathBuf), ImageError> {
         let boot = self.facts.boot.as_ref().ok_or_else(|| ImageError::Bad {
             path: self.folder.clone(),
-            reason: format!(
-                "a disk of kind {:?} has no kernel to boot: use a tool's image",
-                self.facts.kind
-            ),
+            reason: format!("a disk of kind {:?} has no kernel to boot: use a tool's image", self.facts.kind),
         })?;
         Ok((self.folder.join(&boot.kernel), self.folder.join(&boot.initrd)))
     }

@@ -196,7 +196,8 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             kernel_log: kernel_log.as_mut().map(KernelLog::relevant_lines).unwrap_or_default(),
         })?;
         // Processes that are left keep the pipes open, so they are killed.
-        fs::write(format!("{GROUP}/cgroup.kill"), "1").context("killing the processes that the tool left behind")?;
+        fs::write(format!("{GROUP}/cgroup.kill"), "1")
+            .context("killing the processes that the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
         let written = written(&prepared);
