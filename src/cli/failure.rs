@@ -3,6 +3,7 @@
 use super::Exit;
 use super::published::failure as archive_failure;
 use crate::cluster::ClusterError;
+use crate::qualify::QualifyError;
 use crate::runner::RunnerError;
 use mcc_executor::ExecutorError;
 use mcc_store::StoreError;
@@ -89,5 +90,21 @@ pub(super) fn cluster_failure(error: ClusterError) -> Failure {
         }
         ClusterError::Store(error) => store_failure(error),
         other => other.into(),
+    }
+}
+
+pub(super) fn qualify_failure(error: QualifyError) -> Failure {
+    match error {
+        QualifyError::Runner(error) => error.into(),
+        QualifyError::Store(error) => store_failure(error),
+        QualifyError::Stopped | QualifyError::Toml(_) | QualifyError::Io { .. } => error.into(),
+        QualifyError::Instances { .. }
+        | QualifyError::NoInstance(_)
+        | QualifyError::NoHead(_)
+        | QualifyError::Path(_)
+        | QualifyError::Unnamed(_)
+        | QualifyError::Foreign(_)
+        | QualifyError::Archive(_)
+        | QualifyError::Oracle(_) => Failure::usage(error),
     }
 }

@@ -154,7 +154,7 @@ impl Campaign {
     }
 
     fn committed(&self, mut now: MutexGuard<Now>, run: &Run, attempt: &Attempt, standing: &Standing) {
-        let mut line = format!("{} {}", run.id(), super::outcome(&attempt.outcome));
+        let mut line = format!("{} {}", run.id(), attempt.outcome);
         if let Some(facts) = &attempt.facts {
             let seconds = |ms: u64| format!("{}.{:02} s", ms / 1000, ms % 1000 / 10);
             line += &format!(", cpu {}, wall {}", seconds(facts.cpu_ms), seconds(facts.wall_ms));

@@ -2,6 +2,7 @@
 
 use mcc_base::digest;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -28,6 +29,19 @@ pub enum Outcome {
         state: String,
         reason: String,
     },
+}
+
+/// With exit code, signal or reason: `finished with exit code 3`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Finished { exit_code: 0 } => f.write_str("finished"),
+            Self::Finished { exit_code } => write!(f, "finished with exit code {exit_code}"),
+            Self::ToolCrash { signal } => write!(f, "tool-crash (signal {signal})"),
+            Self::Infrastructure { state, reason } => write!(f, "infrastructure while {state}: {reason}"),
+            other => f.write_str(other.word()),
+        }
+    }
 }
 
 impl Outcome {
