@@ -8,7 +8,7 @@ mod synthetic;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
-use mcc_harness::judge::mcc::Jury;
+use mcc_harness::judge::mcc::Judge;
 use mcc_harness::judge::source;
 use mcc_harness::model::Net;
 use std::convert::Infallible;
@@ -31,11 +31,11 @@ fn judging(criterion: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("read the answers of 2018", |bench| bench.iter(read));
     group.bench_function("confidences and weights", |bench| {
-        bench.iter_batched(read, |ballots| Jury::new(&edition, ballots).unwrap(), BatchSize::PerIteration);
+        bench.iter_batched(read, |ballots| Judge::new(&edition, ballots).unwrap(), BatchSize::PerIteration);
     });
-    let jury = Jury::new(&edition, read()).unwrap();
+    let judge = Judge::new(&edition, read()).unwrap();
     group.bench_function("trusted values and points", |bench| {
-        bench.iter(|| jury.judge_blocks(|_| Ok::<(), Infallible>(())));
+        bench.iter(|| judge.judge_blocks(|_| Ok::<(), Infallible>(())));
     });
     group.finish();
 }

@@ -290,7 +290,7 @@ def main(answers_path, models_path, edition_path, out):
             cells.append(
                 {
                     "entry": entry_number[entry],
-                    "ending": "unsaid",
+                    "ending": "not-stated",
                     "values": block[entry],
                     "verdicts": letters,
                     "points": str(points),

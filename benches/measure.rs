@@ -10,7 +10,7 @@ use mcc_harness::vm::{Event, Image, Machine, MachineSpec};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// In words, and as a script.
 const TOOLS: [(&str, &str); 4] = [
@@ -52,13 +52,13 @@ fn main() {
 
 fn measure(spec: &MachineSpec, script: &str) -> Figures {
     let folder = tempfile::tempdir().unwrap();
-    let mut machine = Machine::start(spec, folder.path(), 1 << 20, PATIENCE).unwrap();
+    let mut machine = Machine::start(spec, folder.path(), 1 << 20, TIMEOUT).unwrap();
     let job = script::job("root", "/", script);
     let mut request = Some(Request::Prepare(Box::new(job)));
     let (mut started, mut cpu_before) = (Instant::now(), Duration::ZERO);
     let mut found = Figures::default();
     loop {
-        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+        match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Ready { .. }) => machine.send(&request.take().unwrap()).unwrap(),
             Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
             Event::Guest(GuestEvent::Started) => (started, cpu_before) = (Instant::now(), machine.cpu_time()),

@@ -3,7 +3,7 @@
 
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
-use mcc_harness::edition::{AnswerKind, Edition, Examination, Rules, SisterEdition};
+use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
 use mcc_harness::judge::contest_table::{Cores, Layout, export};
 use mcc_harness::judge::{Ballots, crv, mcc, source, svcomp};
 use mcc_harness::model::{Net, Nupn, Property};
@@ -112,39 +112,39 @@ pub fn jobs(data: &[u8]) {
     }
     static RULES: OnceLock<Edition> = OnceLock::new();
     let rules = RULES.get_or_init(|| Edition::load("mcc-2018").expect("the edition of 2018"));
-    let _ = mcc_harness::campaign::FromJobs::new(&file, "mcc-2018", rules, Path::new("models"));
+    let _ = mcc_harness::campaign::CampaignFromJobFile::new(&file, "mcc-2018", rules, Path::new("models"));
 }
 
 /// A result file of BenchExec: what is read judges.
 pub fn benchexec(data: &[u8]) {
     static RULES: OnceLock<Rules> = OnceLock::new();
-    sister(&RULES, "svcomp-2024", "result.xml", data);
+    other_contests(&RULES, "svcomp-2024", "result.xml", data);
 }
 
 /// A table of scores of SV-COMP, with what is known of its categories.
 pub fn scores(data: &[u8]) {
     static RULES: OnceLock<Rules> = OnceLock::new();
-    sister(&RULES, "svcomp-2013", "scores.csv", data);
+    other_contests(&RULES, "svcomp-2013", "scores.csv", data);
 }
 
 /// A table of measurements or totals of CRV.
 pub fn measurements(data: &[u8]) {
     static RULES: OnceLock<Rules> = OnceLock::new();
-    sister(&RULES, "crv-2014", "measurements.csv", data);
+    other_contests(&RULES, "crv-2014", "measurements.csv", data);
 }
 
 /// Reads and judges twice: the same both times.
-fn sister(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8]) {
-    let Rules::Sister(rules) = rules.get_or_init(|| Rules::load(edition).expect("an edition of this build"))
+fn other_contests(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8]) {
+    let Rules::Other(rules) = rules.get_or_init(|| Rules::load(edition).expect("an edition of this build"))
     else {
-        panic!("{edition} is no sister contest's")
+        panic!("{edition} is no other contest's")
     };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
     std::fs::write(&path, data).expect("a file");
     let judged = || match &**rules {
-        SisterEdition::Svcomp(rules) => svcomp::judge(rules, svcomp::read(rules, &path, None).ok()?).ok(),
-        SisterEdition::Crv(rules) => Some(crv::judge(rules, crv::read(rules, &path).ok()?)),
+        OtherEdition::Svcomp(rules) => svcomp::judge(rules, svcomp::read(rules, &path, None).ok()?).ok(),
+        OtherEdition::Crv(rules) => crv::judge(rules, crv::read(rules, &path).ok()?).ok(),
     };
     let written = || judged().map(|judgement| serde_json::to_string(&judgement).expect("plain data"));
     assert_eq!(written(), written());

@@ -2,7 +2,7 @@
 
 mod data;
 
-use mcc_harness::benchkit::{AnomalyKind, Answers, Declared, Questions, Reading, Repeat, Value};
+use mcc_harness::benchkit::{AnomalyKind, Answers, Declaration, Questions, Reading, Repeat, Value};
 use mcc_harness::edition::{AnswerKind, Examination};
 use mcc_harness::model::{Archive, Severity};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn examination(name: &str) -> Examination {
 fn questions(name: &str, ids: &[&str]) -> Questions {
     let mut questions = Questions::as_printed(&examination(name));
     if name != "StateSpace" {
-        questions.ids = Some(ids.iter().map(|id| id.to_string()).collect());
+        questions.ids = Some(ids.iter().map(std::string::ToString::to_string).collect());
     }
     questions
 }
@@ -86,16 +86,32 @@ fn state_space_has_its_own_lines_and_minus_one_is_not_given() {
     );
     assert_eq!(answers.ids, ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"]);
     assert_eq!(text(&answers), "166 ? ? 6");
-    assert_eq!(answers.given_up, [false, true, false, false]);
+    assert_eq!(answers.cannot_compute, [false, true, false, false]);
     assert_eq!(complaints(&answers), [""; 0], "the protocol's own way to leave a metric out");
 
     let answers = read_as(b"STATE_SPACE STATES -1 TECHNIQUES A", &q, Reading::default());
-    assert_eq!(answers.declared, Some(Declared::CannotCompute));
+    assert_eq!(answers.declared, Some(Declaration::CannotCompute));
     assert!(complaints(&answers)[0].contains("STATES is mandatory"));
     let answers =
         read_as(b"FORMULA x TRUE TECHNIQUES A\nSTATE_SPACE EDGES 3 TECHNIQUES A", &q, Reading::default());
     assert!(answers.is_empty());
     assert!(matches!(answers.anomalies[1].kind, AnomalyKind::UnknownId { .. }), "{answers:?}");
+}
+
+#[test]
+fn an_infinite_count_of_a_state_space_is_read_as_overflow() {
+    for word in ["+inf", "inf", "Inf", "+Inf"] {
+        let output = format!("STATE_SPACE STATES {word} TECHNIQUES TEDD\nSTATE_SPACE TRANSITIONS {word}\n");
+        let answers = read_as(output.as_bytes(), &questions("StateSpace", &[]), Reading::default());
+        assert_eq!(text(&answers), "Inf Inf ? ?", "{word}: {:?}", answers.anomalies);
+    }
+    // Of the form alone nothing is complained.
+    let real = "Planning-PT-none StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n";
+    let answers = read_as(real.as_bytes(), &questions("StateSpace", &[]), Reading::default());
+    assert_eq!(complaints(&answers), [""; 0]);
+    let answers =
+        read_as(b"STATE_SPACE STATES -inf TECHNIQUES A", &questions("StateSpace", &[]), Reading::default());
+    assert_eq!((text(&answers).as_str(), answers.anomalies.len()), ("? ? ? ?", 1));
 }
 
 #[test]
@@ -114,7 +130,7 @@ fn the_last_value_wins_and_a_contradiction_is_recorded() {
     );
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 CANNOT_COMPUTE");
     assert_eq!(text(&answers), "T ?", "giving up is no value");
-    assert!(matches!(answers.anomalies[0].kind, AnomalyKind::Withdrawn { line_before: 1, .. }));
+    assert!(matches!(answers.anomalies[0].kind, AnomalyKind::ValueRetracted { line_before: 1, .. }));
 }
 
 #[test]
@@ -134,11 +150,11 @@ fn without_techniques_a_value_counts_with_a_warning_unless_strict() {
 #[test]
 fn not_competing_not_computing_and_not_answering_stay_apart() {
     let cases = [
-        ("noise\nDO_NOT_COMPETE\n", Some(Declared::DoNotCompete)),
-        ("  CANNOT_COMPUTE \r\n", Some(Declared::CannotCompute)),
-        ("FORMULA x-00 CANNOT_COMPUTE\nFORMULA x-01 CANNOT_COMPUTE\n", Some(Declared::CannotCompute)),
-        ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", Some(Declared::CannotCompute)),
-        ("FORMULA CANNOT_COMPUTE", Some(Declared::CannotCompute)),
+        ("noise\nDO_NOT_COMPETE\n", Some(Declaration::DoNotCompete)),
+        ("  CANNOT_COMPUTE \r\n", Some(Declaration::CannotCompute)),
+        ("FORMULA x-00 CANNOT_COMPUTE\nFORMULA x-01 CANNOT_COMPUTE\n", Some(Declaration::CannotCompute)),
+        ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", Some(Declaration::CannotCompute)),
+        ("FORMULA CANNOT_COMPUTE", Some(Declaration::CannotCompute)),
         ("I DO_NOT_COMPETE today", None),
         ("DO NOT COMPETE", None),
         ("CANNOT COMPUTE", None),
@@ -157,7 +173,7 @@ fn not_competing_not_computing_and_not_answering_stay_apart() {
 }
 
 #[test]
-fn mistakes_of_entrants_are_named_with_their_line_and_the_way_out() {
+fn mistakes_of_tools_are_reported_with_line_and_remedy() {
     let cases = [
         (
             "\nCANNOT COMPUTE",
@@ -265,7 +281,7 @@ fn a_line_of_100_megabytes_is_read_in_bounded_memory_and_hides_no_result() {
             .unwrap();
     assert_eq!((text(&answers).as_str(), answers.lines[0]), ("T ?", Some(1)));
     let answers = Answers::read(chain(b"\nDO_NOT_COMPETE"), &q, Reading::default()).unwrap();
-    assert_eq!(answers.declared, Some(Declared::DoNotCompete));
+    assert_eq!(answers.declared, Some(Declaration::DoNotCompete));
     let answers = Answers::read(chain(b" DO_NOT_COMPETE"), &q, Reading::default()).unwrap();
     assert_eq!(answers.declared, None, "not alone on its line");
 
@@ -383,8 +399,8 @@ fn every_output_of_real_tools_is_read_as_the_oracle_says() {
             ids.dedup();
             assert_eq!(given, ids.len(), "{file}");
             let declared = match (tool, examination_name, given) {
-                ("tapaal", "StateSpace", _) => Some(Declared::DoNotCompete),
-                ("petrispot", _, 0) => Some(Declared::CannotCompute),
+                ("tapaal", "StateSpace", _) => Some(Declaration::DoNotCompete),
+                ("petrispot", _, 0) => Some(Declaration::CannotCompute),
                 _ => None,
             };
             assert_eq!(answers.declared, declared, "{file}");
@@ -488,8 +504,8 @@ proptest! {
         let source = std::io::BufReader::with_capacity(chunk, noisy.as_bytes());
         let read = Answers::read(source, &q, Reading::default()).unwrap();
         let said = |answers: Answers| {
-            let Answers { ids, values, techniques, given_up, repeated, declared, .. } = answers;
-            (ids, values, techniques, given_up, repeated, declared)
+            let Answers { ids, values, techniques, cannot_compute, repeated, declared, .. } = answers;
+            (ids, values, techniques, cannot_compute, repeated, declared)
         };
         // It may be complained about; what is complained about without it, still is.
         let kinds: Vec<_> = read.anomalies.iter().map(|anomaly| &anomaly.kind).collect();

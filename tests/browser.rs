@@ -7,7 +7,7 @@ mod contest;
 
 use mcc_harness::campaign::Run;
 use mcc_harness::judge::judgement::Judgement;
-use mcc_harness::report::{self, Material};
+use mcc_harness::report::{self, SiteInput};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -101,25 +101,25 @@ fn site_of(dir: &Path) -> PathBuf {
     });
     // The campaign has not ended: its pages say so, and one tells how far it is.
     let open = Run {
-        entry: "walk".into(),
-        instance: "TokenRing-PT-005".into(),
-        examination: "LTLFireability".into(),
+        entry: "walk".parse().unwrap(),
+        instance: "TokenRing-PT-005".parse().unwrap(),
+        examination: "LTLFireability".parse().unwrap(),
         model: "TokenRing".into(),
         vcpus: 1,
         competes: true,
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let material = Material { record: Some(&record), ..Material::default() };
+    let material = SiteInput { record: Some(&record), ..SiteInput::default() };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
     // Another contest's, beside its pages: it has fewer kinds of them.
-    report::write_sister_site(&contest::sister(), dir, &site.join("sv-comp")).expect("a site");
+    report::write_other_site(&contest::other_contests(), dir, &site.join("sv-comp")).expect("a site");
     site
 }
 
 /// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
-const PAGES: [(&str, &str, &str, &[&str]); 20] = [
+const PAGES: [(&str, &str, &str, &[&str]); 21] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
@@ -140,6 +140,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 20] = [
         "#a=walk&b=depth-first",
         &["9 runs. Of 2 in which both gave a right value", "both right: 2</text>", ">Save as SVG</a>"],
     ),
+    ("rules", "rules.html", "#E-4.1", &["Points and penalty of a value", "judging.points_per_examination"]),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
     (
         "instance",

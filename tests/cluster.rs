@@ -46,9 +46,9 @@ impl<'a> Slurm<'a> {
     }
 
     fn here(&self, verb: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-here");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
         let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
-        assert!(done.success(), "scripts/slurm-here {verb}");
+        assert!(done.success(), "scripts/slurm-single-node {verb}");
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Output {
@@ -201,7 +201,7 @@ fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
 }
 
 #[test]
-fn what_slurm_refuses_is_told_in_its_words_and_is_handed_in_again() {
+fn what_slurm_refuses_is_reported_and_submitted_again() {
     let folder = Folder::new(CAMPAIGN);
     let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
     fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", refused)]);
@@ -222,7 +222,20 @@ fn what_slurm_refuses_is_told_in_its_words_and_is_handed_in_again() {
 }
 
 #[test]
-fn without_a_submission_or_a_slurm_the_way_out_is_named() {
+fn collect_works_after_run_on_the_same_results() {
+    let folder = Folder::new(CAMPAIGN);
+    fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
+    // As `run` opens it, which leaves the file in WAL mode.
+    drop(Record::create_or_open(&folder.results(), &facts, |_| {}).unwrap());
+    let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(said.contains("0 of 16 runs are recorded"), "{said}");
+}
+
+#[test]
+fn without_a_submission_or_slurm_the_remedy_is_named() {
     let folder = Folder::new(CAMPAIGN);
     for verb in ["cancel", "collect"] {
         let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);

@@ -4,7 +4,7 @@ mod data;
 
 use assert_cmd::Command;
 use mcc_harness::edition::crv::CrvEdition;
-use mcc_harness::edition::{Rules, SisterEdition};
+use mcc_harness::edition::{OtherEdition, Rules};
 use mcc_harness::judge::crv::{self, Experiment, Outcome, Results};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -175,7 +175,7 @@ fn repeated_experiments_are_averaged_and_their_number_and_spread_shown() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_way_out() {
+fn bad_input_is_refused_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     for (rows, part) in [
@@ -271,8 +271,8 @@ fn online_the_mean_time_of_the_experiments_is_what_may_be_late() {
 }
 
 fn edition() -> CrvEdition {
-    let Ok(Rules::Sister(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
-    let SisterEdition::Crv(edition) = *edition else { panic!("crv-2014") };
+    let Ok(Rules::Other(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
+    let OtherEdition::Crv(edition) = *edition else { panic!("crv-2014") };
     edition
 }
 
@@ -306,7 +306,7 @@ proptest! {
     fn the_order_of_rows_never_matters(rows in row(), turn in 0..60usize) {
         let mut other = rows.clone();
         other.rotate_left(turn % rows.len());
-        let judged = |rows: &[Row]| serde_json::to_value(crv::judge(&edition(), results(rows))).unwrap();
+        let judged = |rows: &[Row]| serde_json::to_value(crv::judge(&edition(), results(rows)).unwrap()).unwrap();
         prop_assert_eq!(judged(&rows), judged(&other));
     }
 
@@ -319,7 +319,7 @@ proptest! {
             with.experiments.push(silent);
         }
         let points = |results: Results| {
-            let judgement = crv::judge(&edition(), results);
+            let judgement = crv::judge(&edition(), results).unwrap();
             let of = judgement.scores.iter().map(|score| {
                 let name = judgement.entries[score.entry].entry.clone();
                 (score.category, name, score.points.as_ref().map(|points| points.0.clone()))
@@ -332,7 +332,7 @@ proptest! {
     #[test]
     fn points_are_the_sum_of_their_parts_and_no_benchmark_gives_more_than_it_has(rows in row()) {
         let edition = edition();
-        let judgement = crv::judge(&edition, results(&rows));
+        let judgement = crv::judge(&edition, results(&rows)).unwrap();
         for block in &judgement.blocks {
             for part in [1, 2] {
                 let shared: BigRational = block.cells.iter().map(|cell| &cell.parts[part].0).sum();
@@ -347,4 +347,12 @@ proptest! {
             prop_assert_eq!(score.parts.iter().map(|part| &part.0).sum::<BigRational>(), points);
         }
     }
+}
+
+#[test]
+fn a_result_of_a_track_that_the_edition_lacks_is_an_error() {
+    let mut results = results(&[(0, 1, 0, true, None, None)]);
+    results.experiments[0].track = 99;
+    let error = crv::judge(&edition(), results).unwrap_err().to_string();
+    assert!(error.contains("a is in track 99"), "{error}");
 }

@@ -75,7 +75,7 @@ fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
     let page = fs::read_to_string(&index).unwrap();
     let marks: BTreeSet<_> = runs.iter().flat_map(|run| &run.last.marks).collect();
     for mark in marks.iter().filter(|mark| mark.starts_with("degraded:")) {
-        assert!(page.contains(mark.as_str()), "{mark} is not named on the first page");
+        assert!(page.contains(mark.to_string().as_str()), "{mark} is not named on the first page");
     }
     let is_tcg = runs[0].last.host.accelerator == "tcg";
     assert_eq!(is_tcg, marks.iter().any(|mark| *mark == "degraded:tcg"));

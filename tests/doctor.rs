@@ -1,4 +1,4 @@
-//! `doctor`: what this host can do, with evidence and the way out.
+//! `doctor`: what this host can do, with evidence and the remedy.
 
 use assert_cmd::Command;
 use std::path::Path;
@@ -30,17 +30,17 @@ fn checks(assert: assert_cmd::assert::Assert) -> serde_json::Value {
 fn state(report: &serde_json::Value, name: &str) -> (String, String, String) {
     let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap();
     let text = |key: &str| check[key].as_str().unwrap().to_owned();
-    (text("state"), text("found"), text("way_out"))
+    (text("state"), text("found"), text("remedy"))
 }
 
 #[test]
 fn a_missing_qemu_is_named_with_its_package() {
     let report = checks(doctor(&[], &["--format", "json", "--allow-degraded"]).code(69));
     assert_eq!(report["verdict"], "cannot");
-    let (state, found, way_out) = state(&report, "qemu");
+    let (state, found, remedy) = state(&report, "qemu");
     assert_eq!(state, "missing");
     assert!(found.contains("qemu-system-x86_64 is not on PATH"), "{found}");
-    assert!(way_out.contains("apt-get install"), "{way_out}");
+    assert!(remedy.contains("apt-get install"), "{remedy}");
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn kvm_that_boots_nothing_is_unusable_with_evidence_and_the_flag_is_named() {
     let fakes = [("qemu-system-x86_64", qemu.as_str()), ("qemu-img", "")];
     let report = checks(doctor(&fakes, &["--format", "json"]).code(69));
     assert_eq!(report["verdict"], "degraded-only");
-    let (kvm, found, way_out) = state(&report, "kvm");
+    let (kvm, found, remedy) = state(&report, "kvm");
     assert_eq!(kvm, "degraded");
     assert!(found.contains("KVM: no such thing"), "{found}");
-    assert!(way_out.contains("--allow-degraded"), "{way_out}");
+    assert!(remedy.contains("--allow-degraded"), "{remedy}");
     assert_eq!(state(&report, "tcg").0, "ok");
     doctor(&fakes, &["--allow-degraded"])
         .code(0)

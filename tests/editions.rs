@@ -7,7 +7,7 @@ mod tool;
 
 use assert_cmd::Command;
 use campaign::{Folder, Judged, stderr};
-use mcc_harness::edition::{Edition, Rules, known, known_sisters};
+use mcc_harness::edition::{Edition, Rules, known, other_edition_names};
 use mcc_harness::judge::judgement::Basis;
 use mcc_harness::store::Outcome;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ fn the_list_names_every_edition_with_its_size_and_what_is_unknown_of_it() {
     let list: serde_json::Value = serde_json::from_str(&edition(&["list", "--format", "json"])).unwrap();
     let rows = list.as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, known().chain(known_sisters()).collect::<Vec<_>>());
+    assert_eq!(names, known().chain(other_edition_names()).collect::<Vec<_>>());
     let row = |name: &str| &rows[names.iter().position(|known| *known == name).unwrap()];
     assert_eq!(row("mcc-2018")["examinations"], 9);
     assert_eq!((&row("mcc-2023")["examinations"], &row("mcc-2023")["podiums"]), (&13.into(), &6.into()));
@@ -44,13 +44,13 @@ fn what_is_shown_of_an_edition_is_a_whole_edition_file() {
         fs::write(&file, edition(&["show", name])).unwrap();
         assert_eq!(Edition::load(file.to_str().unwrap()).unwrap(), Edition::load(name).unwrap(), "{name}");
     }
-    let sister = |name: &str| match Rules::load(name).unwrap() {
-        Rules::Sister(edition) => edition,
+    let other_contest = |name: &str| match Rules::load(name).unwrap() {
+        Rules::Other(edition) => edition,
         Rules::Mcc(_) => panic!("{name} is of the MCC"),
     };
-    for name in known_sisters() {
+    for name in other_edition_names() {
         fs::write(&file, edition(&["show", name])).unwrap();
-        assert_eq!(sister(file.to_str().unwrap()), sister(name), "{name}");
+        assert_eq!(other_contest(file.to_str().unwrap()), other_contest(name), "{name}");
     }
     let json: serde_json::Value =
         serde_json::from_str(&edition(&["show", "mcc-2025", "--format", "json"])).unwrap();
@@ -97,7 +97,7 @@ fn the_five_global_properties_share_a_podium_and_surprise_models_count_tenfold_f
 }
 
 #[test]
-fn stripped_models_of_2017_are_told_by_their_names_and_belong_to_their_family() {
+fn stripped_models_of_2017_belong_to_their_family() {
     let row = |tool: &str, instance: &str| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
     // Ring has an instance, its stripped twin and the larger family to compare with: nmax = 3.
     let instances = ["Ring-PT-1", "S_Ring-PT-1", "Big-PT-1", "Big-PT-2", "Big-PT-3"];

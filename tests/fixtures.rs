@@ -53,7 +53,7 @@ fn state_counts_by_formula_are_those_of_exploration() {
 }
 
 #[test]
-fn a_huge_switch_board_has_the_numbers_its_small_sisters_have() {
+fn a_huge_switch_board_has_the_numbers_of_its_small_variants() {
     for instance in instances() {
         let Some(known) = instance.shortcut.as_ref().map(|shortcut| &shortcut.state_space) else { continue };
         let switches = instance.net.places.len() / 2;

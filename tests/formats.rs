@@ -34,7 +34,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves() {
-    let folder = Folder::with_stand_in(2, &["StateSpace"], "");
+    let folder = Folder::with_fake_qemu(2, &["StateSpace"], "");
     folder.run(&[]).success();
     let archive = folder.path().join("archive.tar.zst");
     let judge = ["judge", "results", "--out", "judged", "--sensitivity"];
@@ -69,7 +69,7 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
         mcc_harness::judge::judgement::Judgement::read(&folder.path().join("judged")).expect("a judgement");
     // The stand-in's answers are none: for its pictures every run is as good as right.
     for cell in judgement.blocks.iter_mut().flat_map(|block| &mut block.cells) {
-        cell.verdicts = "+".repeat(cell.verdicts.len());
+        cell.verdicts = "+".repeat(cell.verdicts.len()).parse().unwrap();
     }
     judgement.confidence.iter_mut().for_each(|of| of.answered = 1);
     let runs = Runs::of_contest(&judgement);

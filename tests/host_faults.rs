@@ -1,5 +1,5 @@
 //! The host in trouble: no room, no memory, no descriptors, a controller held up, disks that change. The record
-//! survives, the campaign says what to do, and goes on when it is done (P2, P7).
+//! survives, the campaign says what to do, and goes on when it is done (R2, R7).
 
 mod campaign;
 mod images;
@@ -7,10 +7,11 @@ mod images;
 use campaign::{EXAMINATIONS, Folder, stderr, until};
 use mcc_harness::store::Outcome;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getsid};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,12 +20,12 @@ const ONE: &str = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
 
 /// One entry, one examination, and more lines for `[hosts]`.
 fn one_run(hosts: &str) -> Folder {
-    Folder::with_stand_in(1, &["ReachabilityDeadlock"], &format!("[hosts]\n{hosts}\n"))
+    Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &format!("[hosts]\n{hosts}\n"))
 }
 
 /// State and reason of the attempts at a run that ended in infrastructure.
-fn troubles(folder: &Folder, run: &str) -> Vec<(String, String)> {
-    let attempts = folder.record().attempts(run).unwrap().into_iter();
+fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> {
+    let attempts = folder.record().attempts(&run.parse().unwrap()).unwrap().into_iter();
     let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
         Outcome::Infrastructure { state, reason } => Some((state, reason)),
         _ => None,
@@ -67,29 +68,29 @@ fn stops_and_goes_on(folder: &Folder, words: &[&str], heal: impl Fn()) {
     heal();
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 1);
-    assert!(folder.under_way().is_empty());
+    assert!(folder.running_folders().is_empty());
 }
 
 #[test]
-fn no_room_for_the_output_stops_the_campaign_which_goes_on_when_there_is() {
+fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
     let _disk = SmallDisk::at(&folder.results(), 4 << 20);
     let print = "power_on; ready; prepared; started
                  printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
-    folder.stand_in(&format!("{FILL}; {print}; answer_until quit"));
+    folder.fake_qemu(&format!("{FILL}; {print}; answer_until quit"));
     stops_and_goes_on(&folder, &["outputs/stdout", "No space left on device"], || {
-        folder.stand_in(&format!("{print}; answer_until quit"));
+        folder.fake_qemu(&format!("{print}; answer_until quit"));
     });
     assert_eq!(folder.output(ONE, 1, "stdout").len(), 300_000);
 }
 
 #[test]
-fn no_room_for_the_record_stops_the_campaign_which_goes_on_when_there_is() {
+fn a_full_record_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
     let _disk = SmallDisk::at(&folder.results(), 4 << 20);
     folder
-        .stand_in(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
-    stops_and_goes_on(&folder, &["record.db cannot be written", "full"], || folder.stand_in("whole_run x"));
+        .fake_qemu(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
+    stops_and_goes_on(&folder, &["record.db cannot be written", "full"], || folder.fake_qemu("whole_run x"));
 }
 
 #[test]
@@ -97,12 +98,12 @@ fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not()
     let folder = one_run("");
     qemu_stays_root(&folder);
     // A write past this limit fails as one to a broken disk does: SQLite reports an I/O error.
-    folder.stand_in("power_on; command -p prlimit --pid $PPID --fsize=8192; ready; prepared; started; ended; drained; linger");
+    folder.fake_qemu("power_on; command -p prlimit --pid $PPID --fsize=8192; ready; prepared; started; ended; drained; linger");
     let stopped = limited(&folder, "trap '' XFSZ").code(1);
     assert!(stderr(&stopped).contains("record.db cannot be written: disk I/O error"), "{}", stderr(&stopped));
     assert!(stderr(&stopped).contains("nothing recorded is lost"), "{}", stderr(&stopped));
     assert_eq!(folder.record().summary().unwrap().recorded, 0);
-    folder.stand_in("whole_run x");
+    folder.fake_qemu("whole_run x");
     folder.run(&[]).success();
     assert_eq!(folder.runs()[ONE].attempts, 1);
 }
@@ -133,7 +134,7 @@ fn real(hosts: &str) -> Folder {
 }
 
 #[test]
-fn no_room_for_the_overlay_stops_the_machine_before_its_guest_sees_it() {
+fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     let folder = real("");
     let _disk = SmallDisk::at(&folder.results(), 16 << 20);
     // Room for the output, none for what the guest writes to its disk.
@@ -188,8 +189,8 @@ fn a_disk_that_cannot_be_read_stops_the_machine_and_is_named() {
     corrupt(&disk);
     folder.qemu(&with_disk(&disk));
     folder.run(&[]).code(1);
-    let troubles = troubles(&folder, ONE);
-    let [(state, reason)] = &troubles[..] else { panic!("{troubles:?}") };
+    let infrastructure_failures = infrastructure_failures(&folder, ONE);
+    let [(state, reason)] = &infrastructure_failures[..] else { panic!("{infrastructure_failures:?}") };
     assert_eq!(state, "booting");
     assert!(reason.contains("read of disk") && reason.contains("Input/output error"), "{reason}");
     assert!(folder.output(ONE, 1, "qemu.log").contains("corrupt"));
@@ -200,9 +201,9 @@ fn a_host_without_memory_for_a_machine_is_infrastructure_and_retried() {
     let folder = real("retries = 1");
     folder.qemu("ulimit -v 4000000");
     folder.run(&[]).code(1);
-    let troubles = troubles(&folder, ONE);
-    assert_eq!(troubles.len(), 2);
-    for (state, reason) in troubles {
+    let infrastructure_failures = infrastructure_failures(&folder, ONE);
+    assert_eq!(infrastructure_failures.len(), 2);
+    for (state, reason) in infrastructure_failures {
         assert_eq!(state, "booting");
         assert!(reason.contains("Cannot allocate memory"), "{reason}");
     }
@@ -212,9 +213,9 @@ fn a_host_without_memory_for_a_machine_is_infrastructure_and_retried() {
 fn a_host_without_file_descriptors_is_infrastructure_and_retried() {
     let folder = one_run("retries = 1");
     limited(&folder, "ulimit -n 16").code(1);
-    let troubles = troubles(&folder, ONE);
-    assert_eq!(troubles.len(), 2);
-    for (_, reason) in troubles {
+    let infrastructure_failures = infrastructure_failures(&folder, ONE);
+    assert_eq!(infrastructure_failures.len(), 2);
+    for (_, reason) in infrastructure_failures {
         assert!(reason.contains("Too many open files"), "{reason}");
     }
     folder.run(&["--retry", "infrastructure"]).success();
@@ -223,7 +224,7 @@ fn a_host_without_file_descriptors_is_infrastructure_and_retried() {
 #[test]
 fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
     let folder = one_run("stall_s = 1\nretries = 5");
-    folder.stand_in(
+    folder.fake_qemu(
         "power_on; ready; prepared; started
          if [[ ! -e held ]]; then : > held; linger; fi
          ended; drained; answer_until quit",
@@ -236,7 +237,7 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
     until("it was stopped for longer than it may", || stopped.elapsed() > Duration::from_secs(4));
     signal(Signal::SIGCONT);
     assert!(controller.wait().unwrap().success());
-    let (state, reason) = &troubles(&folder, ONE)[0];
+    let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
     assert_eq!(state, "examining");
     assert!(reason.starts_with("suspended host: the controller was kept from looking"), "{reason}");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
@@ -246,7 +247,7 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
 #[test]
 fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
     let folder = one_run("");
-    folder.stand_in("power_on; ready; prepared; started; : > held; linger");
+    folder.fake_qemu("power_on; ready; prepared; started; : > held; linger");
     let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
     until("the tool runs", || folder.path().join("held").exists());
     let mut ended = None;
@@ -259,18 +260,55 @@ fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
     assert_eq!(ended.unwrap().code(), Some(130));
     until("its machine is gone", || folder.machines().is_empty());
     assert_eq!(folder.record().summary().unwrap().recorded, 0);
-    folder.stand_in("whole_run x");
+    folder.fake_qemu("whole_run x");
     folder.run(&[]).success();
     assert_eq!(folder.runs()[ONE].attempts, 1);
 }
 
+/// The tool runs until the file `end` lies in the folder; `begun` shows that it runs.
+const UNTIL_END: &str = "power_on; ready; prepared; started; : > begun
+     until [[ -e end ]]; do linger 0.05; done; ended; drained; answer_until quit";
+
+#[test]
+fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
+    let folder = one_run("retries = 0");
+    folder.fake_qemu(UNTIL_END);
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    until("the tool runs", || folder.path().join("begun").exists());
+    // A terminal sends its signals to the whole foreground process group.
+    killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
+    let interrupted = Instant::now();
+    until("the signal had time to act", || interrupted.elapsed() > Duration::from_millis(500));
+    assert_eq!(folder.machines().len(), 1, "the machine goes on");
+    fs::write(folder.path().join("end"), "").unwrap();
+    assert!(controller.wait().unwrap().success(), "every run is recorded");
+    assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
+}
+
+#[test]
+fn a_machine_has_a_session_of_its_own() {
+    let folder = one_run("retries = 0");
+    folder.fake_qemu(UNTIL_END);
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    until("the tool runs", || folder.path().join("begun").exists());
+    let machine = Pid::from_raw(folder.machines()[0]);
+    let own = Pid::from_raw(controller.id() as i32);
+    assert_ne!(
+        getsid(Some(machine)),
+        getsid(Some(own)),
+        "SIGHUP and SIGTSTP of the terminal do not reach it"
+    );
+    fs::write(folder.path().join("end"), "").unwrap();
+    assert!(controller.wait().unwrap().success());
+}
+
 #[test]
 fn a_disk_that_changes_under_a_running_campaign_stops_it_by_name() {
-    let folder = Folder::with_stand_in(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
+    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
     qemu_stays_root(&folder);
     let disk = folder.path().join("image/disk");
     // Changed while the second run's tool runs: what it saw nobody knows.
-    folder.stand_in(
+    folder.fake_qemu(
         "echo >> count; mapfile -t begun < count
          if (( ${#begun[@]} == 2 )); then echo more >> image/disk; fi; whole_run x",
     );
@@ -370,7 +408,7 @@ fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
 #[cfg(not(feature = "libvirt"))]
 #[test]
 fn a_campaign_for_libvirt_is_refused_by_a_program_built_without_it_saying_how_to_build_it() {
-    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nbackend = \"libvirt\"\n");
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nbackend = \"libvirt\"\n");
     let said = stderr(&folder.run(&[]).code(69));
     assert!(said.contains("was built without it") && said.contains("--features libvirt"), "{said}");
     assert!(!folder.results().exists());

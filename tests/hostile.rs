@@ -1,4 +1,4 @@
-//! Input made to harm: one clear error with place and way out, exit code 2, little time and memory (P7).
+//! Input made to harm: one clear error with place and remedy, exit code 2, little time and memory (R7).
 
 use assert_cmd::Command;
 use flate2::Compression;

@@ -1,8 +1,8 @@
 //! `judge` and `explain`, as an organizer uses them.
 
 mod data;
-mod judge_laws;
-mod judge_what_if;
+mod judge_properties;
+mod judge_scenarios;
 
 use assert_cmd::Command;
 use mcc_harness::judge::judgement::Judgement;
@@ -404,7 +404,7 @@ fn an_edition_withdraws_an_entry_with_its_reason_or_is_refused() {
 }
 
 #[test]
-fn bad_input_gets_one_line_with_file_line_and_way_out() {
+fn bad_input_gets_one_line_with_file_line_and_remedy() {
     let good = "a,F-PT-1,ReachabilityDeadlock,T,\n";
     for (content, parts) in [
         (

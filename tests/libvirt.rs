@@ -10,7 +10,7 @@ mod campaign;
 mod machine;
 
 use campaign::{Folder, stderr, until};
-use mcc_harness::archive::seen_by;
+use mcc_harness::archive::machine_files;
 use mcc_harness::store::{Outcome, RunRecord};
 use mcc_harness::vm::{Backend, Guest, Machine, VmError, libvirt};
 use nix::sys::signal::{Signal, kill};
@@ -110,7 +110,7 @@ fn domains() -> Vec<i32> {
 /// By run: what a record says that no clock and no host's load can change.
 fn lasting(folder: &Folder) -> Vec<String> {
     let of = |run: &RunRecord| {
-        let (attempt, room) = (&run.last, &run.last.room);
+        let (attempt, environment) = (&run.last, &run.last.environment);
         let facts = attempt.facts.as_ref().unwrap();
         assert!(facts.boot_ms > 0 && facts.cpu_ms > 0, "{facts:?}");
         assert!(facts.host_memory_kib > Some(0) && facts.io_wait_ms.is_some(), "{facts:?}");
@@ -118,7 +118,7 @@ fn lasting(folder: &Folder) -> Vec<String> {
         let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
         assert!(!answers.is_empty(), "{output}");
         // The inputs disk lies in the results, which are another folder each time.
-        let seen = seen_by(attempt).into_iter();
+        let seen = machine_files(attempt).into_iter();
         let seen: BTreeSet<PathBuf> =
             seen.map(|disk| disk.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(disk)).collect();
         format!(
@@ -127,9 +127,9 @@ fn lasting(folder: &Folder) -> Vec<String> {
             attempt.outcome,
             attempt.marks,
             attempt.disks,
-            room.cpus,
-            room.cpu_flags,
-            room.guest_kernel,
+            environment.cpus,
+            environment.cpu_flags,
+            environment.guest_kernel,
             facts.memory_source,
             seen,
         )
@@ -163,17 +163,18 @@ fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_count
     let [qemu] = domains()[..] else { panic!("{:?}", domains()) };
     until("its guest runs", || {
         folder
-            .under_way()
+            .running_folders()
             .iter()
             .any(|attempt| fs::metadata(attempt.join("outputs/stdout")).is_ok_and(|stdout| stdout.len() > 0))
     });
     kill(Pid::from_raw(qemu), Signal::SIGKILL).unwrap();
     assert!(controller.wait().unwrap().success(), "the retry went well");
-    let attempts = folder.record().attempts("breadth-first/DiningTable-PT-03/CTLFireability").unwrap();
+    let attempts =
+        folder.record().attempts(&"breadth-first/DiningTable-PT-03/CTLFireability".parse().unwrap()).unwrap();
     let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
     assert!(reason.contains("QEMU ended (under libvirt)"), "{reason}");
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::Finished { exit_code: 0 }));
-    assert!(domains().is_empty() && folder.under_way().is_empty());
+    assert!(domains().is_empty() && folder.running_folders().is_empty());
 }
 
 #[test]
@@ -199,11 +200,11 @@ fn a_killed_controller_leaves_no_domain_and_no_overlay() {
     until("libvirt ended it", || domains().is_empty());
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 2);
-    assert_eq!(folder.under_way(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(folder.running_folders(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
-fn a_libvirt_that_does_not_answer_is_refused_with_the_way_out() {
+fn a_libvirt_that_does_not_answer_is_refused_with_a_remedy() {
     let folder = under_libvirt();
     let mut run = folder.run_command(&[]);
     run.env("LIBVIRT_DEFAULT_URI", "qemu:///system?socket=/nonexistent/socket");

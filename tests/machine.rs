@@ -17,7 +17,7 @@ pub fn backend() -> Backend {
 }
 
 /// Far beyond what anything here takes: only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
     let image = images::image("images/reference");
@@ -30,7 +30,7 @@ fn job(script: &str) -> Job {
 
 fn next(machine: &mut Machine) -> GuestEvent {
     loop {
-        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+        match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Sample { .. }) | Event::Qemu(_) => {}
             Event::Guest(event) => return event,
             other => panic!("{other:?}"),
@@ -42,7 +42,7 @@ fn next(machine: &mut Machine) -> GuestEvent {
 fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
     let mut machine = start(script, spec, folder, 1 << 20);
     let mut events = vec![];
-    while !matches!(events.last(), Some(GuestEvent::Drained { .. })) {
+    while !matches!(events.last(), Some(GuestEvent::OutputComplete { .. })) {
         events.push(next(&mut machine));
     }
     assert!(machine.cpu_time() > Duration::ZERO);
@@ -51,7 +51,7 @@ fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
 }
 
 fn start(script: &str, spec: &MachineSpec, folder: &Path, cap: u64) -> Machine {
-    let mut machine = Machine::start(spec, folder, cap, PATIENCE).unwrap();
+    let mut machine = Machine::start(spec, folder, cap, TIMEOUT).unwrap();
     let GuestEvent::Ready { cpu_flags, memory_kib, .. } = next(&mut machine) else {
         panic!("not ready first")
     };
@@ -77,7 +77,8 @@ fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
     assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
     assert!(stdout.ends_with("\n100000\n"));
     assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
-    let drained = GuestEvent::Drained { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![] };
+    let drained =
+        GuestEvent::OutputComplete { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![] };
     assert_eq!(events[2], drained);
 }
 
@@ -105,7 +106,7 @@ fn endless_output_is_cut_at_the_cap_while_it_streams() {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = start("exec yes", &spec(1024, 1), folder.path(), 100_000);
     loop {
-        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+        match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::OutputLimit(stream) => break assert_eq!(stream, Stream::Stdout),
             Event::Deadline => panic!("never cut"),
             _ => {}
@@ -139,7 +140,7 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
     fs::copy(images::image("images/reference").folder.join("initrd"), &empty).unwrap();
     broken.disk.path = empty;
     let error =
-        Machine::start(&broken, folder.path(), 1, PATIENCE).err().expect("that is no disk").to_string();
+        Machine::start(&broken, folder.path(), 1, TIMEOUT).err().expect("that is no disk").to_string();
     assert!(error.contains("not in qcow2 format"), "{error}");
     // libvirt does not come as far as QEMU.
     assert!(error.contains("(exit status: 1) qemu.log") || backend() != crate::backend(), "{error}");
@@ -149,14 +150,14 @@ fn a_guest_that_dies_is_reported_with_how_it_ended() {
 fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let machine = Machine::start(&spec(1024, 1), folder.path(), 1 << 20, PATIENCE).unwrap();
+    let machine = Machine::start(&spec(1024, 1), folder.path(), 1 << 20, TIMEOUT).unwrap();
     let of_qemu = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", machine.pid())).unwrap();
     let status = of_qemu("status");
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     assert_eq!(field("Seccomp:"), "2", "filtered");
-    let (in_force, missing) = (machine.confinement().in_force(), machine.confinement().missing());
+    let (active, missing) = (machine.isolation().active(), machine.isolation().missing());
     let is_missing = |what: &str| missing.iter().any(|why| why.starts_with(what));
-    assert_eq!(in_force.len() + missing.len(), 3, "each is in force or named: {in_force:?} {missing:?}");
+    assert_eq!(active.len() + missing.len(), 3, "each is in force or named: {active:?} {missing:?}");
     let user = field("Uid:").split_whitespace().next().unwrap();
     assert_eq!(user == "0", is_missing("no unprivileged user"), "{user} {missing:?}");
     let own = format!("mcc-harness-{}-", std::process::id());
@@ -178,22 +179,22 @@ fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_end
 fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_from_a_stale_or_broken_state()
 {
     let folder = tempfile::tempdir().unwrap();
-    let states = || mcc_harness::vm::States::new(folder.path().join("states"));
+    let states = || mcc_harness::vm::SavedStates::new(folder.path().join("states"));
     let booted = spec(2048, 1);
     let script = "date -u +%Y; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; cat /home/mcc/secret; echo x > /home/mcc/secret";
     // Two jobs on one state, the second after another process would have found it: the same files serve both.
     let mut drawn = vec![];
     let mut restored = booted.clone();
     for seed in ["5a", "a5"] {
-        restored.start = Start::Restore(states().of(&booted, "as it was", PATIENCE).unwrap());
+        restored.start = Start::Restore(states().of(&booted, "as it was", TIMEOUT).unwrap());
         let outputs = tempfile::tempdir().unwrap();
-        let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, PATIENCE).unwrap();
+        let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, TIMEOUT).unwrap();
         machine.send(&Request::Ready).unwrap();
         assert!(matches!(next(&mut machine), GuestEvent::Ready { .. }));
         machine.send(&Request::Prepare(Box::new(Job { seed: seed.repeat(32), ..job(script) }))).unwrap();
         assert_eq!(next(&mut machine), GuestEvent::Prepared);
         machine.send(&Request::Start).unwrap();
-        while !matches!(next(&mut machine), GuestEvent::Drained { .. }) {}
+        while !matches!(next(&mut machine), GuestEvent::OutputComplete { .. }) {}
         machine.halt().unwrap();
         let stdout = fs::read_to_string(outputs.path().join("stdout")).unwrap();
         let stderr = fs::read_to_string(outputs.path().join("stderr")).unwrap();
@@ -210,12 +211,12 @@ fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_f
     // Damaged, it is made anew.
     let before = fs::metadata(state.join("state")).unwrap().len();
     fs::File::options().write(true).open(state.join("state")).unwrap().set_len(before / 2).unwrap();
-    states().of(&booted, "as it was", PATIENCE).unwrap();
+    states().of(&booted, "as it was", TIMEOUT).unwrap();
     assert!(fs::metadata(state.join("state")).unwrap().len() > before * 3 / 4, "made anew");
     // Another description or other disks have another state.
     let other =
-        states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", PATIENCE).unwrap();
-    let changed = states().of(&booted, "changed", PATIENCE).unwrap();
+        states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", TIMEOUT).unwrap();
+    let changed = states().of(&booted, "changed", TIMEOUT).unwrap();
     assert!(Start::Restore(other.clone()) != restored.start && Start::Restore(changed) != restored.start);
     assert_eq!(fs::read_dir(folder.path().join("states")).unwrap().count(), 3, "and nothing besides");
 }

@@ -126,7 +126,7 @@ fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
             fs::write(instance.join(name), text.replace(old, new)).unwrap();
         }
     }
-    validate(&Archive::open(&instance).unwrap()).iter().map(|finding| finding.to_string()).collect()
+    validate(&Archive::open(&instance).unwrap()).iter().map(std::string::ToString::to_string).collect()
 }
 
 #[test]

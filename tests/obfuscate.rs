@@ -91,7 +91,7 @@ fn every_real_instance_stays_valid_and_nothing_of_its_names_is_left() {
 fn a_seed_gives_the_same_bytes_again_and_another_seed_other_names() {
     let original = tool::fixtures().join("GreedyClerks-PT-03.tgz");
     let folders = [(); 3].map(|()| TempDir::new().unwrap());
-    let made = [SEED, SEED, "another"].map(|seed| seed.to_owned());
+    let made = [SEED, SEED, "another"].map(std::borrow::ToOwned::to_owned);
     let made: Vec<_> =
         made.iter().zip(&folders).map(|(seed, folder)| obfuscated(&original, seed, folder.path())).collect();
     assert_eq!(fs::read(&made[0].0).unwrap(), fs::read(&made[1].0).unwrap());

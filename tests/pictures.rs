@@ -3,8 +3,8 @@
 mod contest;
 
 use mcc_harness::edition::Status;
-use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement};
-use mcc_harness::report::plots::{self, Done, Picture, Runs};
+use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement, VariantRank};
+use mcc_harness::report::plots::{self, Picture, RecordedRun, Runs};
 use mcc_harness::report::tables;
 use mcc_harness::store::Sample;
 use std::path::Path;
@@ -160,12 +160,12 @@ fn a_run_is_shown_over_time_and_an_hour_of_it_stays_small() {
 
 #[test]
 fn progress_shows_what_was_recorded_when_and_what_was_lost() {
-    let done = |minute: u64, infrastructure| Done {
+    let done = |minute: u64, infrastructure| RecordedRun {
         started_at: format!("2018-06-01T{:02}:{:02}:00Z", 10 + minute / 60, minute % 60),
         took_ms: 90_000,
         infrastructure,
     };
-    let runs: Vec<Done> = (0..200).map(|n| done(n * n / 100, n % 23 == 0)).collect();
+    let runs: Vec<RecordedRun> = (0..200).map(|n| done(n * n / 100, n % 23 == 0)).collect();
     let picture = plots::progress(500, &runs).expect("a picture");
     check(&picture);
     let rows = rows(&picture);
@@ -180,14 +180,14 @@ fn progress_shows_what_was_recorded_when_and_what_was_lost() {
 
 #[test]
 fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
-    let judgement = contest::sister();
+    let judgement = contest::other_contests();
     let scores = plots::scores(&judgement);
     assert_eq!(scores.len(), 1);
     check(&scores[0]);
     let expected = [["bold", "-4", ""], ["bold", "-2", "1/2"], ["careful", "0", ""], ["careful", "2", "30"]];
     assert_eq!(rows(&scores[0]), expected);
     assert!(scores[0].description.contains("careful goes furthest, to 2.00"));
-    let runs = Runs::of_sister(&judgement);
+    let runs = Runs::of_other_contest(&judgement);
     let pictures = plots::pictures(&runs);
     pictures.iter().for_each(check);
     assert_eq!(pictures.len(), 4);
@@ -195,7 +195,7 @@ fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
     assert_eq!(rows(&pictures[1]), [["1", "2", "bold careful"], ["1", "0", ""]]);
     let memory = ["1", "11718", "11718", "11718", "11718", "11718"];
     assert_eq!(rows(&pictures[3]).iter().map(|row| &row[2..]).collect::<Vec<_>>(), [memory, memory]);
-    let latex = tables::sister_podiums_latex(&judgement);
+    let latex = tables::other_podiums_latex(&judgement);
     assert!(
         latex.contains("1 & careful & 2 & gold") && latex.contains("Heap \\& \\textless{}Memory"),
         "{latex}"
@@ -249,7 +249,7 @@ fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
 #[test]
 fn podiums_are_tables_for_the_proceedings_whatever_tools_are_called() {
     let mut judgement = duel();
-    judgement.podiums[0].places[1].variant = "best".into();
+    judgement.podiums[0].places[1].variant = VariantRank::Best;
     let latex = tables::podiums_latex(&judgement);
     let rank_1 = "1 & fast & 107 & gold \\\\\n2 & slow \\& \\textless{}sure\\textgreater{} \\emph{(best variant)} & 16";
     assert!(latex.contains(rank_1) && !latex.contains("gone"), "{latex}");

@@ -281,7 +281,8 @@ mod facts {
     fn family_and_status_come_from_name_and_marker_unless_written_down() {
         let written = "[[model]]\ninstance = \"B-PT-1\"\nfamily = \"Bees\"\nstatus = \"stripped\"\n";
         let folder = Folder::new(&["A-PT-2", "Surprise-COL-9", "B-PT-1"], &format!("{CAMPAIGN}{written}"));
-        let facts: Vec<_> = facts(&folder).into_iter().map(|f| (f.name, f.family, f.status)).collect();
+        let facts: Vec<_> =
+            facts(&folder).into_iter().map(|f| (f.name.to_string(), f.family, f.status)).collect();
         let expected = [
             ("A-PT-2", "A", "known"),
             ("B-PT-1", "Bees", "stripped"),

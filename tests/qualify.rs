@@ -7,7 +7,7 @@ mod images;
 use campaign::Folder;
 use mcc_harness::edition::Edition;
 use mcc_harness::model::{Archive, Severity};
-use mcc_harness::qualify::{Asked, Confinement, Finding, Left, PerTool, of_run};
+use mcc_harness::qualify::{AttemptOutputs, Finding, PerTool, RunLimits, RunQuestions, check_run};
 use mcc_harness::store::{Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
@@ -54,7 +54,7 @@ fn findings(report: &Json) -> Vec<String> {
     shown.collect()
 }
 
-/// The ten mistakes of `tests/planted`; `home` is where its tenth lies.
+/// The ten mistakes of `tests/tool-with-mistakes`; `home` is where its tenth lies.
 fn planted(home: &str) -> Vec<String> {
     let id = |of: &str| format!("{INSTANCE}-{of}");
     vec![
@@ -89,7 +89,7 @@ fn assert_planted(report: &Json, home: &str) {
 #[test]
 fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings() {
     let folder = Folder::new("");
-    let (_, tool) = tool(folder.path(), include_str!("planted/BenchKit_head.sh"));
+    let (_, tool) = tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
@@ -114,7 +114,7 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
 
 #[test]
 fn each_run_is_repeated_in_machines_of_the_same_process() {
-    let folder = Folder::with_stand_in(1, &["StateSpace"], "");
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "");
     tool(folder.path(), "");
     let arguments = ["qualify", "image", "--tool", "t", "--instances", "models", "--examinations"];
     let more =
@@ -162,7 +162,7 @@ fn natively(folder: &Path, more: &[&str]) -> Output {
 #[test]
 fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_substitute() {
     let folder = tempfile::tempdir().unwrap();
-    tool(folder.path(), include_str!("planted/BenchKit_head.sh"));
+    tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     let oracle = root().join("pnml-fixtures/expected");
     let more = ["--limit", "10", "--examinations", PLANTED, "--oracle", oracle.to_str().unwrap()];
     let output = natively(folder.path(), &more);
@@ -188,19 +188,19 @@ fn answers_that_flip_are_found_by_repeating() {
         let more = ["--examinations", "ReachabilityDeadlock", "--repeat", repeat];
         findings(&report(&natively(folder.path(), &more)))
     };
-    let flips = |found: &[String]| found.iter().filter(|found| found.contains(" flips: ")).count();
-    assert_eq!(flips(&of("1")), 0);
+    let differing_values = |found: &[String]| found.iter().filter(|found| found.contains(" flips: ")).count();
+    assert_eq!(differing_values(&of("1")), 0);
     let twice = of("2");
-    assert_eq!(flips(&twice), 1, "{twice:?}");
+    assert_eq!(differing_values(&twice), 1, "{twice:?}");
     assert!(twice.iter().any(|found| found.contains("flips: T in attempt 1, F in attempt 2")), "{twice:?}");
 }
 
-const CONFINEMENT: Confinement = Confinement { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
+const CONFINEMENT: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
 
 /// What one run left, given by hand.
 struct Run {
     outcome: Outcome,
-    marks: Vec<String>,
+    marks: Vec<mcc_harness::base::Mark>,
     facts: RunFacts,
     folder: tempfile::TempDir,
 }
@@ -215,8 +215,8 @@ impl Run {
         Self { outcome: Outcome::Finished { exit_code: 0 }, marks: vec![], facts, folder }
     }
 
-    fn left(&self) -> Left<'_> {
-        Left {
+    fn left(&self) -> AttemptOutputs<'_> {
+        AttemptOutputs {
             outcome: &self.outcome,
             marks: &self.marks,
             facts: Some(&self.facts),
@@ -229,8 +229,8 @@ impl Run {
         let edition = Edition::load("mcc-2018").unwrap();
         let (_, examination) = edition.examination(examination).unwrap();
         let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
-        let asked = Asked::of(&archive, examination).unwrap();
-        of_run(&self.left(), &asked, &CONFINEMENT).unwrap()
+        let asked = RunQuestions::of(&archive, examination).unwrap();
+        check_run(&self.left(), &asked, &CONFINEMENT).unwrap()
     }
 
     /// The only finding.
@@ -401,7 +401,7 @@ fn an_unreadable_oracle_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn how_a_run_ends_is_told_with_what_it_did_to_the_answers() {
+fn how_a_run_ends_is_reported_with_its_answers() {
     let mut run = Run::of("");
     run.outcome = Outcome::Finished { exit_code: 3 };
     assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer");
@@ -444,7 +444,7 @@ fn numbers_no_marking_graph_can_have_and_values_of_which_nothing_is_said_are_nam
 }
 
 #[test]
-fn what_cannot_be_qualified_is_refused_with_the_way_out() {
+fn what_cannot_be_qualified_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
     for (arguments, complaint) in [
@@ -460,6 +460,37 @@ fn what_cannot_be_qualified_is_refused_with_the_way_out() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(complaint), "{said}");
     }
+}
+
+#[test]
+fn an_infinite_count_in_an_oracle_is_unknown_and_in_an_output_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "");
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let line = |value: &str| format!("STATE_SPACE STATES {value} TECHNIQUES EXPLICIT\n");
+    file(&format!("{INSTANCE}-SS.out"), &format!("{INSTANCE} StateSpace\n{}", line("+inf")));
+    let lint = |value: &str| {
+        file("stdout", &line(value));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        let archive = format!("models/{INSTANCE}.tgz");
+        command.args([
+            "lint",
+            "stdout",
+            "--instance",
+            &archive,
+            "--examination",
+            "StateSpace",
+            "--oracle",
+            ".",
+        ]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let (code, said) = lint("18");
+    assert!(code == Some(0) && said.contains("0 of 4 values are known") && !said.contains("error"), "{said}");
+    let (code, said) = lint("+inf");
+    assert!(code == Some(0) && said.contains("line 1: warning: STATES is infinite"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod images;
 
 use assert_cmd::assert::Assert;
 use campaign::{Folder, stderr};
-use mcc_harness::archive::{Bounds, unpack};
+use mcc_harness::archive::{ArchiveLimits, unpack};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ struct Campaign {
 
 impl Campaign {
     fn new() -> Self {
-        let folder = Folder::with_stand_in(3, &["StateSpace", "ReachabilityDeadlock"], "");
-        folder.stand_in(
+        let folder = Folder::with_fake_qemu(3, &["StateSpace", "ReachabilityDeadlock"], "");
+        folder.fake_qemu(
             "whole_run $'STATE_SPACE STATES 18 TECHNIQUES EXPLICIT\\nFORMULA ReachabilityDeadlock TRUE TECHNIQUES EXPLICIT\\n'",
         );
         folder.run(&[]).success();
@@ -199,7 +199,7 @@ fn a_resigned_tool_leaves_no_trace_in_an_archive() {
     fs::write(folder.join("tools.csv"), "entry,tool,status\ntool-1,tool-1,resigned\n").unwrap();
     campaign.export(&["without.tar.zst", "--tools", "tools.csv"]).success();
     let unpacked = tempfile::tempdir().unwrap();
-    unpack(&folder.join("without.tar.zst"), unpacked.path(), Bounds::default()).unwrap();
+    unpack(&folder.join("without.tar.zst"), unpacked.path(), ArchiveLimits::default()).unwrap();
     let name = "tool-1".as_bytes();
     let mut others = 0;
     for (path, bytes) in files(unpacked.path()) {
@@ -218,7 +218,7 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
     let folder = campaign.folder.path();
     campaign.export(&["own.tar.zst", "--tool", "tool-2"]).success();
     let unpacked = tempfile::tempdir().unwrap();
-    unpack(&folder.join("own.tar.zst"), unpacked.path(), Bounds::default()).unwrap();
+    unpack(&folder.join("own.tar.zst"), unpacked.path(), ArchiveLimits::default()).unwrap();
     for (path, bytes) in files(unpacked.path()) {
         for name in ["tool-0", "tool-1"] {
             let trace = bytes.windows(name.len()).any(|window| window == name.as_bytes());
@@ -294,15 +294,15 @@ fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outs
     let folder = tempfile::tempdir().unwrap();
     let path = crafted(folder.path(), &[file(b"a"), file(b"b"), file(b"c")]);
     let to = tempfile::tempdir().unwrap();
-    let error = unpack(&path, to.path(), Bounds { entries: 2, bytes: 100 }).unwrap_err().to_string();
+    let error = unpack(&path, to.path(), ArchiveLimits { entries: 2, bytes: 100 }).unwrap_err().to_string();
     assert!(error.contains("`c` is one more than the 2 allowed"), "{error}");
     let to = tempfile::tempdir().unwrap();
-    let error = unpack(&path, to.path(), Bounds { entries: 9, bytes: 2 }).unwrap_err().to_string();
+    let error = unpack(&path, to.path(), ArchiveLimits { entries: 9, bytes: 2 }).unwrap_err().to_string();
     assert!(error.contains("`c` of 1 bytes makes it hold more than the 2 bytes"), "{error}");
 }
 
 #[test]
-fn an_archive_cut_short_or_of_something_else_is_refused_with_the_way_out() {
+fn a_cut_or_foreign_archive_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.tar.zst");
     for bytes in [&PUBLISHED[..PUBLISHED.len() / 2], b"PK\x03\x04 a zip", b""] {
@@ -391,7 +391,7 @@ fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_
     // Another answer in the record: the replay says so.
     let unpacked = elsewhere.path().join("changed");
     fs::create_dir(&unpacked).unwrap();
-    unpack(&archive, &unpacked, Bounds::default()).unwrap();
+    unpack(&archive, &unpacked, ArchiveLimits::default()).unwrap();
     let stdout_file = unpacked.join("outputs/breadth-first/DiningTable-PT-03/StateSpace/1/stdout");
     let text = fs::read_to_string(&stdout_file).unwrap();
     fs::write(&stdout_file, text.replacen("STATES ", "STATES 9", 1)).unwrap();

@@ -7,7 +7,7 @@ mod site_data;
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Judgement, RunName};
-use mcc_harness::report::{self, Material, ReportError, Written};
+use mcc_harness::report::{self, ReportError, SiteInput, SiteSummary};
 use mcc_harness::store::Record;
 use site_data::data_of;
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ fn text(path: PathBuf) -> String {
 }
 
 /// Writes a site with nothing but a record, on two threads.
-fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<Written, ReportError> {
-    let material = Material { record, ..Material::default() };
+fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<SiteSummary, ReportError> {
+    let material = SiteInput { record, ..SiteInput::default() };
     report::write_site(judgement, material, NonZeroUsize::new(2).expect("two"), out)
 }
 
@@ -96,6 +96,53 @@ fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
 }
 
 #[test]
+fn a_site_of_a_bare_table_says_that_machines_are_unknown() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let table = "tool,instance,examination,answers,wrong\na,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n\
+                 b,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n";
+    fs::write(dir.path().join("t.csv"), table).expect("a table");
+    let harness = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        let done = command.current_dir(dir.path()).args(arguments).assert().code(0);
+        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+    };
+    let said = harness(&["judge", "t.csv", "--edition", "mcc-2018", "--out", "judged"]);
+    assert!(said.contains("confidence could not be measured, so it is 0 for every entry"), "{said}");
+    harness(&["report", "judged", "--out", "site"]);
+    let site = dir.path().join("site");
+    let runs = text(site.join("runs.html"));
+    assert!(
+        runs.contains("Unknown: the judged tables do not say on which machines") && !runs.contains("None")
+    );
+    let front = text(site.join("index.html"));
+    for expected in [
+        "Machine by the rules",
+        "unknown here: the judged tables do not name them",
+        "<td>unknown</td>",
+        "confidence could not be measured",
+    ] {
+        assert!(front.contains(expected), "{expected}");
+    }
+    let evidence = text(site.join("evidence.html"));
+    assert!(evidence.contains("do not say whether a tool printed a value twice"));
+}
+
+#[test]
+fn a_judgement_of_degraded_machines_says_so_beside_its_podiums() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judgement = contest::small();
+    drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
+    let judge = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        command.current_dir(dir.path()).args(["judge", "results", "--out", "judged"]).args(arguments);
+        String::from_utf8_lossy(&command.assert().code(1).get_output().stdout).into_owned()
+    };
+    assert!(judge(&[]).contains("degraded:tcg: 45 of 45 runs"), "{}", judge(&[]));
+    let json: serde_json::Value = serde_json::from_str(&judge(&["--format", "json"])).expect("JSON");
+    assert_eq!((&json["runs"], &json["marks"]["degraded:tcg"]), (&45.into(), &45.into()));
+}
+
+#[test]
 fn a_final_judgement_does_not_say_provisional() {
     let mut judgement = contest::small();
     judgement.unresolved.clear();
@@ -115,7 +162,9 @@ fn a_provisional_judgement_says_so_on_every_page() {
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
     let written = write(&judgement, Some(&record), &site).expect("a site");
-    assert_eq!(written, Written { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
+    assert_eq!(written, SiteSummary { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
+    // Nor does a page claim CPU flags that no guest named.
+    assert!(text(site.join("instances/TokenRing-PT-005.js")).contains("unknown: the guest did not say"));
     for (path, content) in
         files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
     {
@@ -192,7 +241,9 @@ fn the_data_of_an_instance_tell_answers_limits_machine_attempts_and_output() {
     assert!(outputs[2]["head"][0].as_str().expect("text").contains("Linux version 6.1\n"));
     // The raw output is beside it, byte for byte.
     let raw = fs::read(site.join(format!("{path}.1.stdout.txt")));
-    let kept = record.outputs_dir("wrong-on-purpose/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
+    let kept = record
+        .outputs_dir(&"wrong-on-purpose/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1)
+        .join("stdout");
     assert_eq!(raw.expect("raw"), fs::read(kept).expect("kept"));
     // Every attempt is there, the superseded one with its reason and its outputs.
     let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
@@ -216,9 +267,9 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let run = mcc_harness::campaign::Run {
-        entry: "walk".into(),
-        instance: "Philosophers-PT-000010".into(),
-        examination: "LTLFireability".into(),
+        entry: "walk".parse().unwrap(),
+        instance: "Philosophers-PT-000010".parse().unwrap(),
+        examination: "LTLFireability".parse().unwrap(),
         model: "Philosophers".into(),
         vcpus: 1,
         competes: true,
@@ -233,7 +284,8 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
     // Judged only where that is asked for, and provisional then.
     let refused = judge(&[]);
     assert!(refused.contains("45 of 46 runs are recorded") && refused.contains("--unfinished"), "{refused}");
-    judge(&["--unfinished"]);
+    let said = judge(&["--unfinished"]);
+    assert!(said.contains("runs ended in infrastructure and 1 runs are not made yet"), "{said}");
     let report = |arguments: &[&str]| {
         let mut command = Command::cargo_bin("mcc-harness").expect("the program");
         command.current_dir(dir.path()).args(["report", "judged", "--record", "results", "--out", "site"]);
@@ -307,6 +359,34 @@ fn every_link_leads_to_a_file_of_the_site() {
 }
 
 #[test]
+fn the_code_of_a_rule_on_any_page_leads_to_the_rule() {
+    let (_dir, site) = site(&contest::small());
+    let rules = text(site.join("rules.html"));
+    let mut followed = 0;
+    for (path, content) in
+        files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
+    {
+        let page = String::from_utf8(content).expect("UTF-8");
+        for code in page.split("rules.html#").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(rules.contains(&format!(" id=\"{code}\"")), "{}: {code}", path.display());
+            followed += 1;
+        }
+    }
+    assert!(followed > 20, "{followed}");
+    let tool = fs::read_dir(site.join("tools")).expect("pages").map(|file| file.expect("a file").path());
+    let tool = tool.into_iter().find(|file| file.extension() == Some("html".as_ref())).expect("a page");
+    assert!(text(tool).contains("(<a href=\"../rules.html#E-2\">E-2</a>)"));
+    // Scripts draw links too.
+    let script = text(site.join("scripts/instance.js"));
+    let drawn: Vec<&str> =
+        script.split("ruleLink(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(
+        drawn.len() > 3 && drawn.iter().all(|code| rules.contains(&format!(" id=\"{code}\""))),
+        "{drawn:?}"
+    );
+}
+
+#[test]
 fn nothing_hostile_gets_out_of_its_place() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();
@@ -359,7 +439,7 @@ fn the_same_judgement_gives_the_same_bytes_on_any_number_of_threads() {
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let (one, two) = (dir.path().join("one"), dir.path().join("deeper/two"));
-    let material = Material { record: Some(&record), ..Material::default() };
+    let material = SiteInput { record: Some(&record), ..SiteInput::default() };
     for (threads, site) in [(1, &one), (5, &two)] {
         let threads = NonZeroUsize::new(threads).expect("threads");
         report::write_site(&judgement, material, threads, site).expect("a site");
@@ -402,7 +482,7 @@ fn an_older_site_is_replaced_whole_and_nothing_else_is() {
 }
 
 #[test]
-fn a_resigned_entry_vanishes_from_the_site() {
+fn a_resigned_entry_is_not_on_the_site() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();
     judgement.entries[3].status = Status::Resigned;
@@ -506,7 +586,8 @@ fn a_lost_output_is_named() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
-    let lost = record.outputs_dir("walk/Philosophers-PT-000005/CTLCardinality", 1).join("stdout");
+    let lost =
+        record.outputs_dir(&"walk/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1).join("stdout");
     fs::remove_file(&lost).expect("an output");
     let error = write(&judgement, Some(&record), &dir.path().join("site")).expect_err("refused");
     let message = error.to_string();
@@ -545,7 +626,7 @@ fn the_command_makes_a_site_with_the_judgements_files_beside_it() {
     assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
     assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
-    // Bad input: exit code 2, place and way out.
+    // Bad input: exit code 2, place and remedy.
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(

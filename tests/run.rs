@@ -118,7 +118,7 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
     );
     assert_eq!(fs::read(folder.path().join("judgement/trusted.csv")).unwrap(), undisturbed.1);
 
-    assert!(folder.under_way().is_empty() && folder.machines().is_empty());
+    assert!(folder.running_folders().is_empty() && folder.machines().is_empty());
     let kept = walkdir::WalkDir::new(folder.results().join("outputs")).min_depth(4).max_depth(4);
     assert_eq!(kept.into_iter().count(), 8, "one attempt of every run");
 }
@@ -135,7 +135,7 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     assert!(said.contains("stopped as asked; the same command goes on"), "{said}");
     let summary = folder.record().summary().unwrap();
     assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
-    assert!(summary.recorded < 8 && folder.under_way().is_empty(), "{summary:?}");
+    assert!(summary.recorded < 8 && folder.running_folders().is_empty(), "{summary:?}");
     let judge = folder.judge().code(1);
     assert!(stderr(&judge).contains("`run` the campaign to its end"), "{}", stderr(&judge));
     // And with `--only`, only those.
@@ -144,13 +144,13 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     assert!(runs.contains_key("random-walk/TokenLoop-PT-03/CTLFireability") && runs.len() < 8);
 }
 
-/// The disk of the tool in `tests/misbehaving`.
-fn misbehaving_image(folder: &Folder) {
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving");
-    images::with_tool(&tool, &folder.path().join("misbehaving"));
+/// The disk of the tool in `tests/abnormal-tool`.
+fn abnormal_tool_image(folder: &Folder) {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/abnormal-tool");
+    images::with_tool(&tool, &folder.path().join("abnormal"));
 }
 
-const MISBEHAVING: &str = r#"
+const ABNORMAL_TOOL: &str = r#"
 edition = "mcc-2018"
 inputs = "{fixtures}"
 instances = ["DiningTable-PT-03"]
@@ -158,13 +158,13 @@ examinations = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "Reachabili
                 "ReachabilityFireability", "CTLCardinality", "CTLFireability"]
 
 [[tool]]
-entry = "misbehaving"
-image = "misbehaving"
+entry = "abnormal"
+image = "abnormal"
 kind = "sequential"
 
 [[tool]]
-entry = "misbehaving-4"
-image = "misbehaving"
+entry = "abnormal-4"
+image = "abnormal"
 kind = "concurrent"
 not_competing = ["*Bounds", "Reach*", "CTL*"]
 
@@ -179,15 +179,15 @@ jobs = 2
 
 #[test]
 fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
-    let folder = Folder::new(MISBEHAVING);
-    misbehaving_image(&folder);
+    let folder = Folder::new(ABNORMAL_TOOL);
+    abnormal_tool_image(&folder);
     folder.run(&[]).success();
     folder.judge().success();
     let runs = folder.runs();
     let judged = Judged::read(&folder.path().join("judgement"));
     let of = |examination: &str| {
-        let run = &runs[&format!("misbehaving/DiningTable-PT-03/{examination}")];
-        (run, judged.cell("misbehaving", "DiningTable-PT-03", examination))
+        let run = &runs[&format!("abnormal/DiningTable-PT-03/{examination}")];
+        (run, judged.cell("abnormal", "DiningTable-PT-03", examination))
     };
     let first_value = |cell: &Cell| cell.values.first().cloned().flatten();
 
@@ -226,7 +226,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     );
 
     // What a tool finds (contest notes 1.6), on one core and on four.
-    for (entry, nproc) in [("misbehaving", "1"), ("misbehaving-4", "4")] {
+    for (entry, nproc) in [("abnormal", "1"), ("abnormal-4", "4")] {
         let run = &runs[&format!("{entry}/DiningTable-PT-03/StateSpace")];
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
         assert_eq!(run.last.facts.as_ref().unwrap().vcpus.to_string(), nproc);
@@ -264,13 +264,13 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     let survey = Survey::take().unwrap();
     let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
     let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
-    if survey.cores.whole().count() < 5 {
-        assert!(is_short && marks("misbehaving-4").contains(&"degraded:shared-cores".to_owned()));
+    if survey.cores.usable_cores().count() < 5 {
+        assert!(is_short && marks("abnormal-4").contains(&"degraded:shared-cores".into()));
     }
-    assert!(marks("misbehaving").contains(&"degraded:tcg".to_owned()));
-    let idle = &runs["misbehaving-4/DiningTable-PT-03/UpperBounds"].last;
+    assert!(marks("abnormal").contains(&"degraded:tcg".into()));
+    let idle = &runs["abnormal-4/DiningTable-PT-03/UpperBounds"].last;
     assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
-    let cell = judged.cell("misbehaving-4", "DiningTable-PT-03", "UpperBounds");
+    let cell = judged.cell("abnormal-4", "DiningTable-PT-03", "UpperBounds");
     assert_eq!(cell.ending, Ending::DidNotCompete);
 }
 
@@ -390,16 +390,16 @@ fn a_record_begun_with_something_else_is_not_resumed() {
 }
 
 #[test]
-fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
-    let folder = Folder::with_stand_in(2, &["StateSpace", "ReachabilityDeadlock"], "");
+fn a_repeated_examination_needs_a_reason_and_counts() {
+    let folder = Folder::with_fake_qemu(2, &["StateSpace", "ReachabilityDeadlock"], "");
     let answer = |value: &str| {
         format!(
             "whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'"
         )
     };
-    folder.stand_in(&answer("TRUE"));
+    folder.fake_qemu(&answer("TRUE"));
     folder.run(&[]).success();
-    folder.stand_in(&answer("FALSE"));
+    folder.fake_qemu(&answer("FALSE"));
     let anew = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
     // Without a reason, or with no such run, nothing is touched.
     for (tool, reason, words) in
@@ -439,12 +439,12 @@ fn a_tools_examination_is_made_anew_for_a_reason_and_the_last_run_is_judged() {
 #[test]
 fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_what_held_its_machine() {
     // The stand-in's guest sees sse4_2 and avx.
-    let folder = Folder::with_stand_in(1, &["StateSpace"], "[hosts]\nretries = 0\n");
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nretries = 0\n");
     folder.run(&[]).success();
     let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;
-    assert!(run.marks.contains(&"degraded:cpu-flags".to_owned()), "{:?}", run.marks);
-    let missing = &run.room.cpu_flags_missing;
+    assert!(run.marks.contains(&"degraded:cpu-flags".into()), "{:?}", run.marks);
+    let missing = &run.environment.cpu_flags_missing;
     assert!(missing.contains(&"sse2".to_owned()) && !missing.contains(&"avx".to_owned()), "{missing:?}");
-    assert_eq!((run.room.cpu_flags.len(), run.room.guest_kernel.as_str()), (2, "6.1"));
-    assert!(run.room.confined.contains(&"sandbox on".to_owned()), "{:?}", run.room.confined);
+    assert_eq!((run.environment.cpu_flags.len(), run.environment.guest_kernel.as_str()), (2, "6.1"));
+    assert!(run.environment.confined.contains(&"sandbox on".to_owned()), "{:?}", run.environment.confined);
 }

@@ -1,14 +1,14 @@
 //! Size and threads change nothing but time.
 
 mod data;
-#[path = "../benches/scale/made_record.rs"]
-mod made_record;
+#[path = "../benches/scale/generated_record.rs"]
+mod generated_record;
 #[path = "../benches/scale/synthetic.rs"]
 mod synthetic;
 
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
-use mcc_harness::judge::mcc::Jury;
+use mcc_harness::judge::mcc::Judge;
 use mcc_harness::judge::{record, source, write};
 use mcc_harness::model::Net;
 use mcc_harness::store::Record;
@@ -97,8 +97,8 @@ fn a_table_is_judged_to_the_same_bytes_by_any_number_of_threads() {
     let edition = Edition::load("mcc-2018").unwrap();
     let mut ballots = source::read_answers(&edition, &answers).unwrap();
     source::read_models(&edition, &mut ballots, &models).unwrap();
-    let jury = Jury::new(&edition, ballots).unwrap();
-    let files = judged_alike(|threads, dir| drop(write::write_by(&jury, dir, threads).unwrap()));
+    let judge = Judge::new(&edition, ballots).unwrap();
+    let files = judged_alike(|threads, dir| drop(write::write_by(&judge, dir, threads).unwrap()));
     let values = files["trusted.csv"].iter().filter(|byte| **byte == b'\n').count() - 1;
     assert_eq!(values, 2 * 110_799);
 }
@@ -107,12 +107,12 @@ fn a_table_is_judged_to_the_same_bytes_by_any_number_of_threads() {
 fn a_record_is_judged_to_the_same_bytes_by_any_number_of_threads() {
     let folder = TempDir::new().unwrap();
     let results = folder.path().join("results");
-    made_record::make(&results, 200, 7);
+    generated_record::make(&results, 200, 7);
     let made = Record::open_readonly(&results).unwrap();
     let edition = record::edition_of(&made).unwrap();
     let files = judged_alike(|threads, dir| {
         let ballots = record::read_record_by(&edition, &made, threads).unwrap();
-        write::write_by(&Jury::new(&edition, ballots).unwrap(), dir, threads).unwrap();
+        write::write_by(&Judge::new(&edition, ballots).unwrap(), dir, threads).unwrap();
     });
     assert_eq!(files["trusted.csv"].iter().filter(|byte| **byte == b'\n').count(), 1 + 5 * 4 * 16);
 }

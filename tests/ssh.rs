@@ -43,7 +43,7 @@ boot_deadline_s = 200
 "#;
 
 #[test]
-fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_own() {
+fn an_original_disk_gives_the_answers_of_a_built_image() {
     let examinations = r#""StateSpace", "UpperBounds", "ReachabilityCardinality", "ReachabilityFireability",
                           "CTLFireability""#;
     let limits = "[limits]\ncpu_s = 8\nwall_s = 100\n";
@@ -76,7 +76,7 @@ fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_
     // It ended every session of its user: the guest is well, so that is its own end; its answer counts.
     let killed = of("UpperBounds");
     assert_eq!(killed.outcome, Outcome::ToolCrash { signal: 9 });
-    assert!(killed.marks.contains(&"connection-lost".to_owned()), "{:?}", killed.marks);
+    assert!(killed.marks.contains(&"connection-lost".into()), "{:?}", killed.marks);
     assert!(stdout("original", "UpperBounds").contains("UpperBounds-00 1 TECHNIQUES"));
 
     // What it forges counts for nothing; what it sees is the contest's.
@@ -100,7 +100,7 @@ fn an_original_disk_gives_the_answers_of_ours_and_whatever_its_tool_does_is_its_
     let samples = folder.record().samples(of("CTLFireability")).unwrap();
     assert!((8000..20_000).contains(&facts.cpu_ms) && samples.len() > 3, "{facts:?} {samples:?}");
     assert!(stdout("original", "CTLFireability").contains("CTLFireability-00 TRUE"));
-    assert!(folder.machines().is_empty() && folder.under_way().is_empty());
+    assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_guest_whose_sshd_never_answers_is_infrastructure_at_the_boot_deadline() {
     let run = &folder.runs()["original/DiningTable-PT-03/StateSpace"].last;
     let Outcome::Infrastructure { state, reason } = &run.outcome else { panic!("{run:?}") };
     assert!(state == "booting" && reason.contains("was not ready by its deadline"), "{state}: {reason}");
-    assert!(folder.machines().is_empty() && folder.under_way().is_empty());
+    assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
 }
 
 #[test]
@@ -198,7 +198,7 @@ retries = 0
         folder.run(&[]).success();
         let runs = folder.runs();
         for run in runs.values() {
-            assert_eq!(run.last.marks.contains(&"restored".to_owned()), restored, "{:?}", run.last.marks);
+            assert_eq!(run.last.marks.contains(&"restored".into()), restored, "{:?}", run.last.marks);
         }
         let facts = |(id, run): (String, mcc_harness::store::RunRecord)| {
             let stdout =

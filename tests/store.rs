@@ -1,9 +1,10 @@
 //! The record of a campaign: nothing lost, nothing counted twice, whatever kills the controller.
 
+use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Adopted, Attempt, AttemptDir, CampaignFacts, Disk, Glance, HostFacts, Outcome, Part, Record, Rerun, Room,
-    RunFacts, Sample, Standing, StoreError,
+    Attempt, AttemptDir, CampaignFacts, Disk, Environment, HostFacts, MergeCounts, Outcome, Record,
+    RecordPart, RecordSummary, Rerun, RunFacts, RunState, Sample, StoreError,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -16,13 +17,17 @@ fn campaign() -> CampaignFacts {
         settings: BTreeMap::from([("tool LoLA".into(), "lola.qcow2 sequential".into())]),
         edition: "{}".into(),
         disks: vec![Disk { role: "inputs".into(), sha256: "11".repeat(32), bytes: 4096 }],
-        entries: vec![EntryFacts { entry: "LoLA".into(), tool: "LoLA".into(), kind: Kind::Sequential }],
+        entries: vec![EntryFacts {
+            entry: "LoLA".parse().unwrap(),
+            tool: "LoLA".into(),
+            kind: Kind::Sequential,
+        }],
         instances: vec![InstanceFacts {
-            name: "Philosophers-PT-000005".into(),
+            name: "Philosophers-PT-000005".parse().unwrap(),
             family: "Philosophers".into(),
             status: "known".into(),
             sha256: "22".repeat(32),
-            questions: BTreeMap::from([("UpperBounds".into(), ids)]),
+            questions: BTreeMap::from([("UpperBounds".parse().unwrap(), ids)]),
         }],
         retries: 2,
     }
@@ -30,18 +35,18 @@ fn campaign() -> CampaignFacts {
 
 fn run(examination: &str) -> Run {
     Run {
-        entry: "LoLA".into(),
-        instance: "Philosophers-PT-000005".into(),
-        examination: examination.into(),
+        entry: "LoLA".parse().unwrap(),
+        instance: "Philosophers-PT-000005".parse().unwrap(),
+        examination: examination.parse().unwrap(),
         model: "Philosophers".into(),
         vcpus: 1,
         competes: true,
     }
 }
 
-fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     Attempt {
-        run: run.into(),
+        run: run.clone(),
         number,
         outcome,
         marks: vec!["degraded:tcg".into()],
@@ -59,7 +64,7 @@ fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
         machine: vec!["-nodefaults".into()],
         facts: None,
         outputs: vec![],
-        room: Room::default(),
+        environment: Environment::default(),
     }
 }
 
@@ -74,7 +79,7 @@ fn open(dir: &Path) -> Record {
 }
 
 /// Makes one attempt that prints `text` and commits it.
-fn make(record: &Record, run: &str, outcome: Outcome, text: &str) -> Standing {
+fn make(record: &Record, run: &RunId, outcome: Outcome, text: &str) -> RunState {
     let dir = record.begin_attempt(run).unwrap();
     std::fs::write(dir.outputs().join("stdout"), text).unwrap();
     record.commit(attempt(run, dir.number(), outcome), dir).unwrap()
@@ -91,7 +96,7 @@ fn kill_before_transaction(record: &Record, dir: AttemptDir) {
     std::mem::forget(dir);
 }
 
-fn open_ids(record: &Record) -> Vec<String> {
+fn open_ids(record: &Record) -> Vec<RunId> {
     record.open_runs().map(|open| open.unwrap().run.id()).collect()
 }
 
@@ -102,7 +107,7 @@ fn a_recorded_run_keeps_its_attempt_and_its_output() {
     {
         let record = open(results.path());
         record.plan_runs(std::slice::from_ref(&run)).unwrap();
-        assert_eq!(make(&record, &run.id(), FINISHED, "STATE_SPACE STATES 5\n"), Standing::Recorded);
+        assert_eq!(make(&record, &run.id(), FINISHED, "STATE_SPACE STATES 5\n"), RunState::Recorded);
     }
     let record = Record::open_readonly(results.path()).unwrap();
     let records: Vec<_> = record.records().map(Result::unwrap).collect();
@@ -128,11 +133,11 @@ fn infrastructure_is_retried_until_the_budget_is_used_up() {
     let record = open(results.path());
     let run = run("StateSpace");
     record.plan_runs(std::slice::from_ref(&run)).unwrap();
-    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Open { attempts_left: 2 });
+    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Open { attempts_left: 2 });
     assert_eq!(record.open_runs().next().unwrap().unwrap().attempts, 1);
-    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Open { attempts_left: 1 });
+    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Open { attempts_left: 1 });
     assert_eq!(record.records().count(), 0);
-    assert_eq!(make(&record, &run.id(), trouble(), ""), Standing::Recorded);
+    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Recorded);
     assert_eq!(record.attempts(&run.id()).unwrap().len(), 3);
     let summary = record.summary().unwrap();
     assert_eq!((summary.planned, summary.recorded, summary.retried), (1, 1, 2));
@@ -160,7 +165,7 @@ fn outputs_moved_by_a_killed_controller_are_replaced_by_the_rerun() {
     assert_eq!(reaped.len(), 1, "the machine of a killed controller can be ended");
     assert!(!reaped[0].exists(), "its overlay is gone");
     assert_eq!(open_ids(&record), std::slice::from_ref(&run));
-    assert_eq!(make(&record, &run, FINISHED, "whole"), Standing::Recorded);
+    assert_eq!(make(&record, &run, FINISHED, "whole"), RunState::Recorded);
     let kept = record.outputs_dir(&run, 1);
     assert_eq!(std::fs::read_to_string(kept.join("stdout")).unwrap(), "whole");
     assert!(!kept.join("stderr").exists(), "nothing of the killed attempt is left");
@@ -174,7 +179,7 @@ fn an_attempt_that_is_given_up_leaves_nothing_and_no_number() {
     let run = run("StateSpace").id();
     let dir = record.begin_attempt(&run).unwrap();
     let path = dir.path().to_owned();
-    assert!(matches!(record.begin_attempt(&run), Err(StoreError::UnderWay { .. })));
+    assert!(matches!(record.begin_attempt(&run), Err(StoreError::RunningAttempt { .. })));
     drop(dir);
     assert!(!path.exists());
     assert_eq!(record.begin_attempt(&run).unwrap().number(), 1);
@@ -199,7 +204,7 @@ fn open_runs_come_in_the_order_they_were_planned_and_records_sorted() {
 }
 
 #[test]
-fn a_second_controller_is_refused_and_told_who_holds_the_record() {
+fn a_second_controller_is_refused_with_the_holders_name() {
     let results = tempfile::tempdir().unwrap();
     let first = open(results.path());
     let error = Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap();
@@ -235,7 +240,7 @@ fn more_retries_may_be_given_on_resuming() {
     let record = Record::create_or_open(results.path(), &more, |_| {}).unwrap();
     record.plan_runs(&[run("StateSpace")]).unwrap();
     let standing = make(&record, &run("StateSpace").id(), trouble(), "");
-    assert_eq!(standing, Standing::Open { attempts_left: 5 });
+    assert_eq!(standing, RunState::Open { attempts_left: 5 });
 }
 
 #[test]
@@ -253,7 +258,7 @@ fn a_record_is_read_while_a_controller_writes_and_never_written_by_a_reader() {
 }
 
 #[test]
-fn a_folder_that_is_no_record_is_refused_with_a_way_out() {
+fn a_folder_that_is_no_record_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let message = Record::open_readonly(folder.path()).err().unwrap().to_string();
     assert!(message.contains("holds no record"), "{message}");
@@ -322,6 +327,19 @@ fn samples_lie_beside_the_outputs_digested_and_never_in_the_database() {
     assert_eq!(*kept, Disk::of_file("samples.csv.gz", &path).unwrap());
 }
 
+#[test]
+fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
+    let results = tempfile::tempdir().unwrap();
+    let id = run("StateSpace").id();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    make(&record, &id, FINISHED, "");
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    db.execute("UPDATE attempts SET facts = json_set(facts, '$.run', 'LoLA/../..')", []).unwrap();
+    let error = record.attempts(&id).unwrap_err().to_string();
+    assert!(error.contains("LoLA/../..") && error.contains("every folder has"), "{error}");
+}
+
 /// What a version of mcc-harness left that had format 1.
 fn make_format_1(results: &Path) {
     let db = rusqlite::Connection::open(results.join("record.db")).unwrap();
@@ -351,16 +369,16 @@ fn a_record_of_the_first_format_is_read_and_resumed() {
     let last = read.records().next().unwrap().unwrap().last;
     assert_eq!(read.samples(&last).unwrap(), measured().samples[..1]);
     assert_eq!(read.reruns(&id).unwrap(), []);
-    let glance = || {
-        let (glance, mut history) = (Glance::at(results.path()).unwrap(), History::default());
-        glance.teach(&mut history);
-        (glance.summary(), glance.model("Philosophers"), glance.remaining(&history))
+    let record_summary = || {
+        let (record_summary, mut history) = (RecordSummary::at(results.path()).unwrap(), History::default());
+        record_summary.add_run_times_to(&mut history);
+        (record_summary.summary(), record_summary.model("Philosophers"), record_summary.remaining(&history))
     };
-    let before = glance();
+    let before = record_summary();
     assert_eq!((before.0.recorded, before.2.runs, before.2.machine_ms), (1, 1, 1 + 2500));
     let record = open(results.path());
-    assert_eq!(glance(), before, "indexed, and the same");
-    assert_eq!(make(&record, &run("UpperBounds").id(), FINISHED, ""), Standing::Recorded);
+    assert_eq!(record_summary(), before, "indexed, and the same");
+    assert_eq!(make(&record, &run("UpperBounds").id(), FINISHED, ""), RunState::Recorded);
     assert_eq!(record.rerun(|run| run.id() == id, "the wrong disk").unwrap(), std::slice::from_ref(&id));
     let last = record.attempts(&id).unwrap().pop().unwrap();
     assert_eq!(record.samples(&last).unwrap(), measured().samples[..1]);
@@ -379,7 +397,7 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     for _ in 0..3 {
         make(&record, &runs[1].id(), trouble(), "");
     }
-    let _under_way = record.begin_attempt(&runs[2].id()).unwrap();
+    let running_folders = record.begin_attempt(&runs[2].id()).unwrap();
     let status = |args: &[&str]| {
         let mut command = assert_cmd::Command::cargo_bin("mcc-harness").unwrap();
         let done = command.arg("status").arg(results.path()).args(args).assert().success();
@@ -402,17 +420,21 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     let json: serde_json::Value = serde_json::from_str(&status(&["--format", "json"])).unwrap();
     assert_eq!((&json["planned"], &json["recorded"], &json["retried"]), (&4.into(), &2.into(), &3.into()));
     assert_eq!(json["entries"]["LoLA"]["outcomes"]["cpu-limit"], 1);
-    assert_eq!(json["running"][0]["run"], runs[2].id());
+    assert_eq!(json["running"][0]["run"], runs[2].id().as_str());
     let failed = json["failures"].as_array().unwrap();
-    assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().into()));
-    drop((_under_way, record));
+    assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().as_str().into()));
+    // Killed: what it had begun is left, and does not run.
+    std::mem::forget(running_folders);
+    drop(record);
     let said = status(&["--history", results.path().to_str().unwrap()]);
     assert!(said.contains("no controller runs it on this host"), "{said}");
     assert!(said.contains("2 runs are left, 6 s of one machine\n"), "{said}");
+    assert!(said.contains("begun, and without a controller on this host (1):\n"), "{said}");
+    assert!(!said.contains("running ("), "{said}");
 }
 
 #[test]
-fn a_run_made_anew_keeps_what_it_supersedes_and_has_a_new_budget() {
+fn a_repeated_run_keeps_the_old_attempts_and_has_a_new_budget() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
@@ -425,9 +447,9 @@ fn a_run_made_anew_keeps_what_it_supersedes_and_has_a_new_budget() {
     assert_eq!(open_ids(&record), ids[..1], "until it is made anew, the record is not whole");
     assert_eq!(record.rerun(|_| true, "again").unwrap(), ids[1..], "what is open stays as it is");
     for attempts_left in [2, 1] {
-        assert_eq!(make(&record, &ids[0], trouble(), ""), Standing::Open { attempts_left });
+        assert_eq!(make(&record, &ids[0], trouble(), ""), RunState::Open { attempts_left });
     }
-    assert_eq!(make(&record, &ids[0], FINISHED, "new"), Standing::Recorded);
+    assert_eq!(make(&record, &ids[0], FINISHED, "new"), RunState::Recorded);
     let attempts = record.attempts(&ids[0]).unwrap();
     assert_eq!(attempts.len(), 5);
     let stdout =
@@ -484,14 +506,14 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// P1 and P3: whatever happens, a run has one final record or is open, and what is open can be finished.
+    /// R1 and R3: whatever happens, a run has one final record or is open, and what is open can be finished.
     #[test]
     fn any_history_ends_with_exactly_one_record_per_run(steps in steps()) {
         let results = tempfile::tempdir().unwrap();
         let plan = [run("A"), run("B"), run("C")];
         let mut record = Some(open(results.path()));
         record.as_ref().unwrap().plan_runs(&plan).unwrap();
-        let mut committed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut committed: BTreeMap<RunId, Vec<&str>> = BTreeMap::new();
         let reopen = |record: &mut Option<Record>| {
             drop(record.take());
             *record = Some(open(results.path()));
@@ -570,7 +592,7 @@ fn whole(dir: &Path) -> Record {
 }
 
 /// All that judging, reports and status see of a record.
-fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<String>) {
+fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<RunId>) {
     let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
     let attempts: Vec<Attempt> = runs.iter().flat_map(|run| record.attempts(run).unwrap()).collect();
     let text = |attempt: &Attempt| {
@@ -581,8 +603,8 @@ fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<String>)
     (attempts, runs.iter().flat_map(|run| record.reruns(run).unwrap()).collect(), texts, open)
 }
 
-fn counting(record: &Record) -> Part<'_> {
-    Part { record, superseded: None }
+fn counting(record: &Record) -> RecordPart<'_> {
+    RecordPart { record, superseded: None }
 }
 
 #[test]
@@ -592,53 +614,57 @@ fn shards_are_collected_while_they_grow_again_and_in_any_order() {
     let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
 
     let at_once = whole(&folder.path().join("at-once"));
-    assert_eq!(at_once.adopt(&[counting(&grown)]).unwrap(), Adopted { attempts: 3, runs: 2 });
-    assert_eq!(at_once.adopt(&[counting(&grown)]).unwrap(), Adopted::default(), "again: nothing is new");
+    assert_eq!(at_once.merge_parts(&[counting(&grown)]).unwrap(), MergeCounts { attempts: 3, runs: 2 });
+    assert_eq!(
+        at_once.merge_parts(&[counting(&grown)]).unwrap(),
+        MergeCounts::default(),
+        "again: nothing is new"
+    );
 
     // The same shard as it was before its last attempt: a copy made by hand, collected before and after.
     let before = folder.path().join("before");
     let early = shard(&before, &[trouble()], &[]);
     let copied = early.attempts(&runs[0]).unwrap();
     let step = whole(&folder.path().join("step"));
-    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 0 });
+    assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 0 });
     assert_eq!(step.attempts(&runs[0]).unwrap(), copied);
-    let conflict = step.adopt(&[counting(&grown)]).unwrap_err();
+    let conflict = step.merge_parts(&[counting(&grown)]).unwrap_err();
     assert!(
         matches!(&conflict, StoreError::Conflict { run, .. } if *run == runs[0]),
         "other outputs: {conflict}"
     );
 
     make(&early, &runs[0], FINISHED, "second");
-    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 1 });
+    assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 1 });
     assert_eq!(seen(&step).3, [runs[1].clone()], "what is missing stays open");
     make(&early, &runs[1], FINISHED, "third");
-    assert_eq!(step.adopt(&[counting(&early)]).unwrap(), Adopted { attempts: 1, runs: 1 });
+    assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 1 });
     assert_eq!(seen(&step), seen(&early));
 }
 
 #[test]
-fn a_model_run_anew_after_its_host_was_lost_supersedes_the_old_runs_and_keeps_them() {
+fn a_model_repeated_after_a_lost_host_keeps_the_old_runs() {
     let folder = tempfile::tempdir().unwrap();
     let lost = shard(&folder.path().join("lost"), &[trouble(), FINISHED], &[]);
     let record = whole(&folder.path().join("whole"));
-    record.adopt(&[counting(&lost)]).unwrap();
+    record.merge_parts(&[counting(&lost)]).unwrap();
     assert_eq!(record.summary().unwrap().recorded, 1);
 
     // The node is lost and the model put aside: nothing of it counts any more.
-    let aside = Part { record: &lost, superseded: Some("node lost") };
-    record.adopt(&[aside]).unwrap();
+    let aside = RecordPart { record: &lost, superseded: Some("node lost") };
+    record.merge_parts(&[aside]).unwrap();
     assert_eq!(record.summary().unwrap().recorded, 0);
 
     let anew = shard(&folder.path().join("anew"), &[FINISHED], &[Outcome::CpuLimit]);
-    let aside = Part { record: &lost, superseded: Some("node lost") };
-    assert_eq!(record.adopt(&[aside, counting(&anew)]).unwrap(), Adopted { attempts: 2, runs: 2 });
+    let aside = RecordPart { record: &lost, superseded: Some("node lost") };
+    assert_eq!(record.merge_parts(&[aside, counting(&anew)]).unwrap(), MergeCounts { attempts: 2, runs: 2 });
     let (attempts, reruns, _, open) = seen(&record);
     let told: Vec<_> = attempts.iter().map(|a| (a.number, a.outcome.word())).collect();
     assert_eq!(told, [(1, "infrastructure"), (2, "finished"), (3, "finished"), (1, "cpu-limit")]);
     assert_eq!(reruns, [Rerun { after: 2, reason: "node lost".into() }]);
-    assert_eq!(open, Vec::<String>::new());
+    assert_eq!(open, Vec::<RunId>::new());
     // An older copy of the lost shard alone changes nothing.
-    assert_eq!(record.adopt(&[counting(&lost)]).unwrap(), Adopted::default());
+    assert_eq!(record.merge_parts(&[counting(&lost)]).unwrap(), MergeCounts::default());
     assert_eq!(record.summary().unwrap().recorded, 2);
 }
 
@@ -648,7 +674,7 @@ fn a_shard_of_another_campaign_is_not_collected() {
     let other = CampaignFacts { edition: "{\"name\":\"mcc-2019\"}".into(), ..campaign() };
     let strange = Record::create_or_open_shared(&folder.path().join("strange"), &other).unwrap();
     let record = whole(&folder.path().join("whole"));
-    let error = record.adopt(&[counting(&strange)]).unwrap_err();
+    let error = record.merge_parts(&[counting(&strange)]).unwrap_err();
     assert!(
         matches!(&error, StoreError::Changed { changes, .. } if changes == &["edition differs"]),
         "{error}"

@@ -2,10 +2,10 @@
 
 mod data;
 mod site_data;
-mod svcomp_laws;
+mod svcomp_properties;
 
 use assert_cmd::Command;
-use mcc_harness::judge::sister::Judgement;
+use mcc_harness::judge::other_contests::Judgement;
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
 use site_data::data_of;
@@ -472,7 +472,7 @@ fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_way_out() {
+fn bad_input_is_refused_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let refused = |name: &str, content: &str, parts: &[&str]| {
         let input = if content.is_empty() { dir.path().join(name) } else { write(dir.path(), name, content) };
@@ -670,4 +670,24 @@ fn who_is_withdrawn_is_named_with_the_reason_and_not_judged() {
     assert!(judged.scores.iter().all(|score| score.entry == 1), "{:?}", judged.scores);
     assert!(judged.blocks.iter().flat_map(|block| &block.cells).all(|cell| cell.entry == 1));
     assert!(judged.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.entry == 1));
+}
+
+#[test]
+fn a_result_file_without_a_name_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    let run = [("t1_false.c", "false", "false", "correct", "1", "1")];
+    let named = result("tool", "tool.Loops", "Loops", &run);
+    let cases = [
+        (named.replace("tool=\"Tool\"", "tool=\"\"").replace("\"tool.Loops\"", "\".Loops\""), "entry"),
+        (named.replace("tool.Loops", "").replace("block=\"Loops\"", ""), "category"),
+    ];
+    for (text, missing) in cases {
+        let text = text.replace("benchmarkname=\"tool\"", "benchmarkname=\"\"");
+        std::fs::write(dir.path().join("a.xml"), text).unwrap();
+        let mut command = harness();
+        command.args(["judge", "a.xml", "--edition", "svcomp-2013", "--out", "judged"]);
+        let done = command.current_dir(dir.path()).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(&format!("a.xml: the result file names no {missing}")), "{said}");
+    }
 }

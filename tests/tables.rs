@@ -2,7 +2,7 @@
 
 mod data;
 mod runs;
-mod tables_laws;
+mod tables_properties;
 mod tool;
 
 use assert_cmd::Command;
@@ -143,7 +143,7 @@ fn the_contests_table_is_read_as_it_is_found() {
 }
 
 #[test]
-fn a_bad_row_of_the_contests_table_gets_file_line_column_and_way_out() {
+fn a_bad_row_of_the_contests_table_is_refused_with_its_place() {
     let folder = TempDir::new().unwrap();
     let good = row("a", "ReachabilityDeadlock", "T", "normal");
     let cases = [
@@ -229,7 +229,7 @@ fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
         let (code, _, said) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
         assert!(
-            code == 1 && said.contains("provisional: 1 runs never got a fair machine"),
+            code == 1 && said.contains("provisional: 1 runs ended in infrastructure, so"),
             "{form:?}: {said}"
         );
         assert!(rows(&folder.path().join("third/podiums.csv")).iter().all(|row| row["medal"].is_empty()));
@@ -417,12 +417,15 @@ fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_
     done(folder.path(), &judge);
     let judgement = Judgement::read(&folder.path().join("out")).unwrap();
     let [block] = &judgement.blocks[..] else { panic!("{judgement:?}") };
-    let verdicts: Vec<(&str, &str)> = block
+    let verdicts: Vec<(&str, String)> = block
         .cells
         .iter()
-        .map(|cell| (judgement.entries[cell.entry].entry.as_str(), cell.verdicts.as_str()))
+        .map(|cell| (judgement.entries[cell.entry].entry.as_str(), cell.verdicts.to_string()))
         .collect();
-    assert_eq!(verdicts, [("bare", "+"), ("killed", "."), ("long", "+")]);
+    assert_eq!(
+        verdicts,
+        [("bare", "+"), ("killed", "."), ("long", "+")].map(|(of, word)| (of, word.to_owned()))
+    );
     for file in fs::read_dir(folder.path().join("out")).unwrap() {
         let path = file.unwrap().path();
         assert!(!fs::read_to_string(&path).unwrap().contains("Zebra"), "{}", path.display());
@@ -521,9 +524,9 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             read.insert(name, (instance, examination.clone(), said));
         }
         assert!(files > 60 && values > files * 8, "{place} {short}: {files} files, {values} values");
-        let jury = mcc::Jury::new(&edition, ballots).unwrap();
+        let judge = mcc::Judge::new(&edition, ballots).unwrap();
         let folder = TempDir::new().unwrap();
-        assert_eq!(oracle::write(&jury, folder.path()).unwrap(), files as u64);
+        assert_eq!(oracle::write(&judge, folder.path()).unwrap(), files as u64);
         for (name, (instance, examination, said)) in read {
             let again = oracle::read(folder.path(), &instance, &examination, &[]).unwrap().unwrap();
             assert_eq!(again, said, "{name}");
@@ -550,18 +553,18 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
                 let states = ["7", "inf", "3.2057E+0008", "2"].map(|text| text.parse().ok()).to_vec();
                 ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
             }
-            let jury = mcc::Jury::new(&edition, ballots).unwrap();
+            let judge = mcc::Judge::new(&edition, ballots).unwrap();
             let folder = TempDir::new().unwrap();
-            assert_eq!(oracle::write(&jury, folder.path()).unwrap(), 2);
-            let compared = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+            assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 2);
+            let compared = oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap();
             for file in ["F-PT-1-CTLF.out", "F-PT-1-SS.out", "oracle.csv"] {
                 let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
                 fs::write(folder.path().join("usual"), "").unwrap();
                 assert_eq!(mode(&folder.path().join(file)), mode(&folder.path().join("usual")), "{file}");
             }
-            // No tool may print `inf` for a state space, so it is in no oracle.
+            // `inf` of a state space would be read as `Inf`, so it is in no oracle.
             let same = values.iter().flatten().count() as u64 + 3;
-            assert_eq!(compared, oracle::Compared { same, different: 0, only_oracle: 0 }, "{ids:?}");
+            assert_eq!(compared, oracle::OracleComparison { same, different: 0, only_oracle: 0 }, "{ids:?}");
             if unknown.is_none() {
                 let (_, examination) = edition.examination("CTLFireability").unwrap();
                 let by_order = oracle::read(folder.path(), "F-PT-1", examination, &[]).unwrap().unwrap();
@@ -570,13 +573,35 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
             let path = folder.path().join("F-PT-1-CTLF.out");
             let text = fs::read_to_string(&path).unwrap().replace("-11 ", "-17 ");
             fs::write(&path, text).unwrap();
-            let error = oracle::compare(&jury, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
+            let error =
+                oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap_err();
             assert!(
                 error.to_string().contains("-17 is none of the ids of CTLFireability, such as F-PT-1-"),
                 "{error}"
             );
         }
     }
+}
+
+#[test]
+fn an_oracle_with_infinite_counts_is_compared_by_value() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut ballots = Ballots::new(&edition);
+    for entry in ["a", "b"] {
+        let states = ["Inf", "Inf", "1", "2"].map(|text| text.parse().ok()).to_vec();
+        ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+    }
+    let judge = mcc::Judge::new(&edition, ballots).unwrap();
+    let folder = TempDir::new().unwrap();
+    let compare = || oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap();
+    // `Inf` equals another one, and no number.
+    let text = "F-PT-1 StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n\
+                STATE_SPACE TRANSITIONS 7 TECHNIQUES TEDD2020\nSTATE_SPACE MAX_TOKEN_IN_PLACE +inf TECHNIQUES TEDD2020\n";
+    fs::write(folder.path().join("F-PT-1-SS.out"), text).unwrap();
+    assert_eq!(compare(), oracle::OracleComparison { same: 1, different: 2, only_oracle: 0 });
+    // What is written is read again.
+    assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 1);
+    assert_eq!(compare(), oracle::OracleComparison { same: 4, different: 0, only_oracle: 0 });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the controller costs while a tool runs: (its CPU time) / (that of the tool's one vCPU) <= 1 %. On an idle host the
 //! latter is the wall time of the run; on a busy one this is the stricter measure.
 
-use super::{Bench, run};
+use super::{MachineSetup, run};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ pub const INSTANCE: &str = "SwitchBoard-PT-0040";
 /// Seconds; of an hour's run, boot and commit are a smaller part still.
 const CPU_LIMIT_S: u64 = 30;
 
-pub fn controller(bench: &Bench) {
-    let image = Bench::image("depth-first");
+pub fn controller(setup: &MachineSetup) {
+    let image = MachineSetup::image("depth-first");
     let runs = [run("depth-first", INSTANCE, "CTLCardinality")];
-    let record = bench.record("long-run", &runs);
-    let mut edition = bench.edition.clone();
+    let record = setup.record("long-run", &runs);
+    let mut edition = setup.edition.clone();
     edition.limits.cpu_s = CPU_LIMIT_S;
-    let drain = AtomicBool::new(false);
-    let executor = bench.executor(&record, &edition, &image, &runs, &drain);
+    let stop = AtomicBool::new(false);
+    let executor = setup.executor(&record, &edition, &image, &runs, &stop);
     let before = cpu_time();
-    executor.run(bench.leases(), &|_| true, &|_| {}).unwrap();
+    executor.run(setup.leases(), &|_| true, &|_| {}).unwrap();
     let cpu = cpu_time() - before;
     let facts = record.attempts(&runs[0].id()).unwrap().pop().unwrap().facts.expect("the tool ran");
     assert!(facts.cpu_ms >= CPU_LIMIT_S * 1000, "the tool ended before its limit");

@@ -2,18 +2,18 @@
 //! tool against bare QEMU, what the controller costs while a tool runs, and how fast output streams against the
 //! bare channel.
 //!
-//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming). What is compared
+//! One section alone: `cargo setup --setup machine -- streaming` (run, starts, controller, streaming). What is compared
 //! takes turns, so that whatever else the machine does hits both.
 
-mod bare;
+mod bare_qemu;
 mod long_run;
 mod starts;
 mod streaming;
 
-use bare::Bare;
+use bare_qemu::BareQemu;
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{EntryDisks, Executor, Watched};
+use mcc_harness::executor::{EntryDisks, Executor, FileStamps};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start, build};
@@ -26,14 +26,14 @@ const INSTANCE: &str = "DiningTable-PT-03";
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::new(folder.path());
+    let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
     let sections: [Section; 4] = [
-        ("run", &|| per_run(&bench, rounds)),
-        ("starts", &|| starts::starts(&bench, rounds)),
-        ("controller", &|| long_run::controller(&bench)),
-        ("streaming", &|| streaming::output(&bench)),
+        ("run", &|| per_run(&setup, rounds)),
+        ("starts", &|| starts::starts(&setup, rounds)),
+        ("controller", &|| long_run::controller(&setup)),
+        ("streaming", &|| streaming::output(&setup)),
     ];
     for (name, measure) in sections {
         if words.is_empty() || words.iter().any(|word| word == name) {
@@ -43,7 +43,7 @@ fn main() {
 }
 
 /// What every measurement needs.
-struct Bench<'a> {
+struct MachineSetup<'a> {
     folder: &'a Path,
     inputs: Image,
     edition: Edition,
@@ -52,7 +52,7 @@ struct Bench<'a> {
     survey: Survey,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> MachineSetup<'a> {
     fn new(folder: &'a Path) -> Self {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let packed = [INSTANCE, long_run::INSTANCE]
@@ -82,8 +82,8 @@ impl<'a> Bench<'a> {
             disk: DiskFile::new(image.disk(), "qcow2"),
             read_only_disks: vec![DiskFile::new(self.inputs.disk(), "raw")],
             start: Start::Boot,
-            pin_to: vec![],
-            rest_on: vec![],
+            vcpu_cpus: vec![],
+            housekeeping_cpus: vec![],
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Bench<'a> {
         edition: &'e Edition,
         image: &Image,
         runs: &[Run],
-        drain: &'e AtomicBool,
+        stop: &'e AtomicBool,
     ) -> Executor<'e> {
         let MachineSpec { guest, disk, .. } = self.spec(image);
         let disks = EntryDisks { guest, disk, inputs: None, digests: vec![] };
@@ -129,31 +129,31 @@ impl<'a> Bench<'a> {
             policy: Policy::AllowDegraded,
             boot_deadline: Duration::from_secs(120),
             stall: Duration::from_secs(10),
-            watched: Watched::default(),
+            file_stamps: FileStamps::default(),
             jobs: 1,
             marks: vec![],
             history: History::default(),
-            machines: &mcc_harness::executor::attempt,
-            drain,
+            run_attempt: &mcc_harness::executor::attempt,
+            stop,
         }
     }
 }
 
 /// (harness time per run without the tool) / (bare QEMU: boot of the same disk to readiness, and halt).
-fn per_run(bench: &Bench, rounds: usize) {
-    let image = Bench::image("reference");
-    let spec = bench.spec(&image);
+fn per_run(setup: &MachineSetup, rounds: usize) {
+    let image = MachineSetup::image("reference");
+    let spec = setup.spec(&image);
     // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends.
     let runs: Vec<Run> =
         (0..rounds).map(|n| run(&format!("nothing-{n}"), INSTANCE, "ReachabilityDeadlock")).collect();
-    let record = bench.record("per-run", &runs);
-    let drain = AtomicBool::new(false);
-    let executor = bench.executor(&record, &bench.edition, &image, &runs, &drain);
+    let record = setup.record("per-run", &runs);
+    let stop = AtomicBool::new(false);
+    let executor = setup.executor(&record, &setup.edition, &image, &runs, &stop);
     let (mut bare, mut harness, mut boot) = (vec![], vec![], vec![]);
     for run in &runs {
-        bare.push(bare_boot(&spec, bench.folder));
+        bare.push(bare_boot(&spec, setup.folder));
         let begun = Instant::now();
-        executor.run(bench.leases(), &|open| open == run, &|_| {}).unwrap();
+        executor.run(setup.leases(), &|open| open == run, &|_| {}).unwrap();
         let took = begun.elapsed();
         let facts = record.attempts(&run.id()).unwrap().pop().unwrap().facts.expect("the tool ran");
         harness.push(took - Duration::from_millis(facts.wall_ms));
@@ -167,15 +167,15 @@ fn per_run(bench: &Bench, rounds: usize) {
     println!(
         "ratio                               {:>6.2}   ({rounds} rounds, medians, {})",
         harness.as_secs_f64() / bare.as_secs_f64(),
-        bench.accelerator.word()
+        setup.accelerator.word()
     );
 }
 
 fn run(entry: &str, instance: &str, examination: &str) -> Run {
     Run {
-        entry: entry.to_owned(),
-        instance: instance.to_owned(),
-        examination: examination.to_owned(),
+        entry: entry.parse().unwrap(),
+        instance: instance.parse().unwrap(),
+        examination: examination.parse().unwrap(),
         model: instance.to_owned(),
         vcpus: 1,
         competes: true,
@@ -185,7 +185,7 @@ fn run(entry: &str, instance: &str, examination: &str) -> Run {
 /// QEMU with the same arguments, started running, by nothing but a process and sockets.
 fn bare_boot(spec: &MachineSpec, folder: &Path) -> Duration {
     let begun = Instant::now();
-    Bare::boot(spec, folder).halt();
+    BareQemu::boot(spec, folder).halt();
     begun.elapsed()
 }
 

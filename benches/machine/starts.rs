@@ -1,10 +1,12 @@
 //! What it costs to begin: booting, restoring, ssh, and a loop as BenchKit does it.
 
-use super::{Bench, INSTANCE, median, run};
+use super::{INSTANCE, MachineSetup, median, run};
 use mcc_harness::campaign::Run;
 use mcc_harness::executor::Executor;
 use mcc_harness::host::Qemu;
-use mcc_harness::vm::{Bus, DiskFile, Guest, Image, Login, MachineSpec, Nic, Original, States, Wiring, argv};
+use mcc_harness::vm::{
+    Bus, DiskFile, Guest, Image, Login, MachineSpec, Nic, Original, QemuSockets, SavedStates, argv,
+};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -15,9 +17,9 @@ use std::time::{Duration, Instant};
 /// Harness time per run without the tool / a loop written as BenchKit does it, on the reference disk as a kit makes
 /// it bootable, and the harness over ssh on that very disk / the loop; readiness of a restored machine / of a
 /// booted one.
-pub fn starts(bench: &Bench, rounds: usize) {
-    let image = Bench::image("reference");
-    let spec = bench.spec(&image);
+pub fn starts(setup: &MachineSetup, rounds: usize) {
+    let image = MachineSetup::image("reference");
+    let spec = setup.spec(&image);
     let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
     let kit = Image::open_original(&images.join("kit")).expect("scripts/setup makes it");
     let login = Login { user: "mcc".into(), key: kit.folder.join("key") };
@@ -32,26 +34,26 @@ pub fn starts(bench: &Bench, rounds: usize) {
     let runs: Vec<Run> = (0..rounds)
         .flat_map(|n| ways.map(|way| run(&format!("{way}-{n}"), INSTANCE, "ReachabilityDeadlock")))
         .collect();
-    let record = bench.record("starts", &runs);
-    let drain = AtomicBool::new(false);
-    let mut booting = bench.executor(&record, &bench.edition, &image, &runs, &drain);
+    let record = setup.record("starts", &runs);
+    let stop = AtomicBool::new(false);
+    let mut booting = setup.executor(&record, &setup.edition, &image, &runs, &stop);
     for (entry, disks) in &mut booting.disks {
         if entry.starts_with("ssh") {
             disks.guest = original.guest.clone();
             disks.disk = original.disk.clone();
         }
     }
-    let mut restoring = bench.executor(&record, &bench.edition, &image, &runs, &drain);
-    restoring.states = Some(States::new(bench.folder.join("states")));
+    let mut restoring = setup.executor(&record, &setup.edition, &image, &runs, &stop);
+    restoring.states = Some(SavedStates::new(setup.folder.join("states")));
     let mut benchkit = vec![];
     let mut beyond = [vec![], vec![], vec![]];
     let mut ready = [vec![], vec![], vec![]];
     for round in runs.chunks(ways.len()) {
-        benchkit.push(benchkit_loop(&original, &login.key, bench.folder));
+        benchkit.push(benchkit_loop(&original, &login.key, setup.folder));
         for (way, run) in round.iter().enumerate() {
             let executor: &Executor = if ways[way] == "restored" { &restoring } else { &booting };
             let begun = Instant::now();
-            executor.run(bench.leases(), &|open| open == run, &|_| {}).unwrap();
+            executor.run(setup.leases(), &|open| open == run, &|_| {}).unwrap();
             let took = begun.elapsed();
             let facts = record.attempts(&run.id()).unwrap().pop().unwrap().facts.expect("the tool ran");
             beyond[way].push(took - Duration::from_millis(facts.wall_ms));
@@ -95,11 +97,11 @@ fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     let begun = Instant::now();
     let pairs: Vec<_> = (0..2).map(|_| UnixStream::pair().unwrap()).collect();
     let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
-    let wiring = Wiring { qmp: fd(0), console: fd(1), ..Wiring::placeholder() };
+    let qemu_sockets = QemuSockets { qmp: fd(0), console: fd(1), ..QemuSockets::placeholder() };
     for (_, theirs) in &pairs {
         nix::fcntl::fcntl(theirs, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
     }
-    let args = argv(spec, &wiring).into_iter().filter(|arg| arg != "-S");
+    let args = argv(spec, &qemu_sockets).into_iter().filter(|arg| arg != "-S");
     let args = args.map(|arg| arg.replace("127.0.0.1:0-", &format!("127.0.0.1:{port}-")));
     let mut command = Command::new(Qemu::NAME);
     command.args(args).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

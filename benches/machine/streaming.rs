@@ -1,21 +1,21 @@
 //! How fast a tool's output streams: (1 GB through agent, port and controller into the file that is kept) / (1 GB
 //! written by root to a bare port and dropped by whoever reads it) <= 1.3.
 
-use super::bare::{Bare, PORT};
-use super::{Bench, median};
+use super::bare_qemu::{BareQemu, PORT};
+use super::{MachineSetup, median};
 use mcc_harness::base::guest::{GuestEvent, Job, Request};
 use mcc_harness::vm::{Event, Machine};
 use std::time::{Duration, Instant};
 
 const BYTES: u64 = 1 << 30;
 const ROUNDS: u32 = 3;
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-pub fn output(bench: &Bench) {
+pub fn output(setup: &MachineSetup) {
     let (mut bare, mut harness) = (vec![], vec![]);
     for _ in 0..ROUNDS {
-        bare.push(through_a_bare_port(bench));
-        harness.push(through_the_harness(bench));
+        bare.push(through_a_bare_port(setup));
+        harness.push(through_the_harness(setup));
     }
     let (bare, harness) = (median(bare), median(harness));
     println!("-- streaming 1 GB of output");
@@ -41,15 +41,15 @@ fn dd(to: &str) -> String {
     format!("exec dd if=/dev/zero bs=1M count={} {to} status=none", BYTES >> 20)
 }
 
-fn through_a_bare_port(bench: &Bench) -> Duration {
-    let mut machine = Bare::boot(&bench.spec(&Bench::image("reference")), bench.folder);
+fn through_a_bare_port(setup: &MachineSetup) -> Duration {
+    let mut machine = BareQemu::boot(&setup.spec(&MachineSetup::image("reference")), setup.folder);
     let find = format!(
         "cd /sys/class/virtio-ports; for port in *; do read name < $port/name; [ $name = {PORT} ] && "
     );
-    machine.say(&job("root", &format!("{find}{}; done", dd("of=/dev/$port"))));
-    machine.hear("prepared");
-    machine.say(&Request::Start);
-    machine.hear("started");
+    machine.send(&job("root", &format!("{find}{}; done", dd("of=/dev/$port"))));
+    machine.expect_event("prepared");
+    machine.send(&Request::Start);
+    machine.expect_event("started");
     let begun = Instant::now();
     machine.take(BYTES);
     let took = begun.elapsed();
@@ -57,19 +57,19 @@ fn through_a_bare_port(bench: &Bench) -> Duration {
     took
 }
 
-fn through_the_harness(bench: &Bench) -> Duration {
-    let folder = tempfile::tempdir_in(bench.folder).unwrap();
-    let spec = bench.spec(&Bench::image("reference"));
-    let mut machine = Machine::start(&spec, folder.path(), BYTES, PATIENCE).unwrap();
+fn through_the_harness(setup: &MachineSetup) -> Duration {
+    let folder = tempfile::tempdir_in(setup.folder).unwrap();
+    let spec = setup.spec(&MachineSetup::image("reference"));
+    let mut machine = Machine::start(&spec, folder.path(), BYTES, TIMEOUT).unwrap();
     let mut begun = Instant::now();
     loop {
-        match machine.wait(Instant::now() + PATIENCE).unwrap() {
+        match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Ready { .. }) => machine.send(&job("mcc", &dd(""))).unwrap(),
             Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
             Event::Guest(GuestEvent::Started) => begun = Instant::now(),
-            Event::Guest(GuestEvent::Drained { stdout_bytes, .. }) => {
+            Event::Guest(GuestEvent::OutputComplete { stdout_bytes, .. }) => {
                 assert_eq!(stdout_bytes, BYTES);
-                assert!(machine.wait_for_output((BYTES, 0), Instant::now() + PATIENCE).unwrap());
+                assert!(machine.wait_for_output((BYTES, 0), Instant::now() + TIMEOUT).unwrap());
                 let took = begun.elapsed();
                 machine.halt().unwrap();
                 return took;

@@ -1,7 +1,8 @@
 //! A campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
 
+use mcc_harness::base::names::ExaminationName;
 use mcc_harness::campaign::{Campaign, History, InstanceFacts, Plan};
-use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, Need};
+use mcc_harness::cluster::{Cluster, ClusterFacts, FORMAT, ModelDemand};
 use mcc_harness::edition::Edition;
 use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::BTreeMap;
@@ -12,13 +13,13 @@ pub const ENTRIES: u64 = 10;
 const EXAMINATIONS: u64 = 9;
 const INSTANCES_OF_A_MODEL: u64 = 11;
 
-pub struct Made {
+pub struct GeneratedCampaign {
     pub campaign: Campaign,
     pub edition: Edition,
     pub facts: CampaignFacts,
 }
 
-impl Made {
+impl GeneratedCampaign {
     /// Of at least so many runs; `place` gets its campaign.toml. With `models`: about so many, of as many instances each.
     pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
         let file = place.join("campaign.toml");
@@ -55,7 +56,7 @@ impl Made {
             longest_run_s: plan.longest_run_s,
             settings: self.campaign.slurm.clone(),
             history: vec![],
-            needs: Need::of(&plan, 16_384, &self.campaign.slurm, &History::default()),
+            needs: ModelDemand::of(&plan, 16_384, &self.campaign.slurm, &History::default()),
         };
         (record, Cluster::create(&results, facts).unwrap())
     }
@@ -68,11 +69,12 @@ fn instance(n: u64, of_a_model: u64, edition: &Edition) -> InstanceFacts {
     let ids = |examination: &str| -> Vec<String> {
         (0..16).map(|at| format!("{name}-{examination}-{at:02}")).collect()
     };
-    let questions: BTreeMap<String, Vec<String>> = edition
+    let questions: BTreeMap<ExaminationName, Vec<String>> = edition
         .examinations
         .iter()
         .filter(|known| !["StateSpace", "ReachabilityDeadlock"].contains(&known.name.as_str()))
-        .map(|known| (known.name.clone(), ids(&known.name)))
+        .map(|known| (known.name.parse().unwrap(), ids(&known.name)))
         .collect();
+    let name = name.parse().unwrap();
     InstanceFacts { name, family, status: "known".to_owned(), sha256: "0".repeat(64), questions }
 }

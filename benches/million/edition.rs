@@ -1,12 +1,12 @@
 //! A simulated edition on a cluster of four nodes, with faults: QEMUs die, disks fill, controllers are killed, nodes are
 //! lost. It must end with every planned run recorded once, and leave nothing behind.
 
-use super::campaign::Made;
-use super::machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
-use super::{number, whole};
+use super::campaign::GeneratedCampaign;
+use super::simulated_machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
+use super::{completeness, number};
 use mcc_harness::campaign::History;
 use mcc_harness::cluster::{Cluster, collect};
-use mcc_harness::executor::{Attempted, ExecutorError, Progress, State};
+use mcc_harness::executor::{AttemptSpec, ExecutorError, Progress, State};
 use mcc_harness::store::{CampaignFacts, Record};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -30,10 +30,10 @@ const NODE_LOST: u64 = 8;
 /// A controller's exit code when it stopped for a full disk.
 const STOPPED: i32 = 3;
 
-pub fn endured(folder: &tempfile::TempDir) {
+pub fn run_with_faults(folder: &tempfile::TempDir) {
     let (runs, seed) = (number("RUNS", 100_000), number("SEED", 2018));
     let place = folder.path();
-    let made = Made::new(place, runs, Some(MODELS));
+    let made = GeneratedCampaign::new(place, runs, Some(MODELS));
     let (record, cluster) = made.submit(place, "soak");
     fs::create_dir(place.join("tmp")).unwrap();
     let waiting = cluster.facts().needs.iter().map(|need| need.model.clone()).collect();
@@ -46,20 +46,20 @@ pub fn endured(folder: &tempfile::TempDir) {
         }
     });
     let worked = begun.elapsed();
-    let descriptors = || whole::held("self").unwrap().0;
+    let descriptors = || completeness::held("self").unwrap().0;
     let before = descriptors();
     // In the middle of it all and again: the same comes out.
     collect(&record, &cluster, &[]).unwrap();
     let again = collect(&record, &cluster, &[]).unwrap();
-    assert_eq!((again.adopted.attempts, again.adopted.runs), (0, 0), "collected twice");
+    assert_eq!((again.merged.attempts, again.merged.runs), (0, 0), "collected twice");
     assert!(descriptors() <= before, "collect keeps descriptors");
 
-    let ended = whole::checked(&record, made.facts.retries, |run, text| {
+    let ended = completeness::checked(&record, made.facts.retries, |run, text| {
         text == printed(&run.run.entry, &run.run.instance, &run.run.examination)
     });
     for need in &cluster.facts().needs {
         let shard = cluster.shard(&need.model);
-        whole::clean(&shard, &["host.json", "lock", "outputs", "record.db", "running"]);
+        completeness::clean(&shard, &["host.json", "lock", "outputs", "record.db", "running"]);
     }
     assert_eq!(fs::read_dir(place.join("tmp")).unwrap().count(), 0, "temporary files");
     let hours: u64 =
@@ -126,7 +126,7 @@ impl Site<'_> {
     fn model(&self, model: &str, node: usize) {
         let mut lost = 0;
         for life in 0_u64.. {
-            self.cluster.bind(model, &format!("node-{}", node + NODES * lost)).unwrap();
+            self.cluster.record_node(model, &format!("node-{}", node + NODES * lost)).unwrap();
             let ended = self.live(model, life);
             match ended.code() {
                 Some(0) => return,
@@ -202,7 +202,7 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
     record.plan_runs(&whole.runs_of(model).unwrap()).unwrap();
     drop(whole);
     let mut history = History::default();
-    record.teach(&mut history).unwrap();
+    record.add_run_times_to(&mut history).unwrap();
 
     // The same word is drawn anew in every attempt at a run.
     let attempts: Mutex<BTreeMap<String, u64>> = Mutex::default();
@@ -221,12 +221,13 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
             return Some(Fault::Qemu(state));
         }
         if happens(draw("full"), DISK_FULL, ms) {
-            return Some(Fault::Full);
+            return Some(Fault::DiskFull);
         }
         happens(draw("kill"), CONTROLLER_KILLED, ms).then_some(Fault::Kill)
     };
-    let machines = |attempted: Attempted<'_>, enter: &mut dyn FnMut(State)| attempt(attempted, enter, &fault);
-    let drain = AtomicBool::new(false);
+    let machines =
+        |attempt_spec: AttemptSpec<'_>, enter: &mut dyn FnMut(State)| attempt(attempt_spec, enter, &fault);
+    let stop = AtomicBool::new(false);
     let node = cluster.hosts(model).unwrap().nodes.pop().unwrap();
     let commits = Mutex::new(0_u64);
     let show = |progress: Progress| {
@@ -234,15 +235,15 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
             let mut commits = commits.lock().unwrap();
             *commits += 1;
             if (*commits).is_multiple_of(100) {
-                let (descriptors, kib) = whole::held("self").unwrap();
+                let (descriptors, kib) = completeness::held("self").unwrap();
                 println!("{commits} {descriptors} {kib}");
             }
         }
     };
-    let executor = executor(&record, &edition, &node, history, &machines, &drain);
+    let executor = executor(&record, &edition, &node, history, &machines, &stop);
     match executor.run(leases(), &|_| true, &show) {
         Ok(()) => {}
-        Err(ExecutorError::Full { .. }) => std::process::exit(STOPPED),
+        Err(ExecutorError::DiskFull { .. }) => std::process::exit(STOPPED),
         Err(error) => panic!("{error}"),
     }
 }

@@ -1,11 +1,11 @@
 //! How the time and memory of each step grow with the runs of a campaign.
 
-use super::campaign::Made;
-use super::machines::{Machines, attempt, executor, leases, printed, recorded};
-use super::measure::{Took, line, run};
+use super::campaign::GeneratedCampaign;
+use super::measure::{Measurement, line, run};
 use super::number;
+use super::simulated_machines::{AttemptFn, attempt, executor, leases, printed, recorded};
 use mcc_harness::campaign::{History, Run};
-use mcc_harness::store::{Glance, Record};
+use mcc_harness::store::{Record, RecordSummary};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -33,20 +33,20 @@ pub fn measured(folder: &tempfile::TempDir) {
     }
 }
 
-fn this(step: &str, place: &Path, runs: u64) -> Took {
-    run_this(step, place, runs).0
+fn this(step: &str, place: &Path, runs: u64) -> Measurement {
+    run_step(step, place, runs).0
 }
 
-fn said_by_this(step: &str, place: &Path, runs: u64) -> String {
-    run_this(step, place, runs).1
+fn step_output(step: &str, place: &Path, runs: u64) -> String {
+    run_step(step, place, runs).1
 }
 
-fn run_this(step: &str, place: &Path, runs: u64) -> (Took, String) {
+fn run_step(step: &str, place: &Path, runs: u64) -> (Measurement, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     run(command.arg(step).arg(place).arg(runs.to_string()))
 }
 
-fn harness(place: &Path, args: &[&str]) -> (Took, String) {
+fn harness(place: &Path, args: &[&str]) -> (Measurement, String) {
     // Slurm has no job of ours.
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
     let squeue = place.join("squeue");
@@ -68,14 +68,14 @@ fn record(place: &Path, size: u64) {
     println!("  ({})", said.lines().next().unwrap_or_default());
     let per_run = (filled - planned) / (size * 9 / 10).max(1);
     println!("  record.db: {} bytes per planned run, {per_run} per attempt", planned / size);
-    print!("{}", said_by_this("commits", place, size));
+    print!("{}", step_output("commits", place, size));
 }
 
 /// A process is charged with the memory that its parent had, so this one stays small: whatever is large is done in others.
 pub fn prepare(step: &str, place: &Path, size: u64) {
     match step {
         "fill" => {
-            let made = Made::new(place, size, None);
+            let made = GeneratedCampaign::new(place, size, None);
             fill(&place.join("results"), made.plan().runs(), |number| number % 10 != 0);
         }
         "commits" => commits(place, size),
@@ -85,7 +85,7 @@ pub fn prepare(step: &str, place: &Path, size: u64) {
 }
 
 fn commits(place: &Path, size: u64) {
-    let made = Made::new(place, size, None);
+    let made = GeneratedCampaign::new(place, size, None);
     let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
     let open: Vec<Run> = record.open_runs().take(COMMITS).map(|open| open.unwrap().run).collect();
     let begun = Instant::now();
@@ -116,7 +116,7 @@ fn shards(place: &Path, size: u64) {
 /// A campaign on a cluster whose jobs have all ended.
 fn submit(place: &Path, size: u64) {
     // As many as an edition has models, where there are as many instances.
-    let made = Made::new(place, size, Some(number("SHARDS", 1000)));
+    let made = GeneratedCampaign::new(place, size, Some(number("SHARDS", 1000)));
     let (whole, cluster) = made.submit(place, "million");
     for need in &cluster.facts().needs {
         let shard = cluster.shard(&need.model);
@@ -125,7 +125,7 @@ fn submit(place: &Path, size: u64) {
         record.plan_runs(&runs).unwrap();
         drop(record);
         for run in &runs {
-            let place = shard.join("outputs").join(run.id()).join("1");
+            let place = shard.join("outputs").join(run.id().as_str()).join("1");
             fs::create_dir_all(&place).unwrap();
             let text = printed(&run.entry, &run.instance, &run.examination);
             fs::write(place.join("stdout"), text).unwrap();
@@ -147,8 +147,8 @@ fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) 
         let mut run_of = transaction.prepare("UPDATE runs SET recorded = 1 WHERE id = ?1").unwrap();
         for (_, run) in runs.enumerate().filter(|(number, _)| wanted(*number)) {
             let facts = serde_json::to_string(&recorded(&run)).unwrap();
-            attempt.execute((run.id(), facts)).unwrap();
-            run_of.execute([run.id()]).unwrap();
+            attempt.execute((run.id().as_str(), facts)).unwrap();
+            run_of.execute([run.id().as_str()]).unwrap();
         }
     }
     transaction.commit().unwrap();
@@ -156,7 +156,7 @@ fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) 
 
 /// `plan`, and the runs into a new record.
 pub fn plan(place: &Path, runs: u64) {
-    let made = Made::new(place, runs, None);
+    let made = GeneratedCampaign::new(place, runs, None);
     let plan = made.plan();
     assert!(plan.runs().filter(|run| run.competes).count() as u64 >= runs);
     let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
@@ -165,13 +165,13 @@ pub fn plan(place: &Path, runs: u64) {
 
 /// What `run` does of a campaign that was interrupted, up to its first machine.
 pub fn resume(place: &Path, runs: u64) {
-    let made = Made::new(place, runs, None);
+    let made = GeneratedCampaign::new(place, runs, None);
     let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
     record.plan_runs(made.plan().runs()).unwrap();
-    let mut history = History::of_instances();
-    Glance::at(record.dir()).unwrap().teach(&mut history);
-    let drain = AtomicBool::new(true);
-    let machines: Machines = &|attempted, enter| attempt(attempted, enter, &|_, _| None);
-    let executor = executor(&record, &made.edition, "node", history, machines, &drain);
+    let mut history = History::with_instances();
+    RecordSummary::at(record.dir()).unwrap().add_run_times_to(&mut history);
+    let stop = AtomicBool::new(true);
+    let machines: AttemptFn = &|attempt_spec, enter| attempt(attempt_spec, enter, &|_, _| None);
+    let executor = executor(&record, &made.edition, "node", history, machines, &stop);
     executor.run(leases(), &|_| true, &|_| {}).unwrap();
 }

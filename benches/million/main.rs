@@ -8,14 +8,14 @@
 //! MILLION_IN names the folder to work in; otherwise a temporary one (`simulated`: in memory, if there is /dev/shm).
 
 mod campaign;
+mod completeness;
 mod edition;
 mod growth;
-mod machines;
 #[path = "../scale/measure.rs"]
 #[allow(dead_code, reason = "shared with another benchmark")]
 mod measure;
-mod real;
-mod whole;
+mod real_machines;
+mod simulated_machines;
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] | ["growth"] => growth::measured(&folder(None)),
-        ["simulated"] => edition::endured(&folder(Some("/dev/shm"))),
-        ["real"] => real::endured(&folder(None)),
+        ["simulated"] => edition::run_with_faults(&folder(Some("/dev/shm"))),
+        ["real"] => real_machines::run_with_faults(&folder(None)),
         // What runs in a process of its own.
         ["plan", place, runs] => growth::plan(Path::new(place), runs.parse().unwrap()),
         ["resume", place, runs] => growth::resume(Path::new(place), runs.parse().unwrap()),

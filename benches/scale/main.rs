@@ -5,7 +5,7 @@
 //!
 //! PERCENT makes the made inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
 
-mod made_record;
+mod generated_record;
 mod measure;
 mod record;
 mod synthetic;
@@ -13,7 +13,7 @@ mod synthetic;
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
 use mcc_harness::model::Net;
-use measure::{Took, in_turns, line, ratio, run};
+use measure::{Measurement, in_turns, line, ratio, run};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,7 @@ fn editions(folder: &Path) {
         let (one, many) = (*first.get_or_insert(took), took);
         ratio(
             &format!("times {count} editions / times one"),
-            Took { wall: many.wall / count as u32, cpu: many.cpu / count as u32, ..many },
+            Measurement { wall: many.wall / count as u32, cpu: many.cpu / count as u32, ..many },
             one,
             "about 1",
         );

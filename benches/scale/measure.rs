@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 /// What a process took: time from its start to its end, CPU time of all its threads, most memory at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Took {
+pub struct Measurement {
     pub wall: Duration,
     pub cpu: Duration,
     pub peak_kib: u64,
 }
 
 /// Runs a command to its end, which must be a success; its output is returned.
-pub fn run(command: &mut Command) -> (Took, String) {
+pub fn run(command: &mut Command) -> (Measurement, String) {
     let output = tempfile::tempfile().unwrap();
     command.stdin(Stdio::null()).stdout(output.try_clone().unwrap());
     let begun = Instant::now();
@@ -30,8 +30,11 @@ pub fn run(command: &mut Command) -> (Took, String) {
     let wall = begun.elapsed();
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{command:?}: status {status}");
     let time = |of: libc::timeval| Duration::new(of.tv_sec as u64, of.tv_usec as u32 * 1000);
-    let took =
-        Took { wall, cpu: time(usage.ru_utime) + time(usage.ru_stime), peak_kib: usage.ru_maxrss as u64 };
+    let took = Measurement {
+        wall,
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        peak_kib: usage.ru_maxrss as u64,
+    };
     (took, text(output))
 }
 
@@ -44,8 +47,11 @@ fn text(mut file: std::fs::File) -> String {
 }
 
 /// Measures in turns, so that whatever else the machine does hits all alike; the medians, in the order given.
-pub fn in_turns<const N: usize>(rounds: usize, mut measured: [&mut dyn FnMut() -> Took; N]) -> [Took; N] {
-    let mut all: [Vec<Took>; N] = std::array::from_fn(|_| Vec::new());
+pub fn in_turns<const N: usize>(
+    rounds: usize,
+    mut measured: [&mut dyn FnMut() -> Measurement; N],
+) -> [Measurement; N] {
+    let mut all: [Vec<Measurement>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..rounds {
         for (of, measure) in all.iter_mut().zip(&mut measured) {
             of.push(measure());
@@ -56,7 +62,7 @@ pub fn in_turns<const N: usize>(rounds: usize, mut measured: [&mut dyn FnMut() -
             of.sort();
             of[of.len() / 2]
         };
-        Took {
+        Measurement {
             wall: median(took.iter().map(|took| took.wall).collect()),
             cpu: median(took.iter().map(|took| took.cpu).collect()),
             peak_kib: took.iter().map(|took| took.peak_kib).max().unwrap_or_default(),
@@ -65,7 +71,7 @@ pub fn in_turns<const N: usize>(rounds: usize, mut measured: [&mut dyn FnMut() -
 }
 
 /// A line of the report.
-pub fn line(what: &str, took: Took) {
+pub fn line(what: &str, took: Measurement) {
     println!(
         "  {what:<44} {:>9.3} s  {:>9.3} s CPU  {:>7.1} MB",
         took.wall.as_secs_f64(),
@@ -74,7 +80,7 @@ pub fn line(what: &str, took: Took) {
     );
 }
 
-pub fn ratio(what: &str, dividend: Took, divisor: Took, promise: &str) {
+pub fn ratio(what: &str, dividend: Measurement, divisor: Measurement, promise: &str) {
     println!(
         "  {what:<44} {:>9.2}    {:>9.2} by CPU    promised: {promise}",
         dividend.wall.as_secs_f64() / divisor.wall.as_secs_f64(),

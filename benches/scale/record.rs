@@ -1,6 +1,6 @@
 //! Judging a record of many runs.
 
-use super::made_record::make;
+use super::generated_record::make;
 use super::measure::{in_turns, line, ratio, run};
 use std::path::Path;
 use std::process::Command;

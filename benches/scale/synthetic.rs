@@ -111,7 +111,7 @@ pub fn log(real_output: &Path, bytes: u64, every: usize, seed: u64, to: &Path) -
         for line in String::from_utf8_lossy(&std::fs::read(file)?).lines() {
             match line.strip_prefix("FORMULA ").and_then(|rest| rest.split_once(' ')) {
                 Some((_, tail)) => {
-                    tails.extend(tail.split_once(" TECHNIQUES ").map(|(_, words)| words.to_owned()))
+                    tails.extend(tail.split_once(" TECHNIQUES ").map(|(_, words)| words.to_owned()));
                 }
                 None if line.contains("STATE_SPACE") => {}
                 None => noise.push(line.to_owned()),

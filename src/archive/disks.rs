@@ -9,14 +9,14 @@ use walkdir::WalkDir;
 
 /// Files that may be disks; each is digested at most once, and only where its size fits one that is sought.
 #[derive(Default)]
-pub struct Disks {
+pub struct DiskFinder {
     files: Vec<(PathBuf, u64)>,
     digests: BTreeMap<PathBuf, String>,
 }
 
-impl Disks {
+impl DiskFinder {
     /// A file, or all files of a folder; what is not there is no error, the disk sought may lie elsewhere.
-    pub fn look_in(&mut self, place: &Path) {
+    pub fn add_folder(&mut self, place: &Path) {
         let found = WalkDir::new(place).max_depth(1).sort_by_file_name().into_iter().flatten();
         for file in found.filter(|file| !file.path_is_symlink() || file.path() == place) {
             if let Some(facts) = file.path().metadata().ok().filter(std::fs::Metadata::is_file) {
@@ -51,21 +51,21 @@ pub fn disks_of(
     let (mut wanted, mut seen) = (BTreeMap::new(), BTreeSet::new());
     for run in record.records() {
         let run = run?;
-        if stays.contains(&run.run.entry) {
-            seen.extend(seen_by(&run.last));
+        if stays.contains(run.run.entry.as_str()) {
+            seen.extend(machine_files(&run.last));
             wanted.extend(run.last.disks.into_iter().map(|disk| (disk.sha256.clone(), disk)));
         }
     }
-    let mut places = Disks::default();
+    let mut places = DiskFinder::default();
     let beside = record.dir().join("inputs");
-    given.iter().chain([&beside]).chain(&seen).for_each(|place| places.look_in(place));
+    given.iter().chain([&beside]).chain(&seen).for_each(|place| places.add_folder(place));
     wanted.into_values().map(|disk| Ok((disk.clone(), places.find(&disk)?))).collect()
 }
 
 /// Where the machine of an attempt had its files, as its arguments say.
-pub fn seen_by(attempt: &Attempt) -> Vec<PathBuf> {
+pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
     if let Ok(domain) = roxmltree::Document::parse(&attempt.machine.join("\n")) {
-        return seen_by_domain(&domain);
+        return domain_files(&domain);
     }
     let arguments = attempt.machine.windows(2).filter_map(|pair| match pair[0].as_str() {
         "-kernel" | "-initrd" => Some(pair[1].as_str()),
@@ -77,10 +77,10 @@ pub fn seen_by(attempt: &Attempt) -> Vec<PathBuf> {
 }
 
 /// The same of a machine that libvirt started.
-fn seen_by_domain(domain: &roxmltree::Document) -> Vec<PathBuf> {
+fn domain_files(domain: &roxmltree::Document) -> Vec<PathBuf> {
     let sources = domain.descendants().filter(|node| node.has_tag_name("source"));
     // The overlay's says nothing but its file.
-    let disks = sources.filter(|source| source.has_children()).filter_map(|source| source.attribute("file"));
+    let disks = sources.filter(roxmltree::Node::has_children).filter_map(|source| source.attribute("file"));
     let name = ("http://libvirt.org/schemas/domain/qemu/1.0", "arg");
     let arguments = domain.descendants().filter(|node| node.has_tag_name(name));
     let arguments: Vec<&str> = arguments.filter_map(|argument| argument.attribute("value")).collect();

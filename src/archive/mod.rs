@@ -3,20 +3,20 @@
 //! A tar compressed by zstd (docs/archive.md). Unpacked it is a record as `run` left it, with the judgement, its rules
 //! and the digests beside it; so whatever reads a record reads an unpacked archive.
 
-mod contents;
 mod disks;
 mod pack;
+mod paths;
 mod replay;
 mod stage;
 mod unpack;
 mod verify;
 
-pub use contents::{ArchiveFacts, Contents, cores, is_archive};
-pub use disks::{Disks, disks_of, seen_by};
+pub use disks::{DiskFinder, disks_of, machine_files};
 pub use pack::pack;
+pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 pub use replay::{Comparison, Measured, Median, compare};
-pub use stage::{Given, bundle, judged_entries, stage};
-pub use unpack::{Bounds, unpack};
+pub use stage::{ArchiveInputs, bundle, judged_entries, stage};
+pub use unpack::{ArchiveLimits, unpack};
 pub use verify::{Difference, Verified, verify};
 
 use mcc_judge::WriteError;
@@ -33,7 +33,7 @@ pub enum ArchiveError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{}: entry `{entry}` {reason}; nothing of this archive can be trusted, get it anew", path.display())]
-    Hostile { path: PathBuf, entry: String, reason: String },
+    UnsafeEntry { path: PathBuf, entry: String, reason: String },
     #[error("{}: {reason}", path.display())]
     Bad { path: PathBuf, reason: String },
     #[error(

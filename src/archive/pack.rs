@@ -1,6 +1,6 @@
 //! Writing an archive: file by file, so that its size needs no memory; the same record gives the same bytes.
 
-use super::contents::Contents;
+use super::paths::ArchivePaths;
 use super::{ArchiveError, io_at};
 use mcc_base::digest;
 use mcc_store::{Attempt, Record};
@@ -30,8 +30,8 @@ pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<()
     let mut tar =
         Writer { tar: tar::Builder::new(compressed), sums: BufWriter::new(sums), out: out.to_owned() };
 
-    let contents = Contents(staged);
-    tar.file("archive.json", &contents.facts_file())?;
+    let paths = ArchivePaths(staged);
+    tar.file("archive.json", &paths.facts_file())?;
     for file in WalkDir::new(staged).sort_by_file_name() {
         let file = file.map_err(|error| io_at(staged)(error.into()))?;
         let name = file.path().strip_prefix(staged).expect("it was found there").to_string_lossy();

@@ -1,5 +1,7 @@
 //! A run and its replays side by side.
 
+use mcc_base::Mark;
+use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
@@ -8,7 +10,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Measured {
     pub outcome: String,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     pub cpu_ms: Option<u64>,
     pub wall_ms: Option<u64>,
     pub memory_kib: Option<u64>,
@@ -66,7 +68,7 @@ pub struct DifferentHost {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    pub run: String,
+    pub run: RunId,
     pub answers_equal: bool,
     pub different: Vec<DifferentAnswer>,
     pub original: Measured,

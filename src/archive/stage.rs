@@ -1,14 +1,14 @@
 //! The files of an archive but outputs and disks, in a folder: a record without what must vanish, and what it is
 //! judged by.
 
-use super::contents::{ArchiveFacts, Contents, FORMAT, cores};
+use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, io_at};
 use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
 use mcc_judge::contest_table::{Layout, export};
-use mcc_judge::judgement::Cell;
-use mcc_judge::mcc::Jury;
+use mcc_judge::judgement::{Cell, ValueVerdict};
+use mcc_judge::mcc::Judge;
 use mcc_judge::record::{RecordError, edition_of};
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, Record};
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 
 /// What goes into an archive beside the record.
-pub struct Given<'a> {
+pub struct ArchiveInputs<'a> {
     /// The files of `--names` and `--overrides`.
     pub names: Option<&'a Path>,
     pub overrides: Option<&'a Path>,
@@ -27,8 +27,8 @@ pub struct Given<'a> {
 
 /// The entries that an archive names: those that did not resign (P-4).
 pub fn judged_entries(edition: &Edition, ballots: Ballots) -> Result<BTreeSet<String>, ArchiveError> {
-    let jury = Jury::new(edition, ballots)?;
-    Ok(jury.opening.entries.into_iter().map(|entry| entry.entry).collect())
+    let judge = Judge::new(edition, ballots)?;
+    Ok(judge.header.entries.into_iter().map(|entry| entry.entry).collect())
 }
 
 /// Fills the empty folder `to` with all of an archive but outputs and disks. Resigned entries are in none of it (P-4).
@@ -36,25 +36,25 @@ pub fn stage(
     record: &Record,
     edition: &Edition,
     ballots: Ballots,
-    given: Given,
+    given: ArchiveInputs,
     to: &Path,
 ) -> Result<(), ArchiveError> {
-    let contents = Contents(to);
+    let paths = ArchivePaths(to);
     let cores = cores(record)?;
-    let answers = contents.answers();
+    let answers = paths.answers();
     export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
-    let jury = Jury::new(edition, ballots)?;
-    let stays: BTreeSet<&str> = jury.opening.entries.iter().map(|entry| entry.entry.as_str()).collect();
-    copy_record(record, &|entry| stays.contains(entry), to)?;
-    write_rules(&contents, &jury.opening.edition, None, given.disks)?;
-    for (from, to) in [(given.names, contents.names()), (given.overrides, contents.overrides())] {
+    let judge = Judge::new(edition, ballots)?;
+    let is_kept: BTreeSet<&str> = judge.header.entries.iter().map(|entry| entry.entry.as_str()).collect();
+    copy_record(record, &|entry| is_kept.contains(entry), to)?;
+    write_rules(&paths, &judge.header.edition, None, given.disks)?;
+    for (from, to) in [(given.names, paths.names()), (given.overrides, paths.overrides())] {
         if let Some(from) = from {
             fs::copy(from, &to).map_err(io_at(from))?;
         }
     }
     // As whoever verifies it will: from what is in the archive.
-    let (edition, ballots) = contents.ballots()?;
-    write::write(&Jury::new(&edition, ballots)?, &contents.judgement())?;
+    let (edition, ballots) = paths.ballots()?;
+    write::write(&Judge::new(&edition, ballots)?, &paths.judgement())?;
     Ok(())
 }
 
@@ -67,8 +67,8 @@ pub fn bundle(
     tool: &str,
     to: &Path,
 ) -> Result<(), ArchiveError> {
-    let jury = Jury::new(edition, ballots)?;
-    let entries = &jury.opening.entries;
+    let judge = Judge::new(edition, ballots)?;
+    let entries = &judge.header.entries;
     let own: BTreeSet<&str> = entries
         .iter()
         .filter(|entry| [&entry.tool, &entry.entry].into_iter().any(|name| name == tool))
@@ -80,23 +80,22 @@ pub fn bundle(
         return Err(ArchiveError::Bad { path: record.dir().to_owned(), reason });
     }
     copy_record(record, &|entry| own.contains(entry), to)?;
-    let mut rules = jury.opening.edition.clone();
-    keep_in_edition(&mut rules, &|entry| own.contains(entry));
-    write_rules(&Contents(to), &rules, Some(tool), vec![])?;
+    let rules = judge.header.edition.without_resigned(|entry| own.contains(entry));
+    write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
     let path = to.join("values.csv");
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
     let header =
         ["entry", "instance", "examination", "position", "id", "value", "verdict", "trusted", "basis", "why"];
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
     row(&header.map(str::to_owned))?;
-    jury.judge_blocks(|block| {
+    judge.judge_blocks(|block| {
         for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {
             for (position, trusted) in block.trusted.iter().enumerate() {
                 let given = cell.values.get(position).and_then(Option::as_ref);
                 row(&[
                     entries[cell.entry].entry.clone(),
-                    jury.opening.instances[block.instance].instance.clone(),
-                    jury.opening.examinations[block.examination].clone(),
+                    judge.header.instances[block.instance].instance.clone(),
+                    judge.header.examinations[block.examination].clone(),
                     format!("{position:02}"),
                     trusted.id.clone(),
                     given.map_or_else(String::new, ToString::to_string),
@@ -113,11 +112,9 @@ pub fn bundle(
 }
 
 fn verdict(cell: &Cell, position: usize) -> &'static str {
-    match cell.verdicts.as_bytes().get(position) {
-        Some(b'+') => "right",
-        Some(b'-') => "wrong",
-        Some(b'?') => "unjudged",
-        _ => "lost",
+    match cell.verdicts.get(position) {
+        Some(ValueVerdict::NotComputed) | None => "lost",
+        Some(verdict) => verdict.word(),
     }
 }
 
@@ -129,7 +126,7 @@ fn why(cell: &Cell) -> String {
 }
 
 fn write_rules(
-    contents: &Contents,
+    paths: &ArchivePaths,
     edition: &Edition,
     tool: Option<&str>,
     disks: Vec<Disk>,
@@ -143,31 +140,31 @@ fn write_rules(
     };
     let json = |value: serde_json::Result<String>| value.expect("facts are plain data") + "\n";
     let files = [
-        (contents.facts_file(), json(serde_json::to_string_pretty(&facts))),
-        (contents.edition_file(), json(serde_json::to_string_pretty(edition))),
-        (contents.0.join("README.txt"), include_str!("README.txt").to_owned()),
+        (paths.facts_file(), json(serde_json::to_string_pretty(&facts))),
+        (paths.edition_file(), json(serde_json::to_string_pretty(edition))),
+        (paths.0.join("README.txt"), include_str!("README.txt").to_owned()),
     ];
     files.into_iter().try_for_each(|(path, text)| fs::write(&path, text).map_err(io_at(&path)))
 }
 
-/// The record of the entries that `stays` takes, and a link to the outputs, so that it can be read here.
-fn copy_record(record: &Record, stays: &dyn Fn(&str) -> bool, to: &Path) -> Result<(), ArchiveError> {
-    let facts = keep_in_facts(record, stays)?;
-    record.copy(to, &facts, &|run| stays(run.split('/').next().unwrap_or_default()))?;
+/// The record of the entries that `is_kept` takes, and a link to the outputs, so that it can be read here.
+fn copy_record(record: &Record, is_kept: &dyn Fn(&str) -> bool, to: &Path) -> Result<(), ArchiveError> {
+    let facts = keep_in_facts(record, is_kept)?;
+    record.copy(to, &facts, &|run| is_kept(run.split('/').next().unwrap_or_default()))?;
     let outputs = fs::canonicalize(record.dir()).map_err(io_at(record.dir()))?.join("outputs");
     let link = to.join("outputs");
     std::os::unix::fs::symlink(outputs, &link).map_err(io_at(&link))
 }
 
 /// Without any word of the entries that don't stay; as it is where all do.
-fn keep_in_facts(record: &Record, stays: &dyn Fn(&str) -> bool) -> Result<CampaignFacts, ArchiveError> {
+fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<CampaignFacts, ArchiveError> {
     let mut facts = record.facts().clone();
     let gone: Vec<String> =
-        facts.entries.iter().map(|facts| facts.entry.clone()).filter(|entry| !stays(entry)).collect();
+        facts.entries.iter().map(|facts| facts.entry.to_string()).filter(|entry| !is_kept(entry)).collect();
     if gone.is_empty() {
         return Ok(facts);
     }
-    facts.entries.retain(|facts| stays(&facts.entry));
+    facts.entries.retain(|facts| is_kept(&facts.entry));
     let of_gone = |text: &str| gone.iter().any(|entry| text.ends_with(&format!(" {entry}")));
     facts.settings.retain(|key, _| !of_gone(key));
     facts.disks.retain(|disk| !of_gone(&disk.role));
@@ -176,20 +173,10 @@ fn keep_in_facts(record: &Record, stays: &dyn Fn(&str) -> bool) -> Result<Campai
     let mut campaign: toml::Table =
         facts.campaign.parse().map_err(|error| bad(format!("its campaign.toml: {error}")))?;
     if let Some(toml::Value::Array(tools)) = campaign.get_mut("tool") {
-        tools.retain(|tool| tool.get("entry").and_then(toml::Value::as_str).is_some_and(stays));
+        tools.retain(|tool| tool.get("entry").and_then(toml::Value::as_str).is_some_and(is_kept));
     }
     facts.campaign = toml::to_string(&campaign).map_err(|error| bad(error.to_string()))?;
-    let mut edition = edition_of(record)?;
-    keep_in_edition(&mut edition, &|entry| !gone.iter().any(|gone| gone == entry));
+    let edition = edition_of(record)?.without_resigned(|entry| !gone.iter().any(|gone| gone == entry));
     facts.edition = serde_json::to_string(&edition).map_err(RecordError::Edition)?;
     Ok(facts)
-}
-
-/// Rules that speak of resigned entries, and variants that are gone, are no settings of what is left.
-fn keep_in_edition(edition: &mut Edition, stays: &dyn Fn(&str) -> bool) {
-    edition.statuses.retain(|rule| rule.status != mcc_judge::judgement::Status::Resigned);
-    for entries in edition.variants.values_mut() {
-        entries.retain(|entry| stays(entry));
-    }
-    edition.variants.retain(|_, entries| !entries.is_empty());
 }

@@ -10,13 +10,13 @@ use tar::EntryType;
 
 /// How much an archive may hold.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct ArchiveLimits {
     pub entries: u64,
     /// Of all its files, unpacked.
     pub bytes: u64,
 }
 
-impl Default for Bounds {
+impl Default for ArchiveLimits {
     /// A contest with its disks has some 700,000 files, 500 GB with every output at its cap.
     fn default() -> Self {
         Self { entries: 10_000_000, bytes: 1 << 40 }
@@ -24,12 +24,12 @@ impl Default for Bounds {
 }
 
 /// The deepest file: `outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/FILE`.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// What a tar header can hold without an extension.
-const LONGEST: usize = 255;
+const MAX_PATH_BYTES: usize = 255;
 
 /// Unpacks `archive` to the empty folder `to`.
-pub fn unpack(archive: &Path, to: &Path, bounds: Bounds) -> Result<(), ArchiveError> {
+pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), ArchiveError> {
     let no_archive = |error: io::Error| ArchiveError::Bad {
         path: archive.to_owned(),
         reason: format!("it is no whole archive (a tar compressed by zstd): {error}; get it anew"),
@@ -42,32 +42,37 @@ pub fn unpack(archive: &Path, to: &Path, bounds: Bounds) -> Result<(), ArchiveEr
     for entry in tar.entries().map_err(no_archive)?.raw(true) {
         let mut entry = entry.map_err(no_archive)?;
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let hostile =
-            |reason: String| ArchiveError::Hostile { path: archive.to_owned(), entry: shown.clone(), reason };
+        let unsafe_entry = |reason: String| ArchiveError::UnsafeEntry {
+            path: archive.to_owned(),
+            entry: shown.clone(),
+            reason,
+        };
         entries += 1;
         if entries > bounds.entries {
-            return Err(hostile(format!("is one more than the {} allowed", bounds.entries)));
+            return Err(unsafe_entry(format!("is one more than the {} allowed", bounds.entries)));
         }
         if entry.header().entry_type() != EntryType::Regular {
             let kind = entry.header().entry_type();
-            return Err(hostile(format!("is no plain file but {}", kind_name(kind))));
+            return Err(unsafe_entry(format!("is no plain file but {}", kind_name(kind))));
         }
-        let path = inside(&entry.path_bytes()).map_err(|reason| hostile(reason.to_owned()))?;
+        let path = checked_path(&entry.path_bytes()).map_err(|reason| unsafe_entry(reason.to_owned()))?;
         let size = entry.header().size().map_err(no_archive)?;
         bytes = bytes.saturating_add(size);
         if bytes > bounds.bytes {
             let most = bounds.bytes;
-            return Err(hostile(format!("of {size} bytes makes it hold more than the {most} bytes allowed")));
+            return Err(unsafe_entry(format!(
+                "of {size} bytes makes it hold more than the {most} bytes allowed"
+            )));
         }
         let target = to.join(&path);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)
-                .map_err(|_| hostile("lies in what another entry made a file".to_owned()))?;
+                .map_err(|_| unsafe_entry("lies in what another entry made a file".to_owned()))?;
         }
         // Never through what is there: the second of two entries of one name is refused.
         let mut out = match File::create_new(&target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(hostile("is there twice".to_owned()));
+                return Err(unsafe_entry("is there twice".to_owned()));
             }
             out => out.map_err(io_at(&target))?,
         };
@@ -81,9 +86,9 @@ pub fn unpack(archive: &Path, to: &Path, bounds: Bounds) -> Result<(), ArchiveEr
 }
 
 /// The path of an entry, if it can only be one inside of the folder.
-fn inside(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+fn checked_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8")?;
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_PATH_BYTES {
         return Err("has no name, or one too long");
     }
     if text.chars().any(char::is_control) {
@@ -101,7 +106,7 @@ fn inside(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     if plain.as_os_str() != text || path.components().any(|part| !matches!(part, Component::Normal(_))) {
         return Err("has a path that is not written plainly");
     }
-    if path.components().count() > DEEPEST {
+    if path.components().count() > MAX_DEPTH {
         return Err("lies deeper than any file of an archive");
     }
     Ok(plain)

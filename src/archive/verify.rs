@@ -1,13 +1,14 @@
 //! Whether a record is whole and what its judgement says of it is so.
 
-use super::contents::{Contents, cores, is_archive};
+use super::paths::{ArchivePaths, cores, is_archive};
 use super::{ArchiveError, io_at};
 use mcc_base::digest;
+use mcc_base::names::RunId;
 use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
 use mcc_judge::contest_table::{Layout, export};
-use mcc_judge::mcc::Jury;
+use mcc_judge::mcc::Judge;
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
@@ -19,11 +20,11 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 /// More are only counted.
-const MOST: usize = 1000;
+const MAX_DIFFERENCES: usize = 1000;
 /// Lines of one file that differ and are shown.
-const MOST_LINES: usize = 5;
+const MAX_LINES_SHOWN: usize = 5;
 /// Characters of a line that are shown.
-const LINE: usize = 160;
+const MAX_LINE_CHARS: usize = 160;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -32,7 +33,7 @@ pub struct Difference {
     pub what: String,
 }
 
-/// What was looked at, and the first `MOST` differences.
+/// What was looked at, and the first `MAX_DIFFERENCES` differences.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// Files whose digest was compared.
@@ -47,7 +48,7 @@ pub struct Verified {
 
 impl Verified {
     pub fn differs(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        if self.differences.len() < MOST {
+        if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(Difference { place: place.into(), what: what.into() });
         } else {
             self.more += 1;
@@ -61,60 +62,62 @@ impl Verified {
         ballots: Ballots,
         folder: &Path,
     ) -> Result<(), ArchiveError> {
-        let anew = tempfile::tempdir().map_err(io_at(folder))?;
-        write::write(&Jury::new(edition, ballots)?, anew.path())?;
-        self.same_files(anew.path(), folder)?;
+        let recomputed = tempfile::tempdir().map_err(io_at(folder))?;
+        write::write(&Judge::new(edition, ballots)?, recomputed.path())?;
+        self.same_files(recomputed.path(), folder)?;
         self.recomputed = true;
         Ok(())
     }
 
-    /// Every file of `anew` against the one of that name in `folder`.
-    fn same_files(&mut self, anew: &Path, folder: &Path) -> Result<(), ArchiveError> {
-        for file in WalkDir::new(anew).min_depth(1).sort_by_file_name() {
-            let file = file.map_err(|error| io_at(anew)(error.into()))?;
-            let there = folder.join(file.file_name());
-            let shown = there.display().to_string();
-            match there.exists() {
-                true => self.same_lines(file.path(), &there)?,
+    /// Every file of `recomputed` against the one of that name in `folder`.
+    fn same_files(&mut self, recomputed: &Path, folder: &Path) -> Result<(), ArchiveError> {
+        for file in WalkDir::new(recomputed).min_depth(1).sort_by_file_name() {
+            let file = file.map_err(|error| io_at(recomputed)(error.into()))?;
+            let stored = folder.join(file.file_name());
+            let shown = stored.display().to_string();
+            match stored.exists() {
+                true => self.same_lines(file.path(), &stored)?,
                 false => self.differs(shown, "is missing"),
             }
         }
         Ok(())
     }
 
-    fn same_lines(&mut self, anew: &Path, there: &Path) -> Result<(), ArchiveError> {
+    fn same_lines(&mut self, recomputed: &Path, stored: &Path) -> Result<(), ArchiveError> {
         let lines = |path: &Path| -> Result<_, ArchiveError> {
             Ok(BufReader::new(File::open(path).map_err(io_at(path))?).split(b'\n'))
         };
-        let (mut anew_lines, mut there_lines) = (lines(anew)?, lines(there)?);
+        let (mut recomputed_lines, mut stored_lines) = (lines(recomputed)?, lines(stored)?);
         let mut shown = 0;
         for number in 1_u64.. {
-            let next = (anew_lines.next().transpose(), there_lines.next().transpose());
-            let (anew, said) = (next.0.map_err(io_at(anew))?, next.1.map_err(io_at(there))?);
-            if anew.is_none() && said.is_none() {
+            let next = (recomputed_lines.next().transpose(), stored_lines.next().transpose());
+            let (recomputed, stored_line) =
+                (next.0.map_err(io_at(recomputed))?, next.1.map_err(io_at(stored))?);
+            if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
             // The version of the program that judged is no part of a judgement.
             let version =
                 |line: &Option<Vec<u8>>| line.as_ref().is_some_and(|l| l.starts_with(b"{\"version\":"));
-            if anew == said || (version(&anew) && version(&said)) {
+            if recomputed == stored_line || (version(&recomputed) && version(&stored_line)) {
                 continue;
             }
-            let place = format!("{} line {number}", there.display());
+            let place = format!("{} line {number}", stored.display());
             shown += 1;
-            if shown > MOST_LINES {
+            if shown > MAX_LINES_SHOWN {
                 self.differs(place, "and maybe more lines differ");
                 break;
             }
-            let [said, anew] = [said, anew].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
-            self.differs(place, format!("says `{said}`, recomputed it is `{anew}`"));
+            let [stored_line, recomputed] =
+                [stored_line, recomputed].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
+            self.differs(place, format!("says `{stored_line}`, recomputed it is `{recomputed}`"));
         }
         Ok(())
     }
 
     /// Every listed file against its digest, and whether there is any other.
     fn sums(&mut self, folder: &Path) -> Result<(), ArchiveError> {
-        let path = Contents(folder).sums();
+        let path = ArchivePaths(folder).sums();
         let hashes = RandomState::new();
         // Names take 100 MB at a million files, these 8.
         let mut listed: HashSet<u64> = HashSet::new();
@@ -165,7 +168,7 @@ impl Verified {
     /// Whether every run that must be there is, and every output as it was recorded.
     fn record(&mut self, record: &Record) -> Result<(), ArchiveError> {
         for open in record.open_runs() {
-            self.differs(open?.run.id(), "is planned and not recorded");
+            self.differs(open?.run.id().to_string(), "is planned and not recorded");
         }
         let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
         for run in record.records() {
@@ -186,9 +189,9 @@ impl Verified {
         for entry in &facts.entries {
             for instance in &facts.instances {
                 for examination in &examinations {
-                    let id = format!("{}/{}/{examination}", entry.entry, instance.name);
+                    let id = RunId::new(&entry.entry, &instance.name, examination);
                     if !ids.contains(&id) {
-                        self.differs(id, "is missing: the campaign has it, the record does not");
+                        self.differs(id.to_string(), "is missing: the campaign has it, the record does not");
                     }
                 }
             }
@@ -215,15 +218,15 @@ impl Verified {
 /// Digests and completeness of a record or an unpacked archive; of an archive also its judgement and its table of answers.
 pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
     let mut verified = Verified::default();
-    let contents = Contents(folder);
+    let paths = ArchivePaths(folder);
     let published = is_archive(folder);
     if published {
         verified.sums(folder)?;
     }
     let looked = Record::open_readonly(folder).map_err(ArchiveError::from).and_then(|record| {
         verified.record(&record)?;
-        if published && contents.facts()?.tool.is_none() {
-            verified.archive(&contents, &record)?;
+        if published && paths.facts()?.tool.is_none() {
+            verified.archive(&paths, &record)?;
         }
         Ok(())
     });
@@ -245,18 +248,18 @@ pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
 }
 
 impl Verified {
-    fn archive(&mut self, contents: &Contents, record: &Record) -> Result<(), ArchiveError> {
-        let (edition, ballots) = contents.ballots()?;
-        let anew = tempfile::tempdir().map_err(io_at(contents.0))?;
-        let answers = anew.path().join("answers.csv");
+    fn archive(&mut self, paths: &ArchivePaths, record: &Record) -> Result<(), ArchiveError> {
+        let (edition, ballots) = paths.ballots()?;
+        let recomputed = tempfile::tempdir().map_err(io_at(paths.0))?;
+        let answers = recomputed.path().join("answers.csv");
         export(&edition, ballots.clone(), &cores(record)?, Layout::Results(Form::Exact), &answers)?;
-        self.same_files(anew.path(), contents.0)?;
-        self.recompute(&edition, ballots, &contents.judgement())
+        self.same_files(recomputed.path(), paths.0)?;
+        self.recompute(&edition, ballots, &paths.judgement())
     }
 }
 
 fn cut(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line);
-    let start: String = line.chars().take(LINE).collect();
+    let start: String = line.chars().take(MAX_LINE_CHARS).collect();
     if start.len() < line.len() { start + "..." } else { start }
 }

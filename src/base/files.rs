@@ -4,7 +4,7 @@
 pub const ARCHIVES: &str = "archives";
 
 /// Prefix of the folders in which an image is built. A folder with it that remains was left by a killed build.
-pub const BUILDING: &str = ".building-";
+pub const BUILD_PREFIX: &str = ".building-";
 
 /// Whether an operation failed because the host has no space left for a file.
 pub fn is_full(error: &std::io::Error) -> bool {

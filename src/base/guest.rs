@@ -10,7 +10,7 @@ pub const STDOUT: &str = "mcc.stdout";
 pub const STDERR: &str = "mcc.stderr";
 
 /// More files that a job left behind are not told.
-pub const MOST_WRITTEN: usize = 20;
+pub const MAX_LEFTOVER_FILES: usize = 20;
 
 /// No line on the control port is longer; a longer one breaks the channel.
 pub const MAX_LINE: usize = 1 << 20;
@@ -41,7 +41,7 @@ pub struct Job {
     /// The user everything below is done as.
     pub user: String,
     /// Folders removed, then made anew.
-    pub fresh: Vec<String>,
+    pub empty_folders: Vec<String>,
     pub unpack: Option<Unpack>,
     pub env: BTreeMap<String, String>,
     pub cwd: String,
@@ -64,7 +64,7 @@ pub struct Unpack {
 
 /// From the guest, each with the nonce of its job (empty before there is one).
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signed {
+pub struct GuestMessage {
     pub nonce: String,
     #[serde(flatten)]
     pub event: GuestEvent,
@@ -109,12 +109,12 @@ pub enum GuestEvent {
         kernel_log: Vec<String>,
     },
     /// Only over ssh, said by the host: the guest is well, but the tool's session or ours was ended in it.
-    Lost,
+    SessionLost,
     /// Every byte of output was written to the ports; nothing follows.
-    Drained {
+    OutputComplete {
         stdout_bytes: u64,
         stderr_bytes: u64,
-        /// Files the job left in its user's home, but for its `fresh` folders: the first `MOST_WRITTEN`.
+        /// Files the job left in its user's home, but for its `empty_folders` folders: the first `MAX_LEFTOVER_FILES`.
         #[serde(default)]
         written: Vec<String>,
     },
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn events_survive_the_wire() {
-        let ended = Signed {
+        let ended = GuestMessage {
             nonce: "n".into(),
             event: GuestEvent::Ended {
                 exit: Exit::Signal(9),
@@ -149,7 +149,7 @@ mod tests {
             line,
             r#"{"nonce":"n","event":"ended","exit":{"signal":9},"memory_kib":7,"oom_kills":1,"left_behind":2,"io_wait_ms":3,"kernel_log":[]}"#
         );
-        assert_eq!(serde_json::from_str::<Signed>(&line).unwrap(), ended);
+        assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), ended);
         assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);
     }
 }

@@ -1,9 +1,13 @@
-//! What every other crate may use: digests, text files, ordered parallel work, names of shared files, and the
-//! messages between host and guest.
+//! What every other crate may use: digests, text files, ordered parallel work, names of shared files, names of
+//! entries, examinations and runs, marks of runs, and the messages between host and guest.
 
 pub mod digest;
 pub mod files;
 pub mod guest;
-pub mod in_order;
-pub mod kmsg;
+pub mod guest_kernel_log;
+mod mark;
+pub mod names;
+pub mod ordered_map;
 pub mod text;
+
+pub use mark::Mark;

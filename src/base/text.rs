@@ -6,14 +6,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Bytes of the largest file that is taken; a campaign of thousands of models is a hundredth of it.
-const LARGEST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Reads a UTF-8 file. Errors say what is wrong and the way out, not which file it is.
+/// Reads a UTF-8 file. Errors say what is wrong and the remedy, not which file it is.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {LARGEST} bytes; is it the right file?")));
+    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::other(format!(
+            "it is larger than {MAX_FILE_BYTES} bytes; is it the right file?"
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -25,11 +27,11 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// Writes a file beside its place and renames it there, on the disk: nobody ever sees half of it.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside =
+    let mut temp_file =
         tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
-    beside.write_all(text.as_bytes())?;
-    beside.as_file().sync_all()?;
-    beside.persist(path)?;
+    temp_file.write_all(text.as_bytes())?;
+    temp_file.as_file().sync_all()?;
+    temp_file.persist(path)?;
     Ok(())
 }
 

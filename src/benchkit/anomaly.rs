@@ -13,27 +13,27 @@ pub struct Anomaly {
     pub kind: AnomalyKind,
 }
 
-/// Texts of the tool are cut to a printable length. As text: the problem, then the way out.
+/// Texts of the tool are cut to a printable length. As text: the problem, then the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "anomaly", rename_all = "kebab-case")]
 pub enum AnomalyKind {
     MissingTechniques { id: String },
     RefusedWithoutTechniques { id: String },
-    OddTechnique { id: String, word: String },
+    UnusualTechnique { id: String, word: String },
     Contradiction { id: String, before: String, line_before: u64, after: String },
-    Withdrawn { id: String, line_before: u64 },
+    ValueRetracted { id: String, line_before: u64 },
     BadValue { id: String, text: String, expected: String },
     NoValue { id: String, expected: String },
     BadTail { id: String, text: String },
     UnknownId { id: String, hint: String },
     WrongForm { found: String, examination: String, expected: String },
-    Stuck { keyword: String },
+    KeywordInWord { keyword: String },
     SeveralResults,
     NegativeMandatory { id: String },
     Negative { id: String },
-    WordsAfterGiveUp { form: String },
-    CompetesInPart,
-    Spaced { found: String, keyword: String },
+    TextAfterCannotCompute { form: String },
+    PartialDoNotCompete,
+    KeywordSplit { found: String, keyword: String },
     Misspelt { found: String, keyword: String },
     NotAlone { keyword: String },
     SecondDeclaration { keyword: String, before: String },
@@ -47,13 +47,13 @@ impl AnomalyKind {
         match self {
             Self::MissingTechniques { id } => format!("{id} has no TECHNIQUES: the value counts"),
             Self::RefusedWithoutTechniques { id } => format!("{id} has no TECHNIQUES: refused (strict)"),
-            Self::OddTechnique { id, word } => {
+            Self::UnusualTechnique { id, word } => {
                 format!("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")
             }
             Self::Contradiction { id, before, line_before, after } => {
                 format!("{id} was {before} in line {line_before} and is {after} now: the last value counts")
             }
-            Self::Withdrawn { id, line_before } => {
+            Self::ValueRetracted { id, line_before } => {
                 format!(
                     "{id} is given up after its value was printed in line {line_before}: the value stands"
                 )
@@ -63,7 +63,7 @@ impl AnomalyKind {
             Self::BadTail { id, text } => format!("`{text}` follows the value of {id}: the line is ignored"),
             Self::UnknownId { id, .. } => format!("{id} is not asked for here: ignored"),
             Self::WrongForm { found, .. } => format!("a {found} line: ignored"),
-            Self::Stuck { keyword } => {
+            Self::KeywordInWord { keyword } => {
                 format!("`{keyword}` is stuck to the word before it: the line is ignored")
             }
             Self::SeveralResults => "more than one result in this line: all count".to_owned(),
@@ -71,11 +71,11 @@ impl AnomalyKind {
                 format!("{id} is a negative number: not given, and {id} is mandatory")
             }
             Self::Negative { id } => format!("{id} is a negative number: not given"),
-            Self::WordsAfterGiveUp { .. } => {
+            Self::TextAfterCannotCompute { .. } => {
                 "CANNOT_COMPUTE inside a result line: taken as not computed".to_owned()
             }
-            Self::CompetesInPart => "DO_NOT_COMPETE for one value: taken as not computed".to_owned(),
-            Self::Spaced { found, .. } => format!("`{found}` is no keyword: ignored as a declaration"),
+            Self::PartialDoNotCompete => "DO_NOT_COMPETE for one value: taken as not computed".to_owned(),
+            Self::KeywordSplit { found, .. } => format!("`{found}` is no keyword: ignored as a declaration"),
             Self::Misspelt { found, .. } => format!("`{found}` is no keyword: the line is ignored"),
             Self::NotAlone { keyword } => format!("{keyword} is not alone on its line: ignored"),
             Self::SecondDeclaration { keyword, before } => {
@@ -88,30 +88,30 @@ impl AnomalyKind {
         }
     }
 
-    /// The way out.
+    /// The remedy.
     pub fn fix(&self) -> String {
         match self {
             Self::MissingTechniques { .. } | Self::RefusedWithoutTechniques { .. } => {
                 "end the line with TECHNIQUES and at least one technique".to_owned()
             }
-            Self::OddTechnique { .. } => "spell techniques as the submission manual does".to_owned(),
+            Self::UnusualTechnique { .. } => "spell techniques as the submission manual does".to_owned(),
             Self::Contradiction { .. } => "print a value when it is final".to_owned(),
-            Self::Withdrawn { .. } => "print either the value or CANNOT_COMPUTE".to_owned(),
+            Self::ValueRetracted { .. } => "print either the value or CANNOT_COMPUTE".to_owned(),
             Self::BadValue { expected, .. } | Self::NoValue { expected, .. } => expected.clone(),
             Self::BadTail { .. } => "TECHNIQUES must follow the value".to_owned(),
             Self::UnknownId { hint, .. } => hint.clone(),
             Self::WrongForm { examination, expected, .. } => {
                 format!("{examination} is answered by {expected} lines")
             }
-            Self::Stuck { .. } => "begin a new line".to_owned(),
+            Self::KeywordInWord { .. } => "begin a new line".to_owned(),
             Self::SeveralResults => "print one per line".to_owned(),
             Self::NegativeMandatory { .. } => "give up with CANNOT_COMPUTE alone on its line".to_owned(),
             Self::Negative { id } => format!("give up with FORMULA {id} CANNOT_COMPUTE"),
-            Self::WordsAfterGiveUp { form } => format!("write {form} and nothing else in the line"),
-            Self::CompetesInPart => {
+            Self::TextAfterCannotCompute { form } => format!("write {form} and nothing else in the line"),
+            Self::PartialDoNotCompete => {
                 "it is only for a whole examination; give one value up with CANNOT_COMPUTE".to_owned()
             }
-            Self::Spaced { keyword, .. } => {
+            Self::KeywordSplit { keyword, .. } => {
                 format!("write {keyword} with underscores, alone on its line")
             }
             Self::Misspelt { keyword, .. } => format!("write {keyword}"),
@@ -129,7 +129,7 @@ impl AnomalyKind {
         match self {
             Self::MissingTechniques { .. }
             | Self::RefusedWithoutTechniques { .. }
-            | Self::OddTechnique { .. } => "E-1.10",
+            | Self::UnusualTechnique { .. } => "E-1.10",
             Self::UnknownId { .. } => "E-1.8",
             Self::NegativeMandatory { .. } => "E-1.2",
             _ => "E-1.7",
@@ -141,7 +141,7 @@ impl AnomalyKind {
     pub fn severity(&self) -> Severity {
         match self {
             Self::MissingTechniques { .. }
-            | Self::OddTechnique { .. }
+            | Self::UnusualTechnique { .. }
             | Self::SeveralResults
             | Self::NegativeMandatory { .. }
             | Self::Negative { .. }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FORMULA <id> TRUE|FALSE|<n>|inf TECHNIQUES <word>...
-//! STATE_SPACE STATES|TRANSITIONS|MAX_TOKEN_IN_PLACE|MAX_TOKEN_PER_MARKING <n> TECHNIQUES <word>...
+//! STATE_SPACE STATES|TRANSITIONS|MAX_TOKEN_IN_PLACE|MAX_TOKEN_PER_MARKING <n>|+inf TECHNIQUES <word>...
 //! FORMULA <id> CANNOT_COMPUTE          one value
 //! CANNOT_COMPUTE                       alone on its line: the whole examination
 //! DO_NOT_COMPETE                       alone on its line: the whole examination
@@ -12,9 +12,9 @@
 //! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
 
 use super::anomaly::{Anomaly, AnomalyKind};
+use super::grammar::{StatedResult, Statement, is_technique, statements, words};
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
-use super::lines::{Cut, LONGEST_RESULT, Line, for_each_candidate};
-use super::words::{Statement, Verdict, is_technique, statements, words};
+use super::lines::{LONGEST_RESULT, Line, Truncation, for_each_candidate};
 use super::{Questions, Value};
 use mcc_edition::AnswerKind;
 use serde::Serialize;
@@ -33,16 +33,16 @@ pub struct Reading {
 /// What a tool says of a whole examination (rule E-1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Declared {
+pub enum Declaration {
     DoNotCompete,
     CannotCompute,
 }
 
-impl Declared {
+impl Declaration {
     pub fn keyword(self) -> &'static str {
         match self {
-            Declared::DoNotCompete => keywords::DO_NOT_COMPETE,
-            Declared::CannotCompute => keywords::CANNOT_COMPUTE,
+            Declaration::DoNotCompete => keywords::DO_NOT_COMPETE,
+            Declaration::CannotCompute => keywords::CANNOT_COMPUTE,
         }
     }
 }
@@ -66,11 +66,11 @@ pub struct Answers {
     /// The line whose value counts.
     pub lines: Vec<Option<u64>>,
     /// `FORMULA id CANNOT_COMPUTE` was printed, or a negative number.
-    pub given_up: Vec<bool>,
+    pub cannot_compute: Vec<bool>,
     /// Whether a value was printed more than once.
     pub repeated: Vec<Option<Repeat>>,
     /// The last declaration. A tool that gave no value and gave some up one by one counts as `CannotCompute`.
-    pub declared: Option<Declared>,
+    pub declared: Option<Declaration>,
     /// The first `MOST_ANOMALIES` of them, by line.
     pub anomalies: Vec<Anomaly>,
     /// How many more there were.
@@ -105,14 +105,14 @@ impl Answers {
 #[derive(Clone, Debug, Default)]
 struct Position {
     id: String,
-    given: Option<Given>,
-    given_up: bool,
+    given: Option<StatedValue>,
+    cannot_compute: bool,
     repeated: Option<Repeat>,
 }
 
 /// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
 #[derive(Clone, Debug, Default)]
-struct Given {
+struct StatedValue {
     text: String,
     line: u64,
     techniques: Vec<String>,
@@ -122,7 +122,7 @@ struct Reader<'a> {
     questions: &'a Questions,
     reading: Reading,
     positions: Vec<Position>,
-    declared: Option<Declared>,
+    declared: Option<Declaration>,
     anomalies: Vec<Anomaly>,
     dropped: u64,
     line: u64,
@@ -149,14 +149,14 @@ impl<'a> Reader<'a> {
     fn take(&mut self, line: &Line<'_>) {
         self.line = line.number;
         let words = words(line.text);
-        let alone = line.cut == Cut::Nowhere;
+        let alone = line.cut == Truncation::Complete;
         match words.as_slice() {
-            [bytes::DO_NOT_COMPETE] if alone => return self.declare(Declared::DoNotCompete),
-            [bytes::CANNOT_COMPUTE] if alone => return self.declare(Declared::CannotCompute),
+            [bytes::DO_NOT_COMPETE] if alone => return self.declare(Declaration::DoNotCompete),
+            [bytes::CANNOT_COMPUTE] if alone => return self.declare(Declaration::CannotCompute),
             [b"DO", b"NOT", b"COMPETE"] | [b"DO_NOT", b"COMPETE"] | [b"DO", b"NOT_COMPETE"] => {
-                return self.spaced(&words, Declared::DoNotCompete);
+                return self.keyword_split(&words, Declaration::DoNotCompete);
             }
-            [b"CANNOT", b"COMPUTE"] => return self.spaced(&words, Declared::CannotCompute),
+            [b"CANNOT", b"COMPUTE"] => return self.keyword_split(&words, Declaration::CannotCompute),
             [word] if alone => {
                 if let Some(keyword) = misspelt(word, &DECLARATIONS) {
                     return self.misspelt(word, keyword);
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         let statements = statements(&words, self.questions.answers, self.reading.published);
         let mut results = 0;
         for (at, statement) in statements.iter().enumerate() {
-            let cut_off = line.cut == Cut::End && at + 1 == statements.len();
+            let cut_off = line.cut == Truncation::End && at + 1 == statements.len();
             results += u32::from(self.statement(statement, cut_off));
         }
         if results > 1 {
@@ -197,13 +197,13 @@ impl<'a> Reader<'a> {
         let Some(subject) = statement.subject else { return false };
         let known = self.find(subject);
         // Tools log about formulas: without a value it only matters if it names one that is asked for.
-        let meant = known.is_some() || statement.verdict.is_value();
-        if !meant || (statement.stuck && known.is_none()) {
+        let meant = known.is_some() || statement.stated.is_value();
+        if !meant || (statement.in_word && known.is_none()) {
             return false;
         }
         let keyword = self.keyword();
-        if statement.stuck {
-            self.anomaly(AnomalyKind::Stuck { keyword: statement.keyword.to_owned() });
+        if statement.in_word {
+            self.anomaly(AnomalyKind::KeywordInWord { keyword: statement.keyword.to_owned() });
             return false;
         }
         if statement.keyword != keyword {
@@ -215,19 +215,19 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::TooLong { limit: LONGEST_RESULT });
             return false;
         }
-        match &statement.verdict {
-            Verdict::Value(text) => return self.value(known, subject, text, statement),
-            Verdict::Negative => {
+        match &statement.stated {
+            StatedResult::Value(text) => return self.value(known, subject, text, statement),
+            StatedResult::Negative => {
                 let id = self.shown(known, subject);
                 self.anomaly(match (self.questions.answers, id.as_str()) {
                     (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
                     // The protocol's own way to leave one of the other three metrics out.
-                    (AnswerKind::StateSpace, _) => return self.give_up(known, subject),
+                    (AnswerKind::StateSpace, _) => return self.set_cannot_compute(known, subject),
                     _ => AnomalyKind::Negative { id },
                 });
-                return self.give_up(known, subject);
+                return self.set_cannot_compute(known, subject);
             }
-            Verdict::CannotCompute { more } => {
+            StatedResult::CannotCompute { more } => {
                 if *more || keyword == STATE_SPACE {
                     let form = match known {
                         Some(_) if keyword == FORMULA => {
@@ -235,24 +235,24 @@ impl<'a> Reader<'a> {
                         }
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
-                    self.anomaly(AnomalyKind::WordsAfterGiveUp { form });
+                    self.anomaly(AnomalyKind::TextAfterCannotCompute { form });
                 }
-                return self.give_up(known, subject);
+                return self.set_cannot_compute(known, subject);
             }
-            Verdict::DoNotCompete => {
-                self.anomaly(AnomalyKind::CompetesInPart);
-                return self.give_up(known, subject);
+            StatedResult::DoNotCompete => {
+                self.anomaly(AnomalyKind::PartialDoNotCompete);
+                return self.set_cannot_compute(known, subject);
             }
-            Verdict::Spaced(found) => {
-                let keyword = Declared::CannotCompute.keyword().to_owned();
-                self.anomaly(AnomalyKind::Spaced { found: (*found).to_owned(), keyword });
-                return self.give_up(known, subject);
+            StatedResult::KeywordSplit(found) => {
+                let keyword = Declaration::CannotCompute.keyword().to_owned();
+                self.anomaly(AnomalyKind::KeywordSplit { found: (*found).to_owned(), keyword });
+                return self.set_cannot_compute(known, subject);
             }
-            Verdict::Missing => {
+            StatedResult::Missing => {
                 let (id, expected) = (self.shown(known, subject), self.expected());
                 self.anomaly(AnomalyKind::NoValue { id, expected });
             }
-            Verdict::Other(text) => match misspelt(text, &DECLARATIONS) {
+            StatedResult::Other(text) => match misspelt(text, &DECLARATIONS) {
                 Some(keyword) => self.misspelt(text, keyword),
                 None => {
                     let (id, expected) = (self.shown(known, subject), self.expected());
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         let techniques = match statement.techniques() {
             Ok(Some(words)) if !words.is_empty() => words,
             Ok(_) if self.reading.strict => {
-                self.complain(|reader| AnomalyKind::RefusedWithoutTechniques {
+                self.add_anomaly_with(|reader| AnomalyKind::RefusedWithoutTechniques {
                     id: reader.shown(known, subject),
                 });
                 return false;
@@ -275,7 +275,7 @@ impl<'a> Reader<'a> {
             Ok(_) => &[],
             Err(word) => {
                 if known.is_some() {
-                    self.complain(|reader| AnomalyKind::BadTail {
+                    self.add_anomaly_with(|reader| AnomalyKind::BadTail {
                         id: reader.shown(known, subject),
                         text: cut(word),
                     });
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
             }
         };
         let Some(position) = self.position(known, subject) else {
-            self.complain(|reader| AnomalyKind::UnknownId {
+            self.add_anomaly_with(|reader| AnomalyKind::UnknownId {
                 id: reader.shown(known, subject),
                 hint: reader.id_hint(),
             });
@@ -292,12 +292,12 @@ impl<'a> Reader<'a> {
         };
         let id = |reader: &Self| reader.positions[position].id.clone();
         if techniques.is_empty() {
-            self.complain(|reader| AnomalyKind::MissingTechniques { id: id(reader) });
+            self.add_anomaly_with(|reader| AnomalyKind::MissingTechniques { id: id(reader) });
         }
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
-            self.complain(|reader| AnomalyKind::OddTechnique { id: id(reader), word: cut(word) });
+            self.add_anomaly_with(|reader| AnomalyKind::UnusualTechnique { id: id(reader), word: cut(word) });
         }
-        let given = self.give(position, text);
+        let given = self.set_value(position, text);
         if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
             given.techniques =
                 techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
@@ -306,13 +306,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A position's value, now the one in this line; how it was repeated is recorded.
-    fn give(&mut self, position: usize, text: &str) -> &mut Given {
+    fn set_value(&mut self, position: usize, text: &str) -> &mut StatedValue {
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
             let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
             asked.repeated = asked.repeated.max(Some(repeat));
             if repeat == Repeat::Differs {
-                self.complain(|reader| {
+                self.add_anomaly_with(|reader| {
                     let Position { id, given, .. } = &reader.positions[position];
                     let before = given.as_ref().map(|given| (abridged(&given.text), given.line));
                     let ((before, line_before), id) = (before.unwrap_or_default(), id.clone());
@@ -329,9 +329,9 @@ impl<'a> Reader<'a> {
         given
     }
 
-    fn give_up(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
-        if subject == Declared::CannotCompute.keyword().as_bytes() {
-            self.declare(Declared::CannotCompute);
+    fn set_cannot_compute(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
+        if subject == Declaration::CannotCompute.keyword().as_bytes() {
+            self.declare(Declaration::CannotCompute);
             return true;
         }
         let Some(position) = self.position(known, subject) else {
@@ -340,15 +340,15 @@ impl<'a> Reader<'a> {
             return false;
         };
         let position = &mut self.positions[position];
-        position.given_up = true;
+        position.cannot_compute = true;
         if let Some(given) = &position.given {
             let (id, line_before) = (position.id.clone(), given.line);
-            self.anomaly(AnomalyKind::Withdrawn { id, line_before });
+            self.anomaly(AnomalyKind::ValueRetracted { id, line_before });
         }
         true
     }
 
-    fn declare(&mut self, declared: Declared) {
+    fn declare(&mut self, declared: Declaration) {
         if let Some(before) = self.declared.replace(declared)
             && before != declared
         {
@@ -357,9 +357,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn spaced(&mut self, words: &[&[u8]], meant: Declared) {
+    fn keyword_split(&mut self, words: &[&[u8]], meant: Declaration) {
         let found = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
-        self.anomaly(AnomalyKind::Spaced { found, keyword: meant.keyword().to_owned() });
+        self.anomaly(AnomalyKind::KeywordSplit { found, keyword: meant.keyword().to_owned() });
     }
 
     fn misspelt(&mut self, word: &[u8], keyword: &str) {
@@ -433,11 +433,11 @@ impl<'a> Reader<'a> {
     }
 
     fn anomaly(&mut self, kind: AnomalyKind) {
-        self.complain(|_| kind);
+        self.add_anomaly_with(|_| kind);
     }
 
     /// As `anomaly`, where there can be millions: those that are only counted are not made.
-    fn complain(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
+    fn add_anomaly_with(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
         match self.anomalies.len() < MOST_ANOMALIES {
             true => self.anomalies.push(Anomaly { line: self.line, kind: kind(self) }),
             false => self.dropped += 1,
@@ -453,8 +453,8 @@ impl<'a> Reader<'a> {
             Some(declared) if answered => {
                 self.anomaly(AnomalyKind::DeclaredAndAnswered { keyword: declared.keyword().to_owned() });
             }
-            None if !answered && self.positions.iter().any(|position| position.given_up) => {
-                self.declared = Some(Declared::CannotCompute);
+            None if !answered && self.positions.iter().any(|position| position.cannot_compute) => {
+                self.declared = Some(Declaration::CannotCompute);
             }
             _ => {}
         }
@@ -463,7 +463,7 @@ impl<'a> Reader<'a> {
             values: Vec::new(),
             techniques: Vec::new(),
             lines: Vec::new(),
-            given_up: Vec::new(),
+            cannot_compute: Vec::new(),
             repeated: Vec::new(),
             declared: self.declared,
             anomalies: self.anomalies,
@@ -471,7 +471,7 @@ impl<'a> Reader<'a> {
         };
         for position in self.positions {
             answers.ids.push(position.id);
-            answers.given_up.push(position.given_up);
+            answers.cannot_compute.push(position.cannot_compute);
             answers.repeated.push(position.repeated);
             answers.lines.push(position.given.as_ref().map(|given| given.line));
             let given = position.given.unwrap_or_default();

@@ -121,7 +121,7 @@ impl Form {
             (_, Value::Number(_)) if text.len() >= ROUNDED_FROM_DIGITS => value.rounded().to_string(),
             (_, Value::Overflow) => Self::TOO_LARGE.to_owned(),
             // The contest knows no such word.
-            (_, Value::Lost) => "?".to_owned(),
+            (_, Value::NotKept) => "?".to_owned(),
             _ => text,
         }
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_rows_are_told_apart() {
+    fn words_for_whole_rows_are_distinguished() {
         for (text, said) in [
             ("DNC", Results::DidNotCompete),
             (" CC ", Results::CannotCompute),

@@ -34,7 +34,7 @@ impl Invocation<'_> {
             seed,
             mounts: if self.original { vec![] } else { vec![inputs] },
             user: "mcc".to_owned(),
-            fresh: vec![execution.clone(), results.clone()],
+            empty_folders: vec![execution.clone(), results.clone()],
             unpack: Some(Unpack {
                 archive: format!("{BENCHKIT}/INPUTS/{}.tgz", self.instance),
                 to: execution.clone(),

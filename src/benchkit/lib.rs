@@ -4,6 +4,7 @@
 mod anomaly;
 mod answers;
 pub mod contest_table;
+mod grammar;
 mod invocation;
 mod jobs;
 mod keywords;
@@ -11,10 +12,9 @@ mod lines;
 pub mod published;
 mod questions;
 mod value;
-mod words;
 
 pub use anomaly::{Anomaly, AnomalyKind};
-pub use answers::{Answers, Declared, MOST_ANOMALIES, Reading, Repeat};
+pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat};
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};
 pub use questions::{Questions, STATE_SPACE};

@@ -16,12 +16,12 @@ pub(super) struct Line<'a> {
     pub number: u64,
     pub text: &'a [u8],
     /// The line had more than `text`.
-    pub cut: Cut,
+    pub cut: Truncation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    Nowhere,
+pub(super) enum Truncation {
+    Complete,
     /// Bytes without a keyword are missing before `text`.
     Front,
     /// A keyword is in `text`, but the line goes on for longer than a result may.
@@ -31,15 +31,15 @@ pub(super) enum Cut {
 /// Where the first keyword begins.
 fn first_keyword(text: &[u8]) -> Option<usize> {
     /// Compares 16 bytes and more at once.
-    static QUICK: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(CANDIDATE_WORDS));
+    static SIMD_SEARCHER: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(CANDIDATE_WORDS));
     /// For processors that cannot.
-    static ANYWHERE: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    static PORTABLE_SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(CANDIDATE_WORDS);
         builder.expect("a few short words")
     });
-    match &*QUICK {
+    match &*SIMD_SEARCHER {
         Some(quick) => quick.find(text).map(|found| found.start()),
-        None => ANYWHERE.find(text).map(|found| found.start()),
+        None => PORTABLE_SEARCHER.find(text).map(|found| found.start()),
     }
 }
 
@@ -47,7 +47,7 @@ fn first_keyword(text: &[u8]) -> Option<usize> {
 ///
 /// Lines without one are only counted: the words are searched for in everything that is read at once.
 pub(super) fn for_each_candidate(mut source: impl BufRead, take: impl FnMut(Line<'_>)) -> io::Result<()> {
-    let mut lines = Lines { number: 1, kept: Vec::new(), cut: Cut::Nowhere, take };
+    let mut lines = Lines { number: 1, kept: Vec::new(), cut: Truncation::Complete, take };
     loop {
         let block = match source.fill_buf() {
             Ok([]) => break,
@@ -69,7 +69,7 @@ struct Lines<T> {
     number: u64,
     /// What is read of it.
     kept: Vec<u8>,
-    cut: Cut,
+    cut: Truncation,
     take: T,
 }
 
@@ -89,7 +89,7 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
             let text = &whole[begins..ends];
             match text.len() {
                 ..=LONGEST_RESULT => {
-                    (self.take)(Line { number: self.number, text, cut: Cut::Nowhere });
+                    (self.take)(Line { number: self.number, text, cut: Truncation::Complete });
                     self.number += 1;
                 }
                 _ => {
@@ -108,7 +108,7 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
             (self.take)(Line { number: self.number, text: &self.kept, cut: self.cut });
         }
         self.kept.clear();
-        (self.number, self.cut) = (self.number + 1, Cut::Nowhere);
+        (self.number, self.cut) = (self.number + 1, Truncation::Complete);
     }
 
     /// Adds a part of a line to what is kept of it. Past the bound, bytes before the first keyword are dropped,
@@ -117,7 +117,7 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
         // One byte before a keyword says whether it begins a word; a keyword may be in halves at the end.
         const BEFORE: usize = 1;
         const HALF_KEYWORD: usize = "STATE_SPACE".len();
-        while self.cut != Cut::End && !part.is_empty() {
+        while self.cut != Truncation::End && !part.is_empty() {
             let room = LONGEST_RESULT + 1 - self.kept.len();
             let (piece, rest) = part.split_at(part.len().min(room));
             self.kept.extend_from_slice(piece);
@@ -129,7 +129,7 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
                 Some(at) => at.saturating_sub(BEFORE),
                 None => self.kept.len() - HALF_KEYWORD - BEFORE,
             };
-            self.cut = if from == 0 { Cut::End } else { Cut::Front };
+            self.cut = if from == 0 { Truncation::End } else { Truncation::Front };
             self.kept.drain(..from);
             self.kept.truncate(LONGEST_RESULT);
         }
@@ -146,7 +146,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::BufReader;
 
-    type Seen = Vec<(u64, Vec<u8>, Cut)>;
+    type Seen = Vec<(u64, Vec<u8>, Truncation)>;
 
     fn seen(source: impl BufRead) -> Seen {
         let mut seen = Vec::new();
@@ -171,9 +171,9 @@ mod tests {
             prop_assert_eq!(lines.clone().count(), whole.len());
             for ((at, line), (number, text, cut)) in lines.zip(&whole) {
                 prop_assert_eq!(at as u64 + 1, *number);
-                prop_assert_eq!(line.len() <= LONGEST_RESULT, *cut == Cut::Nowhere);
-                let shown = if *cut == Cut::Nowhere { line } else { &line[line.len() - text.len()..] };
-                prop_assert!(*cut == Cut::End || shown.as_bytes() == text);
+                prop_assert_eq!(line.len() <= LONGEST_RESULT, *cut == Truncation::Complete);
+                let shown = if *cut == Truncation::Complete { line } else { &line[line.len() - text.len()..] };
+                prop_assert!(*cut == Truncation::End || shown.as_bytes() == text);
             }
             prop_assert_eq!(seen(BufReader::with_capacity(block, output.as_bytes())), whole);
         }

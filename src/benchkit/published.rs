@@ -38,19 +38,19 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     file.rewind().map_err(read)?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(Unpacked::by(MultiGzDecoder::new(file))),
-        b"BZh" => Box::new(Unpacked::by(MultiBzDecoder::new(file))),
+        [0x1f, 0x8b, ..] => Box::new(Decompressor::by(MultiGzDecoder::new(file))),
+        b"BZh" => Box::new(Decompressor::by(MultiBzDecoder::new(file))),
         _ => Box::new(file),
     })
 }
 
 /// What a thread of its own unpacks, a few chunks ahead.
-struct Unpacked {
+struct Decompressor {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
 }
 
-impl Unpacked {
+impl Decompressor {
     const CHUNK: u64 = 256 << 10;
 
     fn by(mut packed: impl Read + Send + 'static) -> Self {
@@ -72,7 +72,7 @@ impl Unpacked {
     }
 }
 
-impl Read for Unpacked {
+impl Read for Decompressor {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.chunk.read(into)?;
         if read > 0 || into.is_empty() {
@@ -95,7 +95,7 @@ const LONGEST_ROW: u64 = 8 << 20;
 /// A comma-separated table with a header, read row by row.
 pub struct Table {
     path: PathBuf,
-    rows: csv::Reader<Watched>,
+    rows: csv::Reader<CheckedSource>,
     /// Bytes read since the last whole row.
     in_row: Rc<Cell<u64>>,
     /// Where the first quoted field begins that has no proper end.
@@ -105,14 +105,14 @@ pub struct Table {
 
 /// Ends the reading of a row that never ends, and sees quotes that are not closed, of which the csv reader says
 /// nothing: to it the rows that follow belong to the field.
-struct Watched {
+struct CheckedSource {
     source: Box<dyn Read>,
     in_row: Rc<Cell<u64>>,
     quotes: Quotes,
     unclosed: Rc<Cell<Option<u64>>>,
 }
 
-impl Read for Watched {
+impl Read for CheckedSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.in_row.get() > LONGEST_ROW {
             let longest = format!("a row is longer than {LONGEST_ROW} bytes; is a quote in it never closed?");
@@ -177,7 +177,7 @@ impl Quotes {
 impl Table {
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let (in_row, unclosed) = <(Rc<Cell<u64>>, Rc<Cell<Option<u64>>>)>::default();
-        let source = Watched {
+        let source = CheckedSource {
             source: open(path)?,
             in_row: in_row.clone(),
             quotes: Quotes::default(),

@@ -24,11 +24,12 @@ pub enum Value {
         digits: u32,
         exponent: u32,
     },
-    /// `Inf` in a published StateSpace position: too large for its writer.
+    /// A StateSpace count too large for its writer: `Inf` in a published table, `+inf` in an output or an oracle. Equal to
+    /// another `Inf` and to no number (RULES, Value).
     Overflow,
     /// `X` in a published table: a wrong answer whose value was not kept; equals nothing, not even itself
     /// when votes are compared (the derived equality is for storage only).
-    Lost,
+    NotKept,
 }
 
 /// Digits of the longest number that is taken (a state count of 24,000 is a tenth of it): reading and printing
@@ -72,7 +73,7 @@ impl Value {
     /// rounded. Judging many values compares interned numbers instead, by the same rule.
     pub fn agrees(&self, other: &Self, any_rounded: bool) -> bool {
         match (self, other) {
-            (Self::Lost, _) | (_, Self::Lost) => false,
+            (Self::NotKept, _) | (_, Self::NotKept) => false,
             _ if any_rounded => self.rounded() == other.rounded(),
             _ => self == other,
         }
@@ -94,7 +95,7 @@ impl fmt::Display for Value {
                 write!(out, "{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
             }
             Self::Overflow => out.write_str("Inf"),
-            Self::Lost => out.write_str("X"),
+            Self::NotKept => out.write_str("X"),
         }
     }
 }
@@ -108,7 +109,7 @@ impl FromStr for Value {
             "T" => Some(Self::True),
             "inf" => Some(Self::Infinite),
             "Inf" => Some(Self::Overflow),
-            "X" => Some(Self::Lost),
+            "X" => Some(Self::NotKept),
             _ if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) => {
                 (text.len() <= MOST_DIGITS).then(|| text.parse().ok().map(Self::Number)).flatten()
             }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 /// What runs took, from the record itself and from those of earlier campaigns.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    all: Level,
+    all: HistoryNode,
     /// Whether single instances are told apart.
     instances: bool,
 }
@@ -15,16 +15,16 @@ pub struct History {
 /// Runs that are alike, and among them those that are more alike: of an examination, of an entry in it, of a model,
 /// of an instance.
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct HistoryNode {
     runs: u64,
     ms: u64,
-    below: HashMap<String, Level>,
+    children: HashMap<String, HistoryNode>,
 }
 
 impl History {
     /// That also tells instances apart, for the order of work: 100 bytes per run more. An instance of which a record
     /// knows the time is open in it no more, so this is for records of earlier campaigns.
-    pub fn of_instances() -> Self {
+    pub fn with_instances() -> Self {
         Self { instances: true, ..Self::default() }
     }
 
@@ -35,7 +35,7 @@ impl History {
     }
 
     /// So many runs of an entry in an examination on a model that took so many milliseconds together.
-    pub fn add_alike(&mut self, examination: &str, entry: &str, model: &str, runs: u64, ms: u64) {
+    pub fn add_group(&mut self, examination: &str, entry: &str, model: &str, runs: u64, ms: u64) {
         if runs > 0 {
             self.take(&[examination, entry, model], runs, ms);
         }
@@ -45,7 +45,7 @@ impl History {
         let mut level = &mut self.all;
         level.add(runs, ms);
         for word in path {
-            level = level.below.entry_ref(*word).or_default();
+            level = level.children.entry_ref(*word).or_default();
             level.add(runs, ms);
         }
     }
@@ -61,14 +61,14 @@ impl History {
     }
 
     /// `expected_ms` of any run of an entry in an examination on a model that boots a machine.
-    pub fn of_alike(&self, examination: &str, entry: &str, model: &str) -> Option<u64> {
+    pub fn expected_ms_of_group(&self, examination: &str, entry: &str, model: &str) -> Option<u64> {
         self.mean(&[examination, entry, model])
     }
 
     fn mean(&self, path: &[&str]) -> Option<u64> {
         let mut level = &self.all;
         for word in path {
-            match level.below.get(*word) {
+            match level.children.get(*word) {
                 Some(known) => level = known,
                 None => break,
             }
@@ -77,7 +77,7 @@ impl History {
     }
 }
 
-impl Level {
+impl HistoryNode {
     fn add(&mut self, runs: u64, ms: u64) {
         self.runs += runs;
         self.ms += ms;
@@ -98,7 +98,7 @@ pub struct Remaining {
 
 impl Remaining {
     /// So many more, of each of which the same is expected.
-    pub fn add_alike(&mut self, runs: u64, expected_ms: Option<u64>) {
+    pub fn add_group(&mut self, runs: u64, expected_ms: Option<u64>) {
         self.runs += runs;
         match expected_ms {
             None => self.unknown += runs,
@@ -139,9 +139,9 @@ mod tests {
 
     fn run(entry: &str, instance: &str, examination: &str) -> Run {
         Run {
-            entry: entry.into(),
-            instance: instance.into(),
-            examination: examination.into(),
+            entry: entry.parse().unwrap(),
+            instance: instance.replace('-', "-PT-").parse().unwrap(),
+            examination: examination.parse().unwrap(),
             model: instance.split('-').next().unwrap_or_default().into(),
             vcpus: 1,
             competes: true,
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(expected("a", "O-1", "X"), 800, "entry and examination");
             assert_eq!(expected("c", "M-1", "X"), 2500, "examination");
             assert_eq!(expected("c", "M-1", "Z"), 4000, "all");
-            let by_instance = history(known, History::of_instances());
+            let by_instance = history(known, History::with_instances());
             assert_eq!(by_instance.expected_ms(&run("a", "M-1", "X")), Some(100));
             assert_eq!(by_instance.expected_ms(&run("a", "M-3", "X")), Some(200));
         }
@@ -186,11 +186,11 @@ mod tests {
         let mut rest = Remaining::default();
         assert_eq!(rest.eta_ms(0), Some(0), "nothing is left");
         for ms in [1000, 2000, 9000] {
-            rest.add_alike(1, Some(ms));
+            rest.add_group(1, Some(ms));
         }
         let etas = [0, 1, 2, 3, 1000].map(|at_once| rest.eta_ms(at_once));
         assert_eq!(etas, [None, Some(12_000), Some(9000), Some(9000), Some(9000)]);
-        rest.add_alike(1, None);
+        rest.add_group(1, None);
         assert_eq!(rest.eta_ms(2), None, "of one run nothing is known");
     }
 

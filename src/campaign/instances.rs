@@ -3,6 +3,7 @@
 use super::{Campaign, CampaignError, InstanceFacts};
 use mcc_base::digest;
 use mcc_base::files::ARCHIVES;
+use mcc_base::names::ExaminationName;
 use mcc_benchkit::Questions;
 use mcc_edition::Edition;
 use mcc_model::Archive;
@@ -57,10 +58,12 @@ impl Campaign {
             }
             let mut questions = BTreeMap::new();
             for examination in &examinations {
-                let (name, wanted) = (&examination.name, examination.values);
+                let wanted = examination.values;
+                let name: ExaminationName = (examination.name.parse())
+                    .map_err(|bad| self.wrong("examinations", format!("examinations: {bad}")))?;
                 let Some(ids) = Questions::of(&archive, examination)?.ids else {
-                    let way_out = "add it, or leave the examination out";
-                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {way_out}", path.display())));
+                    let remedy = "add it, or leave the examination out";
+                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {remedy}", path.display())));
                 };
                 if ids.len() != wanted {
                     let has = ids.len();
@@ -70,12 +73,12 @@ impl Campaign {
                         edition.name
                     )));
                 }
-                questions.insert(name.clone(), ids);
+                questions.insert(name, ids);
             }
             let digest = digest::file(&path);
             let (sha256, _) = digest.map_err(|source| CampaignError::Read { path: path.clone(), source })?;
             let (family, status) = self.classify(edition, &archive.instance, archive.markers().new_model);
-            let name = archive.instance.as_str().to_owned();
+            let name = archive.instance;
             facts.push(InstanceFacts { name, family, status, sha256, questions });
         }
         Ok(facts)

@@ -31,7 +31,7 @@ pub enum JobsError {
 
 /// A campaign as text, and what of it the job file does not have.
 #[derive(Debug, PartialEq, Eq)]
-pub struct FromJobs {
+pub struct CampaignFromJobFile {
     pub text: String,
     /// Runs (`ENTRY/INSTANCE/EXAMINATION`) that the campaign has all the same: it runs every tool on every instance.
     pub added: Vec<String>,
@@ -39,7 +39,7 @@ pub struct FromJobs {
 
 /// Who executes a job file, and which entries it has.
 #[derive(Clone, Debug)]
-pub struct ToJobs<'a> {
+pub struct JobFileOptions<'a> {
     pub benchmark: &'a str,
     pub login: &'a str,
     pub host: &'a str,
@@ -47,7 +47,7 @@ pub struct ToJobs<'a> {
     pub kind: Option<Kind>,
 }
 
-impl FromJobs {
+impl CampaignFromJobFile {
     /// `edition` is how the campaign names its edition, `rules` that edition; `inputs` as the campaign names it.
     pub fn new(file: &JobFile, edition: &str, rules: &Edition, inputs: &Path) -> Result<Self, JobsError> {
         let name = || rules.name.clone();
@@ -123,12 +123,17 @@ impl FromJobs {
 
 impl Campaign {
     /// The job file of the campaign's runs in machines; `effective` is its edition with its limits.
-    pub fn job_file(&self, effective: &Edition, plan: &Plan, how: &ToJobs) -> Result<JobFile, JobsError> {
-        let wanted = self.tools.iter().filter(|tool| how.kind.is_none_or(|kind| kind == tool.kind));
+    pub fn job_file(
+        &self,
+        effective: &Edition,
+        plan: &Plan,
+        options: &JobFileOptions,
+    ) -> Result<JobFile, JobsError> {
+        let wanted = self.tools.iter().filter(|tool| options.kind.is_none_or(|kind| kind == tool.kind));
         let tools: Vec<_> = wanted.collect();
         let word = |kind| if kind == Kind::Sequential { "sequential" } else { "concurrent" };
         let Some(first) = tools.first() else {
-            return Err(JobsError::NoEntry(how.kind.map_or("there", word)));
+            return Err(JobsError::NoEntry(options.kind.map_or("there", word)));
         };
         if tools.iter().any(|tool| tool.kind != first.kind) {
             return Err(JobsError::Kinds);
@@ -142,18 +147,18 @@ impl Campaign {
         for tool in &tools {
             for run in plan.runs().filter(|run| run.entry == tool.entry && run.competes) {
                 jobs.push(Job {
-                    run_id: format!("{}-{:015}", how.benchmark, jobs.len() + 1),
-                    tool: run.entry.clone(),
+                    run_id: format!("{}-{:015}", options.benchmark, jobs.len() + 1),
+                    tool: run.entry.to_string(),
                     image: tool.image.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                    input: run.instance.clone(),
-                    examination: run.examination.clone(),
+                    input: run.instance.to_string(),
+                    examination: run.examination.to_string(),
                 });
             }
         }
         Ok(JobFile {
-            benchmark: how.benchmark.to_owned(),
-            login: how.login.to_owned(),
-            host: how.host.to_owned(),
+            benchmark: options.benchmark.to_owned(),
+            login: options.login.to_owned(),
+            host: options.host.to_owned(),
             machines: plan.jobs,
             vm_login: "mcc".to_owned(),
             seconds: effective.limits.confinement_s,

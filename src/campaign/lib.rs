@@ -12,12 +12,13 @@ mod slurm;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
 pub use instances::archives_in;
-pub use jobs::{FromJobs, JobsError, ToJobs};
+pub use jobs::{CampaignFromJobFile, JobFileOptions, JobsError};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 pub use slurm::{LostNode, SlurmSettings};
 
+use mcc_base::names::EntryName;
 use mcc_edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -56,7 +57,7 @@ pub struct Campaign {
 /// One entry as submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    pub entry: String,
+    pub entry: EntryName,
     /// The tool it is a variant of; None: what the edition says.
     pub tool: Option<String>,
     pub image: PathBuf,

@@ -6,12 +6,13 @@ use super::{
     Start, Tool,
 };
 use globset::Glob;
+use mcc_base::names::BadName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What is wrong with a campaign, where, and the way out.
+/// What is wrong with a campaign, where, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     #[error("cannot read {path}: {source}", path = path.display())]
@@ -56,7 +57,7 @@ struct RawTool {
     image: Spanned<PathBuf>,
     kind: Kind,
     #[serde(default)]
-    channel: Option<Spanned<ChannelWord>>,
+    channel: Option<Spanned<ChannelKind>>,
     ssh_user: Option<Spanned<String>>,
     ssh_key: Option<Spanned<PathBuf>>,
     disk: Option<Spanned<DiskBus>>,
@@ -67,7 +68,7 @@ struct RawTool {
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum ChannelWord {
+enum ChannelKind {
     Agent,
     Ssh,
 }
@@ -202,7 +203,7 @@ fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), C
         return Err(source.wrong(start, message.to_owned()));
     }
     let channels = raw.tool.iter().filter_map(|tool| tool.channel.as_ref());
-    match channels.into_iter().find(|channel| *channel.get_ref() == ChannelWord::Ssh) {
+    match channels.into_iter().find(|channel| *channel.get_ref() == ChannelKind::Ssh) {
         None => Ok(()),
         Some(ssh) => {
             let message =
@@ -260,7 +261,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is there twice; rename one")));
         }
         tools.push(Tool {
-            entry: entry.clone(),
+            entry: entry.parse().map_err(|bad: BadName| source.wrong(&tool.entry, bad.to_string()))?,
             tool: tool.tool.as_ref().map(|name| name.get_ref().clone()),
             image: folder.join(tool.image.get_ref()),
             kind: tool.kind,
@@ -284,7 +285,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
 
 fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {
     let RawTool { ssh_user, ssh_key, disk, nic, inputs_disk, .. } = tool;
-    let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelWord::Ssh) else {
+    let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelKind::Ssh) else {
         let at = [
             ssh_user.as_ref().map(|key| ("ssh_user", key.span())),
             ssh_key.as_ref().map(|key| ("ssh_key", key.span())),

@@ -3,7 +3,9 @@
 use super::load::check_name;
 use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
 use globset::{Glob, GlobMatcher, GlobSet};
+use mcc_base::names::{EntryName, ExaminationName, RunId};
 use mcc_edition::{Edition, Examination};
+use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -11,9 +13,9 @@ use std::num::NonZeroU32;
 /// One entry on one instance in one examination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    pub entry: String,
-    pub instance: String,
-    pub examination: String,
+    pub entry: EntryName,
+    pub instance: InstanceName,
+    pub examination: ExaminationName,
     /// The family of the instance: all runs of a model go to one host (E-5.1).
     pub model: String,
     pub vcpus: u32,
@@ -22,9 +24,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// `entry/instance/examination`
-    pub fn id(&self) -> String {
-        format!("{}/{}/{}", self.entry, self.instance, self.examination)
+    pub fn id(&self) -> RunId {
+        RunId::new(&self.entry, &self.instance, &self.examination)
     }
 }
 
@@ -33,8 +34,8 @@ impl Run {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name and family, in the order of their runs.
-    instances: Vec<(String, String)>,
-    examinations: Vec<String>,
+    instances: Vec<(InstanceName, String)>,
+    examinations: Vec<ExaminationName>,
     entries: Vec<Entry>,
     only: Option<RunFilter>,
     /// Runs at once that the worst case reckons with.
@@ -45,7 +46,7 @@ pub struct Plan {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    entry: String,
+    entry: EntryName,
     vcpus: u32,
     not_competing: GlobSet,
 }
@@ -61,7 +62,10 @@ impl Plan {
         edition: &Edition,
         instances: &[InstanceFacts],
     ) -> Result<Self, CampaignError> {
-        let examinations = campaign.examinations_of(edition)?.into_iter().map(|known| known.name.clone());
+        let examinations = campaign.examinations_of(edition)?.into_iter().map(|known| {
+            let name = known.name.parse::<ExaminationName>();
+            name.map_err(|bad| campaign.wrong("examinations", format!("examinations: {bad}")))
+        });
         for instance in instances {
             if let Err(problem) = check_name(&instance.name) {
                 return Err(campaign.wrong_inputs(format!("instance \"{}\" {problem}", instance.name)));
@@ -84,7 +88,7 @@ impl Plan {
         };
         Ok(Self {
             instances: instances.into_iter().map(|one| (one.name.clone(), one.family.clone())).collect(),
-            examinations: examinations.collect(),
+            examinations: examinations.collect::<Result<_, _>>()?,
             entries: campaign.tools.iter().map(entry).collect::<Result<_, CampaignError>>()?,
             only: None,
             jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get),
@@ -105,14 +109,14 @@ impl Plan {
                 examination: examination.clone(),
                 model: family.clone(),
                 vcpus: entry.vcpus,
-                competes: !entry.not_competing.is_match(examination),
+                competes: !entry.not_competing.is_match(examination.as_str()),
             })
         });
-        all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.takes(&run.id())))
+        all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.matches(&run.id())))
     }
 
     /// Of the widest run.
-    pub fn most_vcpus(&self) -> u32 {
+    pub fn max_vcpus(&self) -> u32 {
         self.entries.iter().map(|entry| entry.vcpus).max().unwrap_or(1)
     }
 
@@ -152,7 +156,7 @@ impl RunFilter {
         Ok(Self(parsed.compile_matcher()))
     }
 
-    pub fn takes(&self, run: &str) -> bool {
+    pub fn matches(&self, run: &str) -> bool {
         self.0.is_match(run)
     }
 }

@@ -31,7 +31,7 @@ pub enum LostNode {
     #[default]
     Wait,
     /// The whole model anew elsewhere; the old runs are kept and superseded.
-    Anew,
+    Restart,
     /// On elsewhere; the runs there are marked `mixed-host`.
     MixedHost,
 }

@@ -1,6 +1,6 @@
 use super::failure::cluster_failure;
 use super::{Exit, Failure};
-use crate::cluster::{Cluster, Engine, Slurm, Task};
+use crate::cluster::{BatchSystem, Cluster, Slurm, Task};
 use std::path::PathBuf;
 
 /// End the jobs of a campaign on a cluster.
@@ -14,12 +14,12 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
-    let engine = Slurm { settings: cluster.facts().settings.clone() };
+    let batch_system = Slurm { settings: cluster.facts().settings.clone() };
     let batches = cluster.batches().map_err(cluster_failure)?;
     let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
-    let tasks = engine.tasks(&names).map_err(cluster_failure)?;
+    let tasks = batch_system.tasks(&names).map_err(cluster_failure)?;
     let tasks: Vec<Task> = tasks.into_iter().map(|(_, task, _)| task).collect();
-    engine.cancel(&tasks).map_err(cluster_failure)?;
+    batch_system.cancel(&tasks).map_err(cluster_failure)?;
     println!("{} jobs cancelled", tasks.len());
     Ok(Exit::Done)
 }

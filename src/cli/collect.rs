@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct CollectReport {
     #[serde(flatten)]
     collected: Collected,
     planned: u64,
@@ -33,15 +33,16 @@ struct Shown {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
-    let begun = Record::open_readonly(&args.results).map_err(store_failure)?;
-    let record = Record::create_or_open_shared(&args.results, begun.facts()).map_err(store_failure)?;
+    // Closed again at once: `run` leaves the record in WAL mode, which SQLite ends only on its sole connection.
+    let existing = Record::open_readonly(&args.results).map_err(store_failure)?.facts().clone();
+    let record = Record::create_or_open_shared(&args.results, &existing).map_err(store_failure)?;
     let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
     let mut missing: BTreeMap<String, u64> = BTreeMap::new();
     for open in record.open_runs() {
         *missing.entry(open?.run.model).or_default() += 1;
     }
     let summary = record.summary()?;
-    let shown = Shown { collected, planned: summary.planned, recorded: summary.recorded, missing };
+    let shown = CollectReport { collected, planned: summary.planned, recorded: summary.recorded, missing };
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
         Format::Text => print::text(&as_text(&shown))?,
@@ -49,11 +50,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(if shown.missing.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-fn as_text(shown: &Shown) -> String {
-    let Shown { collected, planned, recorded, missing } = shown;
+fn as_text(shown: &CollectReport) -> String {
+    let CollectReport { collected, planned, recorded, missing } = shown;
     let mut out = format!(
         "{} shards read: {} attempts and {} recorded runs were new\n{recorded} of {planned} runs are recorded\n",
-        collected.shards, collected.adopted.attempts, collected.adopted.runs
+        collected.shards, collected.merged.attempts, collected.merged.runs
     );
     for (model, runs) in missing {
         out += &format!("missing: {runs} runs of {model}\n");

@@ -1,6 +1,6 @@
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
-use mcc_executor::doctor::{Needs, Report, State};
+use mcc_executor::doctor::{HostRequirements, Report, State};
 use mcc_host::Policy;
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if !args.dir.is_dir() {
         return Err(Failure::usage(anyhow::anyhow!("--dir {}: no such folder", args.dir.display())));
     }
-    let report = Report::of_this_host(&Needs { machine: edition.machine, folder: args.dir })?;
+    let report = Report::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
         Format::Text => print::text(&as_text(&report))?,
@@ -46,8 +46,8 @@ fn as_text(report: &Report) -> String {
             State::Missing => "missing",
         };
         out += &format!("{state:<9} {:<11} {}\n", check.name, check.found);
-        if !check.way_out.is_empty() {
-            out += &format!("{:<9} {:<11} way out: {}\n", "", "", check.way_out);
+        if !check.remedy.is_empty() {
+            out += &format!("{:<9} {:<11} remedy: {}\n", "", "", check.remedy);
         }
     }
     out + &format!("verdict: {}\n", report.sentence())

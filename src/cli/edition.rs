@@ -1,6 +1,6 @@
 use super::{Exit, Failure, Format, print};
 use clap::Subcommand;
-use mcc_edition::{Edition, Rules, known, known_sisters};
+use mcc_edition::{Edition, Rules, known, other_edition_names};
 use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Command::List { format } => list(format)?,
         Command::Show { edition, format } => match Rules::load(&edition).map_err(Failure::usage)? {
             Rules::Mcc(edition) => show(&edition, format)?,
-            Rules::Sister(edition) => show(&edition, format)?,
+            Rules::Other(edition) => show(&edition, format)?,
         },
     }
     Ok(Exit::Done)
@@ -51,10 +51,10 @@ fn show(edition: &impl Serialize, format: Format) -> Result<(), Failure> {
 
 fn list(format: Format) -> Result<(), Failure> {
     let editions = known().map(Edition::load).collect::<Result<Vec<_>, _>>()?;
-    let mut sisters = Vec::new();
-    for name in known_sisters() {
-        if let Rules::Sister(edition) = Rules::load(name)? {
-            sisters.push(edition);
+    let mut others = Vec::new();
+    for name in other_edition_names() {
+        if let Rules::Other(edition) = Rules::load(name)? {
+            others.push(edition);
         }
     }
     if format == Format::Json {
@@ -68,9 +68,8 @@ fn list(format: Format) -> Result<(), Failure> {
                 "unknown": edition.unknown.keys().collect::<Vec<_>>(),
             })
         });
-        let sisters =
-            sisters.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
-        return print::raw(&format!("{:#}\n", rows.chain(sisters).collect::<serde_json::Value>()));
+        let others = others.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
+        return print::raw(&format!("{:#}\n", rows.chain(others).collect::<serde_json::Value>()));
     }
     let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");
     for edition in &editions {
@@ -83,8 +82,8 @@ fn list(format: Format) -> Result<(), Failure> {
             table += &format!("{:<10} unknown: {key}: {why}\n", "");
         }
     }
-    table += &format!("\n{:<13} of the sister contests\n", "edition");
-    for edition in &sisters {
+    table += &format!("\n{:<13} of the other contests\n", "edition");
+    for edition in &others {
         table += &format!("{:<13} {}\n", edition.name(), edition.title());
     }
     print::text(&table)

@@ -1,12 +1,13 @@
 //! Examples at the end of each command's help.
 
 /// By command: lines to copy, or words about the one that follows, indented.
-pub const EXAMPLES: [(&str, &str); 20] = [
+pub const EXAMPLES: [(&str, &str); 21] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json",
     ),
     ("edition", "  mcc-harness edition list\n  mcc-harness edition show mcc-2018"),
+    ("rule", "  mcc-harness rule\n  mcc-harness rule E-1.7\n  mcc-harness rule E-4 --format json"),
     ("plan", "  mcc-harness plan campaign.toml\n  mcc-harness plan campaign.toml --only 'LoLA/*/StateSpace'"),
     (
         "run",
@@ -26,7 +27,7 @@ pub const EXAMPLES: [(&str, &str); 20] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
-         Which medals hang on few values:\n  \
+         Which medals depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
          What differs between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",

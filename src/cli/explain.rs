@@ -2,7 +2,7 @@ use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_judge::explain::{explain, explain_tool};
 use mcc_judge::judgement::Judgement;
-use mcc_judge::sister;
+use mcc_judge::other_contests;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -35,17 +35,21 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     // Without a tool, both are there: the arguments require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
-    if let Some(judgement) = sister::Judgement::read(&args.dir).map_err(Failure::usage)? {
+    if let Some(judgement) = other_contests::Judgement::read(&args.dir).map_err(Failure::usage)? {
         if args.position.is_some() {
             return Err(Failure::usage(anyhow!(
                 "--position is for judgements of the MCC; an instance has one verdict here"
             )));
         }
         if let Some(tool) = &args.tool {
-            return show(&sister::explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
+            return show(
+                &other_contests::explain_tool(&judgement, tool).map_err(Failure::usage)?,
+                args.format,
+            );
         }
-        let told = sister::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
-        return show(&told, args.format);
+        let explanation =
+            other_contests::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
+        return show(&explanation, args.format);
     }
     let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;
     if let Some(tool) = &args.tool {

@@ -1,10 +1,10 @@
-use super::judged::Judged;
-use super::published::failure;
+use super::judge_inputs::JudgeInputs;
+use super::record_source::failure;
 use super::{Exit, Failure, print};
-use crate::archive::{self, Given};
+use crate::archive::{self, ArchiveInputs};
 use anyhow::{Context, anyhow};
 use mcc_benchkit::contest_table::Form;
-use mcc_campaign::{Campaign, Kind, Plan, ToJobs};
+use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::{Cores, Layout, export};
 use mcc_judge::{mcc, oracle};
@@ -24,7 +24,7 @@ pub struct Args {
     /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     input: PathBuf,
     #[command(flatten)]
-    judged: Judged,
+    inputs: JudgeInputs,
     /// The contest's raw-result-analysis.csv.
     #[arg(long, value_name = "FILE", group = "what")]
     csv: Option<PathBuf>,
@@ -67,10 +67,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(out) = &args.archive {
         return archive(&args, out);
     }
-    let (edition, ballots) = args.judged.read(&args.input)?;
+    let (edition, ballots) = args.inputs.read(&args.input)?;
     if let Some(folder) = &args.oracle {
-        let jury = mcc::Jury::new(&edition, ballots).map_err(Failure::usage)?;
-        let written = oracle::write(&jury, folder)?;
+        let judge = mcc::Judge::new(&edition, ballots).map_err(Failure::usage)?;
+        let written = oracle::write(&judge, folder)?;
         print::text(&format!("{}: {written} files\n", folder.display()))?;
         return Ok(Exit::Done);
     }
@@ -98,7 +98,7 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
-    let (edition, ballots) = args.judged.read(&args.input)?;
+    let (edition, ballots) = args.inputs.read(&args.input)?;
     let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
     let mut files = Vec::new();
     match &args.tool {
@@ -112,8 +112,8 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
                     disks.push(disk);
                 }
             }
-            let (names, overrides) = (args.judged.names.as_deref(), args.judged.overrides.as_deref());
-            let given = Given { names, overrides, disks };
+            let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
+            let given = ArchiveInputs { names, overrides, disks };
             archive::stage(&record, &edition, ballots, given, staged.path()).map_err(failure)?;
         }
     }
@@ -136,8 +136,8 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
         "sequential" => Kind::Sequential,
         _ => Kind::Concurrent,
     });
-    let how = ToJobs { benchmark: &benchmark, login, host, kind };
-    let file = campaign.job_file(&effective, &plan, &how).map_err(Failure::usage)?;
+    let options = JobFileOptions { benchmark: &benchmark, login, host, kind };
+    let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
     print::file(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
     print::text(&format!("{}: {} runs\n", out.display(), file.jobs.len()))?;

@@ -1,7 +1,7 @@
 //! Errors and the exit codes they end with.
 
 use super::Exit;
-use super::published::failure as archive_failure;
+use super::record_source::failure as archive_failure;
 use crate::cluster::ClusterError;
 use crate::qualify::QualifyError;
 use crate::runner::RunnerError;
@@ -104,6 +104,7 @@ pub(super) fn qualify_failure(error: QualifyError) -> Failure {
         | QualifyError::Path(_)
         | QualifyError::Unnamed(_)
         | QualifyError::Foreign(_)
+        | QualifyError::Name(_)
         | QualifyError::Archive(_)
         | QualifyError::Oracle(_) => Failure::usage(error),
     }

@@ -216,7 +216,7 @@ fn show(image: &Image) -> Result<(), Failure> {
         out += &format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}\n", path.display());
     }
     if let Some(edition) = &image.facts.edition {
-        out += &format!("  of edition {}\n", print::shown(edition));
+        out += &format!("  of edition {}\n", print::escaped(edition));
     }
     if let Some(original) = &image.facts.original {
         let bootable = if original.bootable { "boots by BIOS" } else { "NOT bootable by BIOS" };

@@ -1,7 +1,7 @@
 use super::{Exit, Failure, print};
 use anyhow::Context;
 use mcc_benchkit::JobFile;
-use mcc_campaign::FromJobs;
+use mcc_campaign::CampaignFromJobFile;
 use mcc_edition::Edition;
 use std::path::PathBuf;
 
@@ -29,8 +29,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = args.jobs.display().to_string();
     let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let file = JobFile::read(&text).with_context(|| shown.clone()).map_err(Failure::usage)?;
-    let made =
-        FromJobs::new(&file, &args.edition, &rules, &args.inputs).context(shown).map_err(Failure::usage)?;
+    let made = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
+        .context(shown)
+        .map_err(Failure::usage)?;
     print::file(&args.out, &made.text).with_context(|| format!("cannot write {}", args.out.display()))?;
     print::text(&format!("{}: {} runs\n", args.out.display(), file.jobs.len() + made.added.len()))?;
     if !made.added.is_empty() {
@@ -39,7 +40,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             "note: a campaign runs every tool on every instance; {more} of its runs are not in the job file:"
         );
         for run in made.added.iter().take(10) {
-            eprintln!("  {}", print::shown(run));
+            eprintln!("  {}", print::escaped(run));
         }
     }
     Ok(Exit::Done)

@@ -1,13 +1,13 @@
-use super::judged::Judged;
-use super::{Exit, Failure, Format, judge_sister, print};
+use super::judge_inputs::JudgeInputs;
+use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
 use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::{Judgement, Podium, RunName};
 use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
-use mcc_judge::mcc::{Jury, Opening, Verdict};
+use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_judge::show::decimals;
-use mcc_judge::{oracle, sister, write};
+use mcc_judge::{oracle, other_contests, write};
 use std::path::{Path, PathBuf};
 
 /// Judge a record or a table of answers.
@@ -16,22 +16,22 @@ use std::path::{Path, PathBuf};
 /// (tool,instance,examination,answers,wrong), either gzip or plain, and writes judgement.json and its tables
 /// (docs/judgement.md). With --compare it shows what differs between two judgements of one contest, and what only one of
 /// them has; two without a run in common are refused.
-/// With an edition of SV-COMP or CRV it reads their results (docs/sister-contests.md), one file or a folder of them.
-/// Ends with 1 while the judgement is provisional: a run is left that never got a fair machine.
+/// With an edition of SV-COMP or CRV it reads their results (docs/other-contests.md), one file or a folder of them.
+/// Ends with 1 while the judgement is provisional: some run ended in infrastructure or is not made yet.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     #[arg(required_unless_present = "compare", requires = "out")]
     input: Option<PathBuf>,
     #[command(flatten)]
-    judged: Judged,
+    inputs: JudgeInputs,
     /// Show what differs between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
     /// CPU times differ from this ratio on.
     #[arg(long, value_name = "RATIO", default_value_t = 2, requires = "compare")]
     times: u64,
-    /// Judge again without each tool in turn, and say which medals hang on fewer than N values: sensitivity.csv and
+    /// Judge again without each tool in turn, and say which medals depend on fewer than N values: sensitivity.csv and
     /// margins.csv.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
@@ -62,9 +62,9 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let [before, after] = judgements else {
         return Err(Failure::usage(anyhow!("--compare takes two judgements")));
     };
-    let sister = |dir: &Path| sister::Judgement::read(dir).map_err(Failure::usage);
+    let other_contest = |dir: &Path| other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
-    let compared = match (sister(before)?, sister(after)?) {
+    let compared = match (other_contest(before)?, other_contest(after)?) {
         (None, None) => compare(&mcc(before)?, &mcc(after)?, args.times),
         (Some(before), Some(after)) => compare(&before, &after, args.times),
         (Some(of), None) => Err(CompareError::Contests(of.contest, "mcc".to_owned())),
@@ -79,69 +79,72 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
 }
 
 fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
-    let rules = args.judged.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
-    if let Some(Rules::Sister(edition)) = rules {
-        let of_the_mcc = args.judged.of_the_mcc();
-        let of_the_mcc = of_the_mcc.or(args.sensitivity.map(|_| "--sensitivity"));
-        if let Some(option) = of_the_mcc.or(args.oracle.as_ref().map(|_| "--oracle")) {
+    let rules = args.inputs.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
+    if let Some(Rules::Other(edition)) = rules {
+        let mcc_only_option = args.inputs.mcc_only_option();
+        let mcc_only_option = mcc_only_option.or(args.sensitivity.map(|_| "--sensitivity"));
+        if let Some(option) = mcc_only_option.or(args.oracle.as_ref().map(|_| "--oracle")) {
             return Err(Failure::usage(anyhow!(
-                "{option} is for editions of the MCC; in the sister contests the edition file says it"
+                "{option} is for editions of the MCC; in the other contests the edition file says it"
             )));
         }
-        return judge_sister::judge(input, out, args.categories.as_deref(), args.format, &edition);
+        return judge_other::judge(input, out, args.categories.as_deref(), args.format, &edition);
     }
     refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
-    let (edition, ballots) = args.judged.read(input)?;
-    let jury = Jury::new(&edition, ballots).map_err(Failure::usage)?;
-    let verdict = write::write(&jury, out)?;
+    let (edition, ballots) = args.inputs.read(input)?;
+    let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
+    let totals = write::write(&judge, out)?;
     let sensitivity = match args.sensitivity {
-        Some(few) => Some(sensitivity(&jury, &verdict, few)?),
+        Some(few) => Some(sensitivity(&judge, &totals, few)?),
         None => None,
     };
     if let Some(sensitivity) = &sensitivity {
         write::write_sensitivity(sensitivity, out)?;
     }
     if let Some(folder) = &args.oracle {
-        let oracle::Compared { same, different, only_oracle } =
-            oracle::compare(&jury, folder, &out.join("oracle.csv"))?;
+        let oracle::OracleComparison { same, different, only_oracle } =
+            oracle::compare(&judge, folder, &out.join("oracle.csv"))?;
         eprintln!(
             "oracle: {same} values are the same, {different} differ, {only_oracle} are unknown here \
              (oracle.csv lists the last two)"
         );
     }
-    let opening = &jury.opening;
-    for note in &opening.notes {
+    let header = &judge.header;
+    for note in &header.notes {
         eprintln!("note: {note}");
     }
     match args.format {
         Format::Text => {
-            let hangs = sensitivity.as_ref().map_or(String::new(), ToString::to_string);
-            print::text(&(table(opening, &verdict) + &hangs))?;
+            let sensitivity_text = sensitivity.as_ref().map_or(String::new(), ToString::to_string);
+            print::text(&(table(header, &totals) + &marks(&judge) + &sensitivity_text))?;
         }
-        Format::Json => print::raw(&json(opening, &verdict, sensitivity.as_ref())?)?,
+        Format::Json => print::raw(&json(&judge, &totals, sensitivity.as_ref())?)?,
     }
     let named = |runs: &[RunName]| {
         for RunName { entry, instance, examination } in runs.iter().take(10) {
-            eprintln!("  {}", print::shown(&format!("{entry} on {instance} in {examination}")));
+            eprintln!("  {}", print::escaped(&format!("{entry} on {instance} in {examination}")));
         }
     };
-    if !opening.excluded.is_empty() {
-        let reason = opening.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
-        let reason = print::shown(reason);
+    if !header.excluded.is_empty() {
+        let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
+        let reason = print::escaped(reason);
         eprintln!(
-            "excluded: {} runs never got a fair machine, so their instances are judged for nobody ({reason}):",
-            opening.excluded.len()
+            "excluded: {} runs ended in infrastructure, so their instances are judged for nobody ({reason}):",
+            header.excluded.len()
         );
-        named(&opening.excluded);
+        named(&header.excluded);
     }
-    if opening.unresolved.is_empty() {
+    if header.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
-    eprintln!(
-        "provisional: {} runs never got a fair machine, so no medal is given:",
-        opening.unresolved.len()
-    );
-    named(&opening.unresolved);
+    let not_made = judge.not_made_yet();
+    let failed = header.unresolved.len() - not_made;
+    let counts = [(failed, "ended in infrastructure"), (not_made, "are not made yet")];
+    let counts =
+        counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{runs} runs {what}"));
+    let counts = counts.collect::<Vec<_>>().join(" and ");
+    eprintln!("provisional: {counts}, so no medal is given:");
+    named(&header.unresolved);
     Ok(Exit::Failed)
 }
 
@@ -150,12 +153,12 @@ pub(super) fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> 
 }
 
 /// The podiums, ranked places only, points rounded for reading; and by which rules nobody can know.
-fn table(opening: &Opening, verdict: &Verdict) -> String {
+fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut text = String::new();
-    for Podium { category, places } in verdict.podiums.iter().filter(|podium| !podium.places.is_empty()) {
+    for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
         text += &format!("{category}\n");
         for place in places.iter().filter(|place| place.rank.is_some()) {
-            let name = &opening.entries[place.entry].entry;
+            let name = &header.entries[place.entry].entry;
             let points = decimals(&place.points);
             let line =
                 format!("{:>4}  {name:<20} {points:>10}  {}", place.rank.unwrap_or_default(), place.medal);
@@ -163,23 +166,31 @@ fn table(opening: &Opening, verdict: &Verdict) -> String {
             text.push('\n');
         }
     }
-    for warning in opening.edition.warnings() {
+    for warning in header.edition.warnings() {
         text += &format!("{warning}\n");
     }
     text
 }
 
+/// A line for every mark that runs carry: a podium of degraded machines must not look like any other.
+fn marks(judge: &Judge) -> String {
+    let (marks, runs) = judge.marks();
+    marks.iter().map(|(mark, count)| format!("{mark}: {count} of {runs} runs\n")).collect()
+}
+
 fn json(
-    opening: &Opening,
-    verdict: &Verdict,
+    judge: &Judge,
+    totals: &JudgementTotals,
     sensitivity: Option<&Sensitivity>,
 ) -> serde_json::Result<String> {
-    let places = verdict.podiums.iter().flat_map(|podium| {
+    let header = &judge.header;
+    let (marks, runs) = judge.marks();
+    let places = totals.podiums.iter().flat_map(|podium| {
         podium.places.iter().map(|place| {
             serde_json::json!({
                 "category": podium.category,
                 "rank": place.rank,
-                "tool": opening.entries[place.entry].entry,
+                "tool": header.entries[place.entry].entry,
                 "variant": place.variant,
                 "points": place.points.to_string(),
                 "medal": place.medal,
@@ -187,10 +198,12 @@ fn json(
         })
     });
     let mut document = serde_json::json!({
-        "edition": opening.edition.name,
-        "unknown": opening.edition.unknown,
-        "provisional": !opening.unresolved.is_empty(),
+        "edition": header.edition.name,
+        "unknown": header.edition.unknown,
+        "provisional": !header.unresolved.is_empty(),
         "podiums": places.collect::<Vec<_>>(),
+        "runs": runs,
+        "marks": marks,
     });
     if let Some(sensitivity) = sensitivity {
         document["sensitivity"] = serde_json::to_value(sensitivity)?;

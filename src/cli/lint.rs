@@ -1,5 +1,5 @@
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{Asked, Finding, Oracle, of_output};
+use crate::qualify::{Finding, Oracle, RunQuestions, check_output};
 use anyhow::anyhow;
 use mcc_benchkit::{Answers, Reading};
 use mcc_edition::{Edition, Examination};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Check a tool's output against the answer protocol.
 ///
-/// Prints what counts at every position, and every line that does not follow the protocol with the way out.
+/// Prints what counts at every position, and every line that does not follow the protocol with the remedy.
 /// Exits with 1 if a line is wrong or there is no answer at all. `qualify` does this to every run of a tool.
 #[derive(clap::Args)]
 pub struct Args {
@@ -40,32 +40,34 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
     let examination = examination(&edition, &args.examination)?;
-    let asked = match &args.instance {
+    let run_questions = match &args.instance {
         Some(path) => {
             let archive = Archive::open(path).map_err(Failure::usage)?;
-            let asked = Asked::of(&archive, examination).map_err(Failure::usage)?;
+            let run_questions = RunQuestions::of(&archive, examination).map_err(Failure::usage)?;
             match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
                 Some(oracle) => {
-                    let asked = asked.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
-                    for unread in oracle.unread.iter().chain(&asked.unread) {
-                        eprintln!("oracle: bad line: {}", print::shown(unread));
+                    let run_questions =
+                        run_questions.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
+                    for unread in oracle.unread.iter().chain(&run_questions.unread) {
+                        eprintln!("oracle: bad line: {}", print::escaped(unread));
                     }
-                    let known = asked.expected.iter().flatten().count();
-                    eprintln!("oracle: {known} of {} values are known", asked.expected.len());
-                    asked
+                    let known = run_questions.expected.iter().flatten().count();
+                    eprintln!("oracle: {known} of {} values are known", run_questions.expected.len());
+                    run_questions
                 }
-                None => asked,
+                None => run_questions,
             }
         }
-        None => Asked::as_printed(examination),
+        None => RunQuestions::as_printed(examination),
     };
     let reading = Reading { strict: args.strict, published: false };
     let answers = match args.stdout.to_str() {
-        Some("-") => Answers::read(io::stdin().lock(), &asked.questions, reading),
-        _ => File::open(&args.stdout).and_then(|file| Answers::read_file(&file, &asked.questions, reading)),
+        Some("-") => Answers::read(io::stdin().lock(), &run_questions.questions, reading),
+        _ => File::open(&args.stdout)
+            .and_then(|file| Answers::read_file(&file, &run_questions.questions, reading)),
     };
     let answers = answers.map_err(|e| unreadable(&args, e))?;
-    let findings = of_output(&answers, &asked);
+    let findings = check_output(&answers, &run_questions);
     match args.format {
         Format::Text => print::text(&as_text(&answers, &findings))?,
         Format::Json => print::raw(&as_json(&answers, &findings, &args.examination))?,
@@ -93,8 +95,9 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
-        let given_up = if answers.given_up[position] { "given up" } else { "not answered" };
-        let value = answers.values[position].as_ref().map_or(given_up.to_owned(), |value| value.to_string());
+        let given_up = if answers.cannot_compute[position] { "given up" } else { "not answered" };
+        let value =
+            answers.values[position].as_ref().map_or(given_up.to_owned(), std::string::ToString::to_string);
         let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
@@ -120,7 +123,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
                 "position": format!("{position:02}"),
                 "id": answers.ids[position],
                 "value": answers.values[position],
-                "given_up": answers.given_up[position],
+                "given_up": answers.cannot_compute[position],
                 "line": answers.lines[position],
                 "techniques": answers.techniques[position],
             })

@@ -12,17 +12,18 @@ mod failure;
 mod image;
 mod import;
 mod judge;
-mod judge_sister;
-mod judged;
+mod judge_inputs;
+mod judge_other;
 mod lint;
 mod man;
 mod plan;
 mod print;
 mod progress;
-mod published;
 mod qualify;
+mod record_source;
 mod replay;
 mod report;
+mod rule;
 mod run;
 mod shard;
 mod status;
@@ -34,7 +35,7 @@ pub use failure::Failure;
 use crate::runner::CampaignEnd;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-/// The machine room and the jury of the Model Checking Contest.
+/// Runs and judges the Model Checking Contest.
 #[derive(Parser)]
 #[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -49,6 +50,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 something you asked about failed
 enum Command {
     Doctor(doctor::Args),
     Edition(edition::Args),
+    Rule(rule::Args),
     Plan(plan::Args),
     Run(run::Args),
     Submit(submit::Args),
@@ -106,10 +108,10 @@ impl From<CampaignEnd> for Exit {
 
 /// The command line as it is parsed, with an example or more for each command.
 fn command() -> clap::Command {
-    let teach = |command: clap::Command, (name, examples): &(&str, &str)| {
+    let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
         command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
     };
-    examples::EXAMPLES.iter().fold(Cli::command(), teach)
+    examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
@@ -120,6 +122,7 @@ pub fn main() -> Exit {
     let outcome = match parsed.command {
         Command::Doctor(args) => doctor::run(args),
         Command::Edition(args) => edition::run(args),
+        Command::Rule(args) => rule::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Submit(args) => submit::run(args),

@@ -1,4 +1,5 @@
 use super::{Exit, Failure, Format, print};
+use mcc_base::names::RunId;
 use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use mcc_edition::Edition;
 use serde::Serialize;
@@ -21,7 +22,7 @@ pub struct Args {
 
 /// What is printed, run by run: there may be a million.
 #[derive(Serialize)]
-struct Shown {
+struct PlanReport {
     edition: String,
     /// Settings of the edition that the contest never published, and what stands there.
     unknown: BTreeMap<String, String>,
@@ -35,14 +36,14 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-struct ShownRun {
-    id: String,
+struct PlannedRun {
+    id: RunId,
     #[serde(flatten)]
     run: Run,
 }
 
 fn runs<S: serde::Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(plan.runs().map(|run| ShownRun { id: run.id(), run }))
+    serializer.collect_seq(plan.runs().map(|run| PlannedRun { id: run.id(), run }))
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -57,7 +58,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn shown(args: &Args) -> Result<Shown, Failure> {
+fn shown(args: &Args) -> Result<PlanReport, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);
@@ -71,7 +72,7 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
         }
     };
     let plan = plan().map_err(Failure::usage)?;
-    Ok(Shown {
+    Ok(PlanReport {
         overrides: campaign.overrides(&edition),
         jobs: plan.jobs,
         longest_run_s: plan.longest_run_s,
@@ -82,12 +83,12 @@ fn shown(args: &Args) -> Result<Shown, Failure> {
     })
 }
 
-fn as_text(plan: &Shown, out: &mut dyn Write) -> io::Result<()> {
+fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
     let mut model = None;
     let (mut all, mut machines) = (0, 0);
     for run in plan.runs.runs() {
         if model.as_ref() != Some(&run.model) {
-            writeln!(out, "model {}", print::shown(&run.model))?;
+            writeln!(out, "model {}", print::escaped(&run.model))?;
             model = Some(run.model.clone());
         }
         all += 1;
@@ -99,9 +100,9 @@ fn as_text(plan: &Shown, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(out, "  {:<60} {machine}", run.id())?;
     }
-    writeln!(out, "edition {}", print::shown(&plan.edition))?;
+    writeln!(out, "edition {}", print::escaped(&plan.edition))?;
     for (key, why) in &plan.unknown {
-        writeln!(out, "{}", print::shown(&format!("unknown {key}: {why}")))?;
+        writeln!(out, "{}", print::escaped(&format!("unknown {key}: {why}")))?;
     }
     for change in &plan.overrides {
         writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;

@@ -11,7 +11,7 @@ const LONGEST_ERROR: usize = 2000;
 
 /// Prints text that may hold names and words of others: no control character reaches the terminal.
 pub fn text(text: &str) -> Result<(), Failure> {
-    raw(&shown(text))
+    raw(&escaped(text))
 }
 
 /// Prints a result as it is. Whoever reads may stop early: a broken pipe is no failure.
@@ -61,18 +61,18 @@ pub fn error(error: &anyhow::Error) -> String {
         let cut: String = message.chars().take(LONGEST_ERROR).collect();
         message = format!("{cut}... ({} more characters)", length - LONGEST_ERROR);
     }
-    shown(&message)
+    escaped(&message)
 }
 
 /// Lines stay lines; other control characters become words such as `⟨ESC⟩`.
-pub fn shown(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// What happens while an inputs disk is made, on stderr.
 pub fn inputs(event: InputsEvent) {
     match event {
-        InputsEvent::Finding(finding) => eprintln!("{}", shown(&finding.to_string())),
+        InputsEvent::Finding(finding) => eprintln!("{}", escaped(&finding.to_string())),
         InputsEvent::Accepted(errors) => eprintln!("{errors} errors accepted"),
         InputsEvent::Step(step) => eprintln!("run: {step}"),
     }

@@ -1,7 +1,8 @@
 use super::failure::qualify_failure;
-use super::run::drain_on_ctrl_c;
+use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print, progress};
 use crate::qualify::{Finding, Machines, Qualification, Report, Settings, counted};
+use mcc_base::names::EntryName;
 use mcc_edition::Edition;
 use mcc_model::Severity;
 use std::fmt::Write as _;
@@ -23,7 +24,7 @@ pub struct Args {
     native: Option<PathBuf>,
     /// The entry's name, as BK_TOOL tells it.
     #[arg(long, value_name = "T")]
-    tool: String,
+    tool: EntryName,
     /// Folder of instance archives (NAME.tgz); of each known model the first instance is run, P/T and coloured each.
     #[arg(long, value_name = "FOLDER")]
     instances: PathBuf,
@@ -98,7 +99,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let out = args.out.unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {
-            qualification.natively(folder, &out, &|run| eprintln!("qualify: {run}, natively"))
+            qualification.run_native(folder, &out, &|run| eprintln!("qualify: {run}, natively"))
         }
         (None, image) => {
             let machines = Machines {
@@ -106,11 +107,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 ssh_key: args.ssh_key.as_deref(),
                 jobs: args.jobs,
                 allow_degraded: args.allow_degraded,
-                drain: &*drain_on_ctrl_c()?,
+                stop: &*stop_on_signal()?,
                 show_inputs: &print::inputs,
                 run: &|runner| progress::watch(runner, &|_| true),
             };
-            qualification.in_machines(&machines, &out)
+            qualification.run_in_machines(&machines, &out)
         }
     };
     let report = report.map_err(qualify_failure)?;
@@ -148,7 +149,7 @@ fn as_text(report: &Report) -> String {
             run = &finding.run;
             let _ = writeln!(out, "\n{run}");
         }
-        let _ = write!(out, "{}", of_finding(finding));
+        let _ = write!(out, "{}", finding_text(finding));
     }
     let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) =
@@ -160,7 +161,7 @@ fn as_text(report: &Report) -> String {
 }
 
 /// Two lines: place, severity, rule and problem; then the fix.
-pub(super) fn of_finding(finding: &Finding) -> String {
+pub(super) fn finding_text(finding: &Finding) -> String {
     let place = finding.place();
     let place = if place.is_empty() { place } else { format!("{place}: ") };
     let severity = super::lint::word(finding.severity);

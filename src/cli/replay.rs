@@ -1,7 +1,8 @@
-use super::published::open;
+use super::record_source::open;
 use super::{Exit, Failure, Format, print};
 use crate::archive::{Comparison, Median, compare};
 use crate::runner::{Host, Replay};
+use mcc_base::names::RunId;
 use mcc_campaign::Backend;
 use mcc_store::Record;
 use std::num::NonZeroU32;
@@ -18,7 +19,7 @@ pub struct Args {
     input: PathBuf,
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
-    run: String,
+    run: RunId,
     /// A disk, kernel or initrd, or a folder with them, such as an image; may be given several times. What is needed
     /// is found by its digest.
     #[arg(long, value_name = "FILE|FOLDER")]
@@ -38,8 +39,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let published = open(&args.input)?;
-    let record = Record::open_readonly(&published.folder).map_err(Failure::usage)?;
+    let record_source = open(&args.input)?;
+    let record = Record::open_readonly(&record_source.folder).map_err(Failure::usage)?;
     let replay = Replay::of(&record, &args.run, &args.disk)?;
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());

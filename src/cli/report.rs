@@ -1,8 +1,8 @@
 use super::{Exit, Failure, print};
-use mcc_base::in_order::all_cores;
+use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_judge::sister;
-use mcc_report::{Material, ReportError};
+use mcc_judge::other_contests;
+use mcc_report::{ReportError, SiteInput};
 use mcc_store::Record;
 use std::path::PathBuf;
 
@@ -36,14 +36,14 @@ enum Embargo {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let fail = |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
-    if let Some(judgement) = sister::Judgement::read(&args.judgement).map_err(Failure::usage)? {
+    if let Some(judgement) = other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)? {
         if args.record.is_some() {
             return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
         }
         if matches!(args.embargo, Embargo::On) {
             return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
-        let pages = mcc_report::write_sister_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
+        let pages = mcc_report::write_other_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
         print::text(&format!("{}: {pages} category pages\n", args.out.join("index.html").display()))?;
         return Ok(Exit::Done);
     }
@@ -58,7 +58,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (Embargo::Auto, Some(record)) => unfinished(record).map_err(|error| fail(error.into()))?,
         (Embargo::Off, _) | (Embargo::Auto, None) => false,
     };
-    let material = Material { judgement_dir: Some(&args.judgement), record: record.as_ref(), embargo };
+    let material = SiteInput { judgement_dir: Some(&args.judgement), record: record.as_ref(), embargo };
     let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
     let hidden = match written.hidden {
         0 => String::new(),

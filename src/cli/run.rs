@@ -77,22 +77,22 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         disks,
         file: &args.campaign,
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
-        most_vcpus: plan.most_vcpus(),
+        max_vcpus: plan.max_vcpus(),
         marks: vec![],
         history: history_of(&args.history)?,
-        drain: &*drain_on_ctrl_c()?,
+        stop: &*stop_on_signal()?,
     };
-    let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.takes(&run.id()));
+    let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));
     Ok(progress::watch(CampaignRunner::new(&host, options)?, &wanted)?.into())
 }
 
 /// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.
-pub(super) fn drain_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
-    let drain = Arc::new(AtomicBool::new(false));
+pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // In this order: a signal first looks whether one came before, then leaves its own mark.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, drain.clone())?;
-        signal_hook::flag::register(signal, drain.clone())?;
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())?;
+        signal_hook::flag::register(signal, stop.clone())?;
     }
-    Ok(drain)
+    Ok(stop)
 }

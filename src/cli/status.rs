@@ -1,9 +1,10 @@
 use super::failure::{cluster_failure, store_failure};
 use super::{Exit, Failure, Format, print};
-use crate::cluster::{Cluster, ClusterError, ModelStanding, Slurm, Standing, standings};
+use crate::cluster::{Cluster, ClusterError, ModelState, ModelStatus, Slurm, model_statuses};
 use crate::runner::history_of;
+use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
-use mcc_store::{Attempt, Glance, Summary, Tally, UnderWay};
+use mcc_store::{Attempt, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,32 +26,32 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct StatusReport {
     #[serde(flatten)]
     summary: Summary,
-    entries: BTreeMap<String, Tally>,
+    entries: BTreeMap<String, RunCounts>,
     remaining: Remaining,
     /// Milliseconds until all runs are made with as many machines as run now; null: none runs, or nothing is known yet.
     eta_ms: Option<u64>,
     /// Who runs it: process and host.
     controllers: Vec<String>,
     /// Attempts under way.
-    running: Vec<UnderWay>,
+    running: Vec<RunningAttempt>,
     /// The last attempts, the newest first.
-    last: Vec<Ended>,
+    last: Vec<AttemptSummary>,
     /// The last attempts that ended in infrastructure, the newest first.
-    failures: Vec<Ended>,
+    failures: Vec<AttemptSummary>,
     /// On a cluster: by model, from the jobs' own records and the batch system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    models: Vec<ModelStanding>,
+    models: Vec<ModelStatus>,
     /// On a cluster: recorded runs that `collect` has brought here.
     #[serde(skip_serializing_if = "Option::is_none")]
     collected: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct Ended {
-    run: String,
+struct AttemptSummary {
+    run: RunId,
     attempt: u32,
     outcome: &'static str,
     /// As people read it, with exit code, signal, or state and reason.
@@ -61,7 +62,7 @@ struct Ended {
     wall_ms: Option<u64>,
 }
 
-impl From<&Attempt> for Ended {
+impl From<&Attempt> for AttemptSummary {
     fn from(attempt: &Attempt) -> Self {
         Self {
             run: attempt.run.clone(),
@@ -82,27 +83,33 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Err(ClusterError::NotSubmitted(_)) => None,
         Err(error) => return Err(cluster_failure(error)),
     };
-    let (glance, models, collected) = match &cluster {
-        None => (Glance::at(&args.results).map_err(store_failure)?, vec![], None),
+    let (record_summary, models, collected) = match &cluster {
+        None => (RecordSummary::at(&args.results).map_err(store_failure)?, vec![], None),
         Some(cluster) => {
-            let engine = Slurm { settings: cluster.facts().settings.clone() };
-            let glance = cluster.glance().map_err(cluster_failure)?;
-            let models = standings(cluster, &engine, &glance).map_err(cluster_failure)?;
-            let collected = Glance::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
-            (glance, models, Some(collected))
+            let batch_system = Slurm { settings: cluster.facts().settings.clone() };
+            let record_summary = cluster.record_summary().map_err(cluster_failure)?;
+            let models = model_statuses(cluster, &batch_system, &record_summary).map_err(cluster_failure)?;
+            let collected =
+                RecordSummary::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
+            (record_summary, models, Some(collected))
         }
     };
-    glance.teach(&mut history);
-    let remaining = glance.remaining(&history);
-    let shown = Shown {
-        summary: glance.summary(),
-        entries: glance.entries().into_iter().map(|(entry, tally)| (entry.to_owned(), tally)).collect(),
+    record_summary.add_run_times_to(&mut history);
+    let remaining = record_summary.remaining(&history);
+    let abandoned = record_summary.controllers.is_empty() && models.is_empty();
+    let shown = StatusReport {
+        summary: record_summary.summary(),
+        entries: record_summary
+            .entries()
+            .into_iter()
+            .map(|(entry, tally)| (entry.to_owned(), tally))
+            .collect(),
         remaining,
-        eta_ms: remaining.eta_ms(glance.under_way.len() as u64),
-        controllers: glance.controllers,
-        last: glance.last.iter().map(Ended::from).collect(),
-        failures: glance.troubles.iter().map(Ended::from).collect(),
-        running: glance.under_way,
+        eta_ms: remaining.eta_ms(if abandoned { 0 } else { record_summary.running_attempts.len() as u64 }),
+        controllers: record_summary.controllers,
+        last: record_summary.last.iter().map(AttemptSummary::from).collect(),
+        failures: record_summary.infrastructure_failures.iter().map(AttemptSummary::from).collect(),
+        running: record_summary.running_attempts,
         models,
         collected,
     };
@@ -113,7 +120,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
+fn as_text(shown: &StatusReport) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     let Summary { planned, recorded, outcomes, retried } = &shown.summary;
     let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
@@ -133,8 +140,11 @@ fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
     }
     models(&mut out, shown)?;
     if !shown.running.is_empty() {
-        writeln!(out, "running ({}):", shown.running.len())?;
-        for UnderWay { run, attempt, seconds, .. } in &shown.running {
+        // On a cluster controllers are on other hosts, and the batch system says which of them live.
+        let known = !shown.controllers.is_empty() || !shown.models.is_empty();
+        let title = if known { "running" } else { "begun, and without a controller on this host" };
+        writeln!(out, "{title} ({}):", shown.running.len())?;
+        for RunningAttempt { run, attempt, seconds, .. } in &shown.running {
             let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));
             let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
             writeln!(out, "  {run}{since}{again}")?;
@@ -144,7 +154,7 @@ fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
         if !ended.is_empty() {
             writeln!(out, "{title}")?;
         }
-        for Ended { run, ending, wall_ms, .. } in ended {
+        for AttemptSummary { run, ending, wall_ms, .. } in ended {
             let took = wall_ms.map_or(String::new(), |ms| format!(" after {}", duration(ms)));
             writeln!(out, "  {run}  {ending}{took}")?;
         }
@@ -172,7 +182,7 @@ fn as_text(shown: &Shown) -> Result<String, std::fmt::Error> {
 }
 
 /// What is left, and when it will be done.
-fn expected(shown: &Shown) -> String {
+fn expected(shown: &StatusReport) -> String {
     let Remaining { runs, unknown, machine_ms, .. } = shown.remaining;
     if unknown > 0 {
         return format!("{runs} runs are left; how long they take is not known before the first is recorded");
@@ -185,20 +195,20 @@ fn expected(shown: &Shown) -> String {
 }
 
 /// On a cluster, by model.
-fn models(out: &mut String, shown: &Shown) -> std::fmt::Result {
+fn models(out: &mut String, shown: &StatusReport) -> std::fmt::Result {
     for model in &shown.models {
-        let standing = match &model.standing {
-            Standing::Done => "done".to_owned(),
-            Standing::Running { node } => format!("running on {node}"),
-            Standing::Pending { reason, .. } => format!("waits ({reason})"),
-            Standing::Open => "open: `submit --resume` hands it in again".to_owned(),
+        let state = match &model.state {
+            ModelState::Done => "done".to_owned(),
+            ModelState::Running { node } => format!("running on {node}"),
+            ModelState::Pending { reason, .. } => format!("waits ({reason})"),
+            ModelState::Open => "open: `submit --resume` hands it in again".to_owned(),
         };
         let mixed = if model.nodes.len() > 1 { " mixed-host" } else { "" };
         let infrastructure = model.outcomes.get("infrastructure").copied().unwrap_or(0);
-        let trouble =
+        let failure_note =
             if infrastructure > 0 { format!(", {infrastructure} infrastructure") } else { String::new() };
         let counts = format!("{}/{}", model.recorded, model.planned);
-        writeln!(out, "{:<30} {counts:>11}  {standing}{mixed}{trouble}", model.model)?;
+        writeln!(out, "{:<30} {counts:>11}  {state}{mixed}{failure_note}", model.model)?;
     }
     match shown.collected {
         Some(collected) => writeln!(out, "{collected} of them are collected"),

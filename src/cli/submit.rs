@@ -1,7 +1,8 @@
 use super::failure::cluster_failure;
 use super::{Exit, Failure, print};
 use crate::cluster::{
-    Batch, Cluster, ClusterError, ClusterFacts, Engine, Need, Reason, Slurm, Standing, batches, standings,
+    Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, Reason, Slurm, batches,
+    model_statuses,
 };
 use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
@@ -38,10 +39,10 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
-    let engine = Slurm { settings: campaign.slurm.clone() };
-    let limit_s = engine.time_limit(campaign.slurm.partition.as_deref()).map_err(cluster_failure)?;
-    let begun = Cluster::open(&args.out);
-    let (cluster, wanted, reason) = match (begun, args.resume) {
+    let batch_system = Slurm { settings: campaign.slurm.clone() };
+    let limit_s = batch_system.time_limit(campaign.slurm.partition.as_deref()).map_err(cluster_failure)?;
+    let existing = Cluster::open(&args.out);
+    let (cluster, wanted, reason) = match (existing, args.resume) {
         (Ok(_), false) => {
             return Err(Failure::usage(anyhow!(
                 "{} was submitted before: --resume hands in what is open, another --out begins anew",
@@ -51,12 +52,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (Ok(cluster), true) => {
             let facts = ClusterFacts { settings: campaign.slurm.clone(), ..cluster.facts().clone() };
             let cluster = Cluster::create(&args.out, facts).map_err(cluster_failure)?;
-            let open = open_models(&cluster, &engine).map_err(cluster_failure)?;
+            let open = open_models(&cluster, &batch_system).map_err(cluster_failure)?;
             (cluster, open, Reason::Resume)
         }
         (Err(ClusterError::NotSubmitted(_)), _) => {
             let cluster = begin(&args, campaign.clone())?;
-            let all = cluster.facts().needs.iter().map(|need| (need.model.clone(), Place::Any)).collect();
+            let all =
+                cluster.facts().needs.iter().map(|need| (need.model.clone(), NodeConstraint::Any)).collect();
             (cluster, all, Reason::Submit)
         }
         (Err(error), _) => return Err(cluster_failure(error)),
@@ -66,19 +68,20 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let partition = campaign.slurm.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
         return Err(cluster_failure(ClusterError::TooShort { partition, run_s: longest, limit_s }));
     }
-    let most = engine.most_tasks().map_err(cluster_failure)?;
+    let most = batch_system.max_tasks().map_err(cluster_failure)?;
     for mixed_host in [false, true] {
-        let chosen = |need: &&Need| {
-            wanted.get(&need.model).is_some_and(|place| (*place == Place::Elsewhere) == mixed_host)
+        let chosen = |need: &&ModelDemand| {
+            wanted.get(&need.model).is_some_and(|place| (*place == NodeConstraint::Elsewhere) == mixed_host)
         };
-        let needs: Vec<Need> = cluster.facts().needs.iter().filter(chosen).cloned().collect();
+        let needs: Vec<ModelDemand> = cluster.facts().needs.iter().filter(chosen).cloned().collect();
         let node = |model: &str| match wanted.get(model) {
-            Some(Place::Node(node)) => Some(node.clone()),
+            Some(NodeConstraint::Node(node)) => Some(node.clone()),
             _ => None,
         };
         for batch in batches(&needs, node, limit_s, most, || cluster.new_name()) {
-            let job = cluster.hand_in(&engine, &batch, reason, mixed_host).map_err(cluster_failure)?;
-            println!("{}", told(&job, &batch));
+            let job =
+                cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
+            println!("{}", submission_line(&job, &batch));
         }
     }
     if wanted.is_empty() {
@@ -89,7 +92,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// Where a model goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum NodeConstraint {
     Any,
     /// Bound by its first run (E-5.1).
     Node(String),
@@ -97,7 +100,7 @@ enum Place {
     Elsewhere,
 }
 
-fn told(job: &str, batch: &Batch) -> String {
+fn submission_line(job: &str, batch: &Batch) -> String {
     let place = batch.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
     let (first, models) = (&batch.models[0], batch.models.len());
     let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
@@ -118,7 +121,12 @@ fn begin(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
         history: absolute(&args.history)?,
-        needs: Need::of(plan, edition.machine.memory_mib, &campaign.slurm, &history_of(&args.history)?),
+        needs: ModelDemand::of(
+            plan,
+            edition.machine.memory_mib,
+            &campaign.slurm,
+            &history_of(&args.history)?,
+        ),
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
 }
@@ -128,30 +136,33 @@ fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// The models to hand in again, and where to.
-fn open_models(cluster: &Cluster, engine: &dyn Engine) -> Result<BTreeMap<String, Place>, ClusterError> {
+fn open_models(
+    cluster: &Cluster,
+    batch_system: &dyn BatchSystem,
+) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
     let mut open = BTreeMap::new();
-    let standings = standings(cluster, engine, &cluster.glance()?)?;
+    let model_statuses = model_statuses(cluster, batch_system, &cluster.record_summary()?)?;
     // A node has many models.
-    let mut lives = BTreeMap::new();
-    for node in standings.iter().filter_map(|model| model.nodes.last()) {
-        if !lives.contains_key(node) {
-            lives.insert(node.clone(), engine.node_lives(node)?);
+    let mut available = BTreeMap::new();
+    for node in model_statuses.iter().filter_map(|model| model.nodes.last()) {
+        if !available.contains_key(node) {
+            available.insert(node.clone(), batch_system.node_available(node)?);
         }
     }
-    for model in standings {
-        let lost = model.nodes.last().is_some_and(|node| !lives[node]);
+    for model in model_statuses {
+        let lost = model.nodes.last().is_some_and(|node| !available[node]);
         let policy = cluster.facts().settings.lost_node;
-        let place = match (&model.standing, model.nodes.last()) {
+        let place = match (&model.state, model.nodes.last()) {
             // It waits for a node that does not come back.
-            (Standing::Pending { task, .. }, Some(_)) if lost && policy != LostNode::Wait => {
-                engine.cancel(std::slice::from_ref(task))?;
+            (ModelState::Pending { task, .. }, Some(_)) if lost && policy != LostNode::Wait => {
+                batch_system.cancel(std::slice::from_ref(task))?;
                 elsewhere(cluster, &model.model, policy)?
             }
-            (Standing::Open, Some(_)) if lost && policy != LostNode::Wait => {
+            (ModelState::Open, Some(_)) if lost && policy != LostNode::Wait => {
                 elsewhere(cluster, &model.model, policy)?
             }
-            (Standing::Open, Some(node)) => Place::Node(node.clone()),
-            (Standing::Open, None) => Place::Any,
+            (ModelState::Open, Some(node)) => NodeConstraint::Node(node.clone()),
+            (ModelState::Open, None) => NodeConstraint::Any,
             _ => continue,
         };
         open.insert(model.model, place);
@@ -159,9 +170,9 @@ fn open_models(cluster: &Cluster, engine: &dyn Engine) -> Result<BTreeMap<String
     Ok(open)
 }
 
-fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<Place, ClusterError> {
+fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<NodeConstraint, ClusterError> {
     match policy {
-        LostNode::MixedHost => Ok(Place::Elsewhere),
-        _ => cluster.supersede(model).map(|()| Place::Any),
+        LostNode::MixedHost => Ok(NodeConstraint::Elsewhere),
+        _ => cluster.supersede(model).map(|()| NodeConstraint::Any),
     }
 }

@@ -1,5 +1,5 @@
-use super::judged::Judged;
-use super::published::{failure, open};
+use super::judge_inputs::JudgeInputs;
+use super::record_source::{failure, open};
 use super::{Exit, Failure, Format, print};
 use crate::archive::{self, Verified, is_archive};
 use anyhow::anyhow;
@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
     #[command(flatten)]
-    judged: Judged,
+    inputs: JudgeInputs,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -31,17 +31,17 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
-    let published = open(&args.input)?;
-    if args.judgement.is_some() && is_archive(&published.folder) {
+    let record_source = open(&args.input)?;
+    if args.judgement.is_some() && is_archive(&record_source.folder) {
         return Err(Failure::usage(anyhow!("an archive has its own judgement; leave out --judgement")));
     }
-    let mut verified = archive::verify(&published.folder).map_err(failure)?;
+    let mut verified = archive::verify(&record_source.folder).map_err(failure)?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();
             return Err(Failure::usage(anyhow!("{dir} is no judgement: give the folder of `judge --out`")));
         }
-        match args.judged.read(&published.folder) {
+        match args.inputs.read(&record_source.folder) {
             Ok((edition, ballots)) => verified.recompute(&edition, ballots, judgement).map_err(failure)?,
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What a model asks of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Need {
+pub struct ModelDemand {
     pub model: String,
     pub resources: Resources,
     /// Its runs, those without a machine too.
@@ -30,7 +30,7 @@ pub struct Resources {
 const CONTROLLER_MIB: u64 = 512;
 const PER_MACHINE_MIB: u64 = 512;
 
-impl Need {
+impl ModelDemand {
     /// Of every model of a plan, by name. `memory_mib` is one machine's.
     pub fn of(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
         Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
@@ -87,24 +87,24 @@ pub const MARGIN_S: u64 = 600;
 /// A model that needs more time than `limit_s` gets the limit; its job hands in the next of the chain itself.
 /// `name(n)` names the n-th batch.
 pub fn batches(
-    needs: &[Need],
+    needs: &[ModelDemand],
     node: impl Fn(&str) -> Option<String>,
     limit_s: Option<u64>,
-    most_tasks: u32,
+    max_tasks: u32,
     mut name: impl FnMut() -> String,
 ) -> Vec<Batch> {
-    let time = |need: &Need| {
+    let time = |need: &ModelDemand| {
         let wanted = (need.worst_case_s + MARGIN_S).next_multiple_of(3600);
         limit_s.map_or(wanted, |limit| wanted.min(limit))
     };
-    let mut alike: BTreeMap<_, Vec<&Need>> = BTreeMap::new();
+    let mut alike: BTreeMap<_, Vec<&ModelDemand>> = BTreeMap::new();
     for need in needs {
         alike.entry((Reverse(time(need)), need.resources, node(&need.model))).or_default().push(need);
     }
     let mut made = vec![];
     for ((time_s, resources, node), mut needs) in alike {
         needs.sort_by_key(|need| (Reverse(need.expected_s), Reverse(need.worst_case_s), &need.model));
-        for models in needs.chunks(most_tasks.max(1) as usize) {
+        for models in needs.chunks(max_tasks.max(1) as usize) {
             made.push(Batch {
                 name: name(),
                 models: models.iter().map(|need| need.model.clone()).collect(),
@@ -122,8 +122,8 @@ mod tests {
     use super::*;
     use std::num::NonZeroU32;
 
-    fn need(model: &str, cores: u32, worst_case_s: u64) -> Need {
-        Need {
+    fn need(model: &str, cores: u32, worst_case_s: u64) -> ModelDemand {
+        ModelDemand {
             model: model.into(),
             resources: Resources { cores, memory_mib: 17_000 },
             planned: 1,
@@ -132,7 +132,11 @@ mod tests {
         }
     }
 
-    fn made(needs: &[Need], limit_s: Option<u64>, most: u32) -> Vec<(Vec<String>, u64, Option<String>)> {
+    fn made(
+        needs: &[ModelDemand],
+        limit_s: Option<u64>,
+        most: u32,
+    ) -> Vec<(Vec<String>, u64, Option<String>)> {
         let mut count = 0;
         let name = || {
             count += 1;
@@ -175,9 +179,9 @@ mod tests {
     #[test]
     fn a_model_asks_for_its_widest_tool_and_the_controller() {
         let run = |model: &str, vcpus, competes| Run {
-            entry: format!("t{vcpus}"),
-            instance: format!("{model}-PT-1"),
-            examination: "StateSpace".into(),
+            entry: format!("t{vcpus}").parse().unwrap(),
+            instance: format!("{model}-PT-1").parse().unwrap(),
+            examination: "StateSpace".parse().unwrap(),
             model: model.into(),
             vcpus,
             competes,
@@ -185,7 +189,7 @@ mod tests {
         let runs = vec![run("A", 1, true), run("A", 4, true), run("A", 1, false), run("B", 1, true)];
         let settings =
             SlurmSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..SlurmSettings::default() };
-        let needs = Need::of_runs(runs.into_iter(), 4500, 16_384, &settings, &History::default());
+        let needs = ModelDemand::of_runs(runs.into_iter(), 4500, 16_384, &settings, &History::default());
         let asked = needs
             .iter()
             .map(|need| (need.model.as_str(), need.resources.cores, need.planned, need.worst_case_s));

@@ -1,7 +1,7 @@
 //! The shards of a campaign brought into its one record.
 
 use super::{Cluster, ClusterError};
-use mcc_store::{Adopted, Part, Record, StoreError};
+use mcc_store::{MergeCounts, Record, RecordPart, StoreError};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Collected {
     #[serde(flatten)]
-    pub adopted: Adopted,
+    pub merged: MergeCounts,
     /// Shards that were read.
     pub shards: usize,
 }
@@ -21,7 +21,7 @@ const LOST: &str = "the host of this model was lost, the whole model was run ane
 ///
 /// In any order and any number of times, the result is the same.
 pub fn collect(record: &Record, cluster: &Cluster, copies: &[PathBuf]) -> Result<Collected, ClusterError> {
-    let mut collected = Collected { adopted: Adopted::default(), shards: 0 };
+    let mut collected = Collected { merged: MergeCounts::default(), shards: 0 };
     for need in &cluster.facts().needs {
         let mut folders = vec![];
         let lost = (1..).map(|n| cluster.superseded(&need.model, n)).take_while(|folder| folder.exists());
@@ -49,9 +49,11 @@ impl Collected {
             }
         }
         self.shards += opened.len();
-        let parts: Vec<Part> =
-            opened.iter().map(|(record, superseded)| Part { record, superseded: *superseded }).collect();
-        self.adopted += record.adopt(&parts)?;
+        let parts: Vec<RecordPart> = opened
+            .iter()
+            .map(|(record, superseded)| RecordPart { record, superseded: *superseded })
+            .collect();
+        self.merged += record.merge_parts(&parts)?;
         Ok(())
     }
 }

@@ -14,22 +14,22 @@
 
 mod batch;
 mod collect;
-mod layout;
+mod folder;
+mod model_status;
 mod slurm;
 mod staging;
-mod standing;
 
-pub use batch::{Batch, MARGIN_S, Need, Resources, batches};
+pub use batch::{Batch, MARGIN_S, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
-pub use layout::{BatchFacts, Cluster, ClusterFacts, FORMAT, HostBinding, Reason, random_name};
-pub use slurm::{Here, Slurm};
-pub use staging::Stage;
-pub use standing::{ModelStanding, Standing, standings};
+pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason, random_name};
+pub use model_status::{ModelState, ModelStatus, model_statuses};
+pub use slurm::{Slurm, SlurmTask};
+pub use staging::StagingFolder;
 
 use std::io;
 use std::path::PathBuf;
 
-/// What goes wrong between us and a batch system, with the way out.
+/// What goes wrong between us and a batch system, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     #[error("{program} is not on PATH: run this on a host of the cluster (package slurm-client)")]
@@ -82,7 +82,7 @@ pub enum TaskState {
 }
 
 /// A batch system: what `submit`, `status` and `cancel` ask of one. Slurm's is `Slurm`.
-pub trait Engine {
+pub trait BatchSystem {
     /// Hands in an array of jobs, each running the cluster's script on one of the batch's models; the job's id.
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError>;
     /// The tasks of batch submissions by their names, each with the name of its own, waiting or running: also finds one
@@ -93,7 +93,7 @@ pub trait Engine {
     /// Seconds after which the partition ends a job; None: never.
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError>;
     /// Most tasks of one array.
-    fn most_tasks(&self) -> Result<u32, ClusterError>;
+    fn max_tasks(&self) -> Result<u32, ClusterError>;
     /// Whether a node can take jobs now or after its present ones.
-    fn node_lives(&self, node: &str) -> Result<bool, ClusterError>;
+    fn node_available(&self, node: &str) -> Result<bool, ClusterError>;
 }

@@ -1,8 +1,8 @@
 //! Slurm, by its own commands: sbatch, squeue, scancel, scontrol, sinfo.
 
-use super::{Batch, Cluster, ClusterError, Engine, Task, TaskState};
+use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskState};
 use mcc_campaign::SlurmSettings;
-use mcc_host::{find_program, run_until};
+use mcc_host::{find_program, run_with_deadline};
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub struct Slurm {
 }
 
 /// What Slurm tells a job about itself.
-pub struct Here {
+pub struct SlurmTask {
     /// Of the task in its array.
     pub index: u32,
     /// Slurm's name of the node; several may be one host.
@@ -21,7 +21,7 @@ pub struct Here {
     pub limit_s: Option<u64>,
 }
 
-impl Here {
+impl SlurmTask {
     pub fn find() -> Result<Self, ClusterError> {
         let say = |name: &str| {
             std::env::var(name).map_err(|_| ClusterError::Command {
@@ -43,18 +43,19 @@ impl Here {
 }
 
 /// So many names or jobs fit on a command line.
-const MOST_WORDS: usize = 1000;
+const MAX_ARGUMENTS: usize = 1000;
 
 /// A busy controller answers late, a dead one never.
-const PATIENCE: Duration = Duration::from_secs(120);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Slurm {
     /// Runs one of Slurm's commands; what it printed.
-    fn ask(&self, program: &'static str, args: &[String]) -> Result<String, ClusterError> {
+    fn run_command(&self, program: &'static str, args: &[String]) -> Result<String, ClusterError> {
         let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
         let failed =
             |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
-        let ended = run_until(Command::new(found).args(args), PATIENCE).map_err(|e| failed(e.to_string()))?;
+        let ended = run_with_deadline(Command::new(found).args(args), COMMAND_TIMEOUT)
+            .map_err(|e| failed(e.to_string()))?;
         match ended.status {
             Some(status) if status.success() => Ok(ended.stdout),
             _ => Err(failed(ended.describe())),
@@ -97,9 +98,9 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
     args
 }
 
-impl Engine for Slurm {
+impl BatchSystem for Slurm {
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
-        let printed = self.ask("sbatch", &sbatch(batch, cluster, &self.settings))?;
+        let printed = self.run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
         // `--parsable`: JOB or JOB;CLUSTER
         let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
         match job.parse::<u64>() {
@@ -113,9 +114,10 @@ impl Engine for Slurm {
 
     fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError> {
         let mut found = vec![];
-        for some in names.chunks(MOST_WORDS) {
+        for some in names.chunks(MAX_ARGUMENTS) {
             let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
-            let printed = self.ask("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+            let printed =
+                self.run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
             let read = tasks(&printed)
                 .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
             found.extend(read);
@@ -124,9 +126,9 @@ impl Engine for Slurm {
     }
 
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
-        for some in tasks.chunks(MOST_WORDS) {
+        for some in tasks.chunks(MAX_ARGUMENTS) {
             let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
-            self.ask("scancel", &tasks)?;
+            self.run_command("scancel", &tasks)?;
         }
         Ok(())
     }
@@ -134,7 +136,7 @@ impl Engine for Slurm {
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
         let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
         args.extend(partition.map(|name| format!("--partition={name}")));
-        let printed = self.ask("sinfo", &args)?;
+        let printed = self.run_command("sinfo", &args)?;
         let wrong = || ClusterError::Command {
             command: format!("sinfo {}", args.join(" ")),
             problem: match partition {
@@ -152,8 +154,8 @@ impl Engine for Slurm {
         }
     }
 
-    fn most_tasks(&self) -> Result<u32, ClusterError> {
-        let printed = self.ask("scontrol", &["show".to_owned(), "config".to_owned()])?;
+    fn max_tasks(&self) -> Result<u32, ClusterError> {
+        let printed = self.run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
         let size = printed.lines().filter_map(|line| line.split_once('=')).find_map(|(key, value)| {
             (key.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok()).flatten()
         });
@@ -161,20 +163,20 @@ impl Engine for Slurm {
         Ok(size.unwrap_or(1001).saturating_sub(1).max(1))
     }
 
-    fn node_lives(&self, node: &str) -> Result<bool, ClusterError> {
+    fn node_available(&self, node: &str) -> Result<bool, ClusterError> {
         let args = [
             "--noheader".to_owned(),
             "--Node".to_owned(),
             format!("--nodes={node}"),
             "--format=%T".to_owned(),
         ];
-        let printed = self.ask("sinfo", &args)?;
-        Ok(printed.lines().any(|state| lives(state.trim())))
+        let printed = self.run_command("sinfo", &args)?;
+        Ok(printed.lines().any(|state| is_available(state.trim())))
     }
 }
 
 /// Node states in which jobs run, now or later. A `*` is a node that does not answer.
-fn lives(state: &str) -> bool {
+fn is_available(state: &str) -> bool {
     let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
     !state.contains('*')
         && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
@@ -264,10 +266,10 @@ mod tests {
     #[test]
     fn a_node_that_is_down_or_silent_does_not_live() {
         for state in ["idle", "mixed", "allocated", "idle~", "completing", "planned"] {
-            assert!(lives(state), "{state}");
+            assert!(is_available(state), "{state}");
         }
         for state in ["down", "idle*", "down*", "drained", "draining", "fail", "", "unknown"] {
-            assert!(!lives(state), "{state}");
+            assert!(!is_available(state), "{state}");
         }
     }
 }

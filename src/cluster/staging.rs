@@ -7,11 +7,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// A folder of disks by digest: `SHA256`, and `SHA256.lock` while and since it was copied.
-pub struct Stage {
+pub struct StagingFolder {
     folder: PathBuf,
 }
 
-impl Stage {
+impl StagingFolder {
     pub fn open(folder: &Path) -> Result<Self, ClusterError> {
         fs::create_dir_all(folder).map_err(ClusterError::io("create", folder))?;
         Ok(Self { folder: folder.to_owned() })
@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn a_disk_is_copied_once_per_node_and_anew_where_the_copy_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
-        let (source, stage) = (folder.path().join("disk"), Stage::open(&folder.path().join("node")).unwrap());
+        let (source, stage) =
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
         fs::write(&source, "a disk").unwrap();
         let sha256 = digest::bytes("a disk");
         let place = stage.disk(&source, &sha256).unwrap();
@@ -69,7 +70,8 @@ mod tests {
     #[test]
     fn a_disk_that_changed_since_the_submission_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let (source, stage) = (folder.path().join("disk"), Stage::open(&folder.path().join("node")).unwrap());
+        let (source, stage) =
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
         fs::write(&source, "another").unwrap();
         let error = stage.disk(&source, &digest::bytes("a disk")).unwrap_err().to_string();
         assert!(error.contains("put the disk back"), "{error}");

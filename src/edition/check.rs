@@ -1,6 +1,6 @@
 //! What an edition's content must fulfil, beyond being well-formed.
 
-use super::load::Fault;
+use super::error::Fault;
 use super::{AnswerKind, Edition, InfrastructureRule};
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};

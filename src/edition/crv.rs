@@ -1,6 +1,6 @@
 //! An edition of CRV, the competition on runtime verification (section 4 of the report of 2014).
 
-use super::load::Fault;
+use super::error::Fault;
 use super::{Status, StatusRule, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -20,7 +20,7 @@ pub struct CrvEdition {
     pub shared_points: BigRational,
     /// Online, a tool without a verdict after this many times the program's own time has none.
     #[serde(with = "fraction")]
-    pub patience: BigRational,
+    pub timeout_factor: BigRational,
     /// Totals no further than this below the first of a rank share it.
     #[serde(with = "fraction")]
     pub tie_margin: BigRational,
@@ -103,7 +103,7 @@ impl CrvEdition {
         }
         for (key, value) in [
             (&["shared_points"][..], &self.shared_points),
-            (&["patience"], &self.patience),
+            (&["timeout_factor"], &self.timeout_factor),
             (&["tie_margin"], &self.tie_margin),
             (&["tolerance", "overhead"], &self.tolerance.overhead),
             (&["tolerance", "memory"], &self.tolerance.memory),

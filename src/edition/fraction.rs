@@ -20,7 +20,7 @@ pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S:
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
-    from.deserialize_any(Exact)
+    from.deserialize_any(FractionVisitor)
 }
 
 /// Digits of a number that is taken: reducing fractions takes time in the square of their length.
@@ -42,9 +42,9 @@ pub fn parse(text: &str) -> Option<BigRational> {
     text.parse().ok()
 }
 
-struct Exact;
+struct FractionVisitor;
 
-impl Visitor<'_> for Exact {
+impl Visitor<'_> for FractionVisitor {
     type Value = BigRational;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -90,7 +90,7 @@ pub enum Votes {
     PerTool,
 }
 
-/// What becomes of a run the harness failed to give a fair machine.
+/// What becomes of a run whose attempts all ended in infrastructure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InfrastructureRule {
@@ -111,6 +111,18 @@ pub enum AwardKind {
     MostRight,
     /// Most right values that no other tool gave (2026: James Cook).
     MostUnique,
+}
+
+impl AwardKind {
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::RoadRunner => "road-runner",
+            Self::Camel => "camel",
+            Self::MostRight => "most-right",
+            Self::MostUnique => "most-unique",
+        }
+    }
 }
 
 /// A category and the examinations whose points it sums (E-4.5, E-4.6).

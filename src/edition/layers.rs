@@ -3,8 +3,9 @@
 //! `base = "mcc-2018"` takes that edition's settings; what the file says itself counts instead. Tables are merged
 //! key by key; lists, and the table `variants`, are taken whole: a year's tools are no other year's.
 
-use super::EditionError;
-use super::load::{Fault, builtin, is_path, one_line};
+use super::builtin::{builtin, is_path};
+use super::error::{EditionError, Fault};
+use super::suggest::with_suggestion;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use toml::Spanned;
@@ -94,7 +95,7 @@ impl Layers {
             let over = self.parsed(layer)?;
             let span = over.span();
             let mut under = whole.into_inner();
-            forget_the_known(&mut under, over.get_ref());
+            drop_set_unknowns(&mut under, over.get_ref());
             overlay(&mut under, over.into_inner());
             whole = Spanned::new(span, under);
         }
@@ -173,7 +174,7 @@ fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
 }
 
 /// What a file sets itself is no longer unknown because it was in the base.
-fn forget_the_known(under: &mut DeTable<'_>, over: &DeTable<'_>) {
+fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     let Some(DeValue::Table(unknown)) = under.get_mut("unknown").map(Spanned::get_mut) else { return };
     let set = |key: &str| {
         let mut parts = key.split('.');
@@ -188,4 +189,12 @@ fn forget_the_known(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     for key in known {
         unknown.remove(key.as_str());
     }
+}
+
+/// `toml`'s message without its drawing: what is wrong, what is allowed, and the line it stands in.
+fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
+    let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+    let source: String = source.chars().take(100).collect();
+    let message = with_suggestion(&error.message().replace('\n', ", "));
+    if source.is_empty() { message } else { format!("`{source}`: {message}") }
 }

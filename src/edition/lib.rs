@@ -1,25 +1,32 @@
 //! A year's rules as data: `editions/*.toml`.
 
+mod builtin;
 mod check;
 pub mod crv;
+mod error;
 mod flags;
 pub mod fraction;
 mod judging;
 mod layers;
 mod load;
 mod pattern;
+mod rule_text;
 mod rules;
 mod suggest;
 pub mod svcomp;
 
+pub use builtin::{known, other_edition_names};
+pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
     AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
     StatusRule, Votes,
 };
-pub use load::{EditionError, known};
 pub use pattern::{Pattern, fits};
-pub use rules::{Rules, SisterEdition, known_sisters};
+pub use rule_text::{
+    RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
+};
+pub use rules::{OtherEdition, Rules};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +37,7 @@ use std::collections::BTreeMap;
 pub struct Edition {
     /// Which contest's rules these are; a file that does not say is one of the MCC.
     #[serde(default, skip_serializing)]
-    pub contest: McContest,
+    pub contest: MccContest,
     /// `mcc-2018`
     pub name: String,
     pub title: String,
@@ -58,10 +65,10 @@ pub struct Edition {
     pub unknown: BTreeMap<String, String>,
 }
 
-/// The only contest an `Edition` can be of; `Rules` reads those of the sister contests.
+/// The only contest an `Edition` can be of; `Rules` reads those of the other contests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum McContest {
+pub enum MccContest {
     #[default]
     Mcc,
 }
@@ -98,11 +105,11 @@ impl Edition {
         StatusRule::status_of(&self.statuses, entry)
     }
 
-    /// The settings as they are published: they don't name who resigned either (P-4). `stays` takes the other entries.
-    pub fn without_resigned(&self, stays: impl Fn(&str) -> bool) -> Self {
+    /// The settings as they are published: they don't name who resigned either (P-4). `keep` takes the other entries.
+    pub fn without_resigned(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut edition = self.clone();
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
-        keep_named(&mut edition.variants, stays);
+        retain_names(&mut edition.variants, keep);
         edition
     }
 
@@ -112,12 +119,12 @@ impl Edition {
     }
 }
 
-/// Leaves names out of groups, and with them groups of which nobody is left.
-fn keep_named(groups: &mut BTreeMap<String, Vec<String>>, stays: impl Fn(&str) -> bool) {
+/// Removes names from groups, and groups that are then empty. A group that was empty before is removed too: its own
+/// name can be that of a resigned tool (P-4).
+fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) -> bool) {
     groups.retain(|_, names| {
-        let named = names.len();
-        names.retain(|name| stays(name));
-        !names.is_empty() || named == 0
+        names.retain(|name| keep(name));
+        !names.is_empty()
     });
 }
 
@@ -198,4 +205,20 @@ pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deser
     let number = u64::deserialize(from)?;
     let fits = (LEAST..=MOST).contains(&number).then(|| T::try_from(number).ok()).flatten();
     fits.ok_or_else(|| serde::de::Error::custom(format!("{number} is not from {LEAST} to {MOST}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_settings_have_no_group_without_members() {
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        let group = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        edition.variants = [("Empty", &[][..]), ("Gone", &["Gone.a"]), ("Both", &["Gone.b", "Both.a"])]
+            .map(|(tool, names)| (tool.to_owned(), group(names)))
+            .into();
+        let published = edition.without_resigned(|name| !name.starts_with("Gone"));
+        assert_eq!(published.variants, [("Both".to_owned(), group(&["Both.a"]))].into());
+    }
 }

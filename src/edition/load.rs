@@ -1,77 +1,9 @@
 //! Reading and checking an edition file.
 
 use super::Edition;
+use super::builtin::text_of;
+use super::error::EditionError;
 use super::layers::Layers;
-use super::suggest::{nearest, with_suggestion};
-use std::path::{Path, PathBuf};
-
-/// The editions this build knows by name.
-const KNOWN: &[(&str, &str)] = &[
-    ("mcc-2017", include_str!("../../editions/mcc-2017.toml")),
-    ("mcc-2018", include_str!("../../editions/mcc-2018.toml")),
-    ("mcc-2019", include_str!("../../editions/mcc-2019.toml")),
-    ("mcc-2020", include_str!("../../editions/mcc-2020.toml")),
-    ("mcc-2021", include_str!("../../editions/mcc-2021.toml")),
-    ("mcc-2022", include_str!("../../editions/mcc-2022.toml")),
-    ("mcc-2023", include_str!("../../editions/mcc-2023.toml")),
-    ("mcc-2024", include_str!("../../editions/mcc-2024.toml")),
-    ("mcc-2025", include_str!("../../editions/mcc-2025.toml")),
-    ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
-];
-
-/// The names of the MCC's editions this build knows.
-pub fn known() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().map(|(name, _)| *name)
-}
-
-/// An argument with a `/` or ending in `.toml` is a path, any other a name.
-pub(super) fn is_path(name_or_path: &str) -> bool {
-    name_or_path.contains('/') || name_or_path.ends_with(".toml")
-}
-
-/// The text of an edition known by name, and the file that errors name.
-pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
-    let all = || KNOWN.iter().chain(super::rules::SISTERS);
-    let names = || all().map(|(name, _)| *name);
-    match all().find(|(known, _)| *known == name) {
-        Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),
-        None => Err(EditionError::Unknown {
-            name: name.to_owned(),
-            meant: nearest(name, names()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
-            known: names().collect::<Vec<_>>().join(", "),
-        }),
-    }
-}
-
-/// The text of the edition of that name, or of the file at that path, and what errors call it.
-pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
-    if is_path(name_or_path) {
-        let path = Path::new(name_or_path);
-        let text = mcc_base::text::read(path)
-            .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
-        return Ok((text, name_or_path.to_owned()));
-    }
-    builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))
-}
-
-/// What an edition refuses: the key whose content cannot be, and why.
-pub(super) type Fault = (Vec<String>, String);
-
-#[derive(Debug, thiserror::Error)]
-pub enum EditionError {
-    #[error(
-        "no edition `{name}`{meant}: known are {known}; for an edition of your own give the path of its file (.toml)"
-    )]
-    Unknown { name: String, meant: String, known: String },
-    #[error("cannot read edition file {path}")]
-    Read { path: PathBuf, source: std::io::Error },
-    /// Not TOML, an unknown key, a wrong type, a word that is not allowed: says what is.
-    #[error("{file}:{line}: {message}; editions/README.md explains every key")]
-    Syntax { file: String, line: usize, message: String },
-    /// Well-formed, but against the rules of its own content.
-    #[error("{file}:{line}: key `{key}`: {message}; editions/README.md explains every key")]
-    Content { file: String, line: usize, key: String, message: String },
-}
 
 impl Edition {
     /// The edition of that name, or of the file at that path, with what it takes from its base.
@@ -86,17 +18,10 @@ impl Edition {
     }
 }
 
-/// `toml`'s message without its drawing: what is wrong, what is allowed, and the line it stands in.
-pub(super) fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
-    let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
-    let source: String = source.chars().take(100).collect();
-    let message = with_suggestion(&error.message().replace('\n', ", "));
-    if source.is_empty() { message } else { format!("`{source}`: {message}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin::MCC;
     use crate::{Normalization, Status};
     use num_rational::BigRational;
     use num_traits::One;
@@ -114,7 +39,7 @@ mod tests {
 
     #[test]
     fn every_edition_known_by_name_loads_and_survives_a_round_trip() {
-        for (name, _) in KNOWN {
+        for (name, _) in MCC {
             let edition = Edition::load(name).unwrap();
             assert_eq!(edition.name, *name);
             let text = serde_json::to_string(&edition).unwrap();

@@ -1,39 +1,24 @@
-//! The rules of a judgement: those of the MCC, or of a sister contest (SV-COMP, CRV).
+//! The rules of a judgement: those of the MCC, or of another contest (SV-COMP, CRV).
 
 use super::Edition;
+use super::builtin::text_of;
 use super::crv::CrvEdition;
+use super::error::EditionError;
 use super::layers::Layers;
-use super::load::{EditionError, text_of};
 use super::svcomp::SvcompEdition;
 use serde::{Deserialize, Serialize};
-
-macro_rules! sister {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
-}
-
-/// The sister contests' editions this build knows by name.
-pub(super) const SISTERS: &[(&str, &str)] = sister!(
-    "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
-    "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
-    "svcomp-2026" "crv-2014"
-);
-
-/// Their names.
-pub fn known_sisters() -> impl Iterator<Item = &'static str> {
-    SISTERS.iter().map(|(name, _)| *name)
-}
 
 /// An edition of whichever contest: its key `contest` says which.
 #[derive(Clone, Debug)]
 pub enum Rules {
     Mcc(Box<Edition>),
-    Sister(Box<SisterEdition>),
+    Other(Box<OtherEdition>),
 }
 
-/// An edition of a sister contest, as its judgement keeps it.
+/// An edition of another contest, as its judgement keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum SisterEdition {
+pub enum OtherEdition {
     Svcomp(SvcompEdition),
     Crv(CrvEdition),
 }
@@ -42,16 +27,16 @@ impl Rules {
     /// The edition of that name, or of the file at that path (with a `/`, or ending in `.toml`).
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
         #[derive(Deserialize)]
-        struct Which {
+        struct ContestKey {
             contest: Option<String>,
         }
         let (text, file) = text_of(name_or_path)?;
         let layers = Layers::read(&text, &file)?;
-        let contest = layers.typed::<Which>()?.contest;
-        let sister = |edition| Self::Sister(Box::new(edition));
+        let contest = layers.typed::<ContestKey>()?.contest;
+        let other_contest = |edition| Self::Other(Box::new(edition));
         Ok(match contest.as_deref() {
-            Some("sv-comp") => sister(SisterEdition::Svcomp(layers.checked(SvcompEdition::check)?)),
-            Some("crv") => sister(SisterEdition::Crv(layers.checked(CrvEdition::check)?)),
+            Some("sv-comp") => other_contest(OtherEdition::Svcomp(layers.checked(SvcompEdition::check)?)),
+            Some("crv") => other_contest(OtherEdition::Crv(layers.checked(CrvEdition::check)?)),
             None | Some("mcc") => Self::Mcc(Box::new(Edition::parse(&text, &file)?)),
             Some(other) => {
                 let place = layers.place_of(&["contest".to_owned()]);
@@ -62,7 +47,7 @@ impl Rules {
     }
 }
 
-impl SisterEdition {
+impl OtherEdition {
     pub fn name(&self) -> &str {
         match self {
             Self::Svcomp(edition) => &edition.name,
@@ -81,14 +66,15 @@ impl SisterEdition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin::OTHER_EDITIONS;
 
     #[test]
-    fn every_sister_edition_known_by_name_loads_and_survives_a_round_trip() {
-        for (name, _) in SISTERS {
-            let Rules::Sister(edition) = Rules::load(name).unwrap() else { panic!("{name}") };
+    fn every_svcomp_and_crv_edition_survives_a_round_trip() {
+        for (name, _) in OTHER_EDITIONS {
+            let Rules::Other(edition) = Rules::load(name).unwrap() else { panic!("{name}") };
             assert_eq!(edition.name(), *name);
             let text = serde_json::to_string(&edition).unwrap();
-            assert_eq!(serde_json::from_str::<SisterEdition>(&text).unwrap(), *edition);
+            assert_eq!(serde_json::from_str::<OtherEdition>(&text).unwrap(), *edition);
         }
         assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
     }
@@ -97,8 +83,8 @@ mod tests {
     #[test]
     fn every_year_of_sv_comp_has_the_points_of_its_rules() {
         let printed = |name: &str| {
-            let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
-            let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };
+            let Ok(Rules::Other(edition)) = Rules::load(name) else { panic!("{name}") };
+            let OtherEdition::Svcomp(edition) = *edition else { panic!("{name}") };
             let of = edition.points;
             format!(
                 "{} {} {} {} {} {}",

@@ -1,7 +1,7 @@
 //! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
 
-use super::load::Fault;
-use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, keep_named};
+use super::error::Fault;
+use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, retain_names};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -214,7 +214,7 @@ impl SvcompEdition {
     pub fn without_resigned(&self) -> Self {
         let stays = |entry: &str| self.status_of(entry) != Status::Resigned;
         let mut edition = self.clone();
-        keep_named(&mut edition.teams, stays);
+        retain_names(&mut edition.teams, stays);
         edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition

@@ -1,13 +1,14 @@
 //! One attempt at a run, as a state machine:
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
-use super::limits::{Budget, Verdict};
-use super::meter::Meter;
-use mcc_base::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Request};
-use mcc_base::kmsg;
+use super::limits::{Budget, LimitCheck};
+use super::usage::UsageMeter;
+use mcc_base::Mark;
+use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Request};
+use mcc_base::guest_kernel_log;
 use mcc_edition::CpuFlags;
-use mcc_host::{MARK_CPU_FLAGS, Policy};
-use mcc_store::{Outcome, Room, RunFacts};
+use mcc_host::Policy;
+use mcc_store::{Environment, Outcome, RunFacts};
 use mcc_vm::{Event, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
@@ -38,7 +39,7 @@ impl fmt::Display for State {
 
 /// How long the harness waits for what is no tool's business; passing one is infrastructure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// From QEMU's start to the guest's readiness.
     pub boot: Duration,
     /// For unpacking the instance.
@@ -50,7 +51,7 @@ pub struct Patience {
 }
 
 /// What an attempt is made of.
-pub struct Attempted<'a> {
+pub struct AttemptSpec<'a> {
     pub machine: &'a MachineSpec,
     /// Those the guest must see (E-5.2), and what is done where it does not.
     pub cpu_flags: &'a CpuFlags,
@@ -59,116 +60,115 @@ pub struct Attempted<'a> {
     pub budget: Budget,
     /// Bytes kept of stdout, and as many of stderr.
     pub output_cap: u64,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// Gets `stdout`, `stderr`, `console` and QEMU's log.
     pub folder: &'a Path,
 }
 
 /// How it ended, and what was measured where the tool was started.
 #[derive(Debug)]
-pub struct Ended {
+pub struct AttemptResult {
     pub outcome: Outcome,
     pub facts: Option<RunFacts>,
-    pub room: Room,
-    /// `degraded:cpu-flags`, `restored`, `output-truncated`, `output-incomplete`, `oom-kills`, `left-behind`,
-    /// `connection-lost`.
-    pub marks: Vec<String>,
+    pub environment: Environment,
+    /// What was seen of the run itself; the host's marks are not among them.
+    pub marks: Vec<Mark>,
     /// The host has no room left for the machine's disks or its output.
     pub full_disk: bool,
 }
 
-impl Ended {
+impl AttemptResult {
     /// Trouble before there was a machine.
     pub fn without_machine(outcome: Outcome) -> Self {
-        Self { outcome, facts: None, room: Room::default(), marks: vec![], full_disk: false }
+        Self { outcome, facts: None, environment: Environment::default(), marks: vec![], full_disk: false }
     }
 }
 
 /// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
-/// hit (P2); the machine is gone when this returns.
-pub fn attempt(attempted: Attempted, enter: &mut dyn FnMut(State)) -> Ended {
-    let mut run = Running {
+/// hit (R2); the machine is gone when this returns.
+pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> AttemptResult {
+    let mut run = AttemptRunner {
         state: State::Preparing,
         enter,
         facts: None,
-        room: Room::default(),
+        environment: Environment::default(),
         marks: vec![],
         written: vec![],
     };
     (run.enter)(State::Preparing);
     let mut full_disk = false;
-    let outcome = run.examine(attempted).unwrap_or_else(|error| {
+    let outcome = run.examine(attempt_spec).unwrap_or_else(|error| {
         full_disk = error.is_full_disk();
         Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
     });
-    Ended { outcome, facts: run.facts, room: run.room, marks: run.marks, full_disk }
+    AttemptResult { outcome, facts: run.facts, environment: run.environment, marks: run.marks, full_disk }
 }
 
-struct Running<'a> {
+struct AttemptRunner<'a> {
     state: State,
     enter: &'a mut dyn FnMut(State),
     facts: Option<RunFacts>,
-    room: Room,
-    marks: Vec<String>,
+    environment: Environment,
+    marks: Vec<Mark>,
     written: Vec<String>,
 }
 
-impl Running<'_> {
+impl AttemptRunner<'_> {
     fn enter(&mut self, state: State) {
         self.state = state;
         (self.enter)(state);
     }
 
-    fn mark(&mut self, mark: &str) {
-        if !self.marks.iter().any(|known| known == mark) {
-            self.marks.push(mark.to_owned());
+    fn mark(&mut self, mark: Mark) {
+        if !self.marks.contains(&mark) {
+            self.marks.push(mark);
         }
     }
 
-    fn examine(&mut self, attempted: Attempted) -> Result<Outcome, VmError> {
-        let Attempted { machine: spec, cpu_flags, policy, job, budget, output_cap, patience, folder } =
-            attempted;
-        self.room.cpus.clone_from(&spec.pin_to);
+    fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
+        let AttemptSpec { machine: spec, cpu_flags, policy, job, budget, output_cap, timeouts, folder } =
+            attempt_spec;
+        self.environment.cpus.clone_from(&spec.vcpu_cpus);
         self.enter(State::Booting);
         let booted = Instant::now();
-        let mut machine = Machine::start(spec, folder, output_cap, patience.boot)?;
-        self.room.confined = machine.confinement().in_force();
-        self.room.unconfined = machine.confinement().missing();
+        let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
+        self.environment.confined = machine.isolation().active();
+        self.environment.unconfined = machine.isolation().missing();
         if matches!(spec.start, Start::Restore(_)) {
             machine.send(&Request::Ready)?;
-            self.mark("restored");
+            self.mark(Mark::RESTORED);
         }
-        let ready = wait_for(&mut machine, booted + patience.boot, "ready")?;
+        let ready = wait_for(&mut machine, booted + timeouts.boot, "ready")?;
         let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();
-        self.room.guest_kernel = kernel;
-        self.room.cpu_flags = seen;
+        self.environment.guest_kernel = kernel;
+        self.environment.cpu_flags = seen;
         self.check_flags(cpu_flags, policy)?;
 
         self.enter(State::Ready);
         machine.send(&Request::Prepare(Box::new(job)))?;
-        let prepared = wait_for(&mut machine, Instant::now() + patience.prepare, "prepared")?;
+        let prepared = wait_for(&mut machine, Instant::now() + timeouts.prepare, "prepared")?;
         let GuestEvent::Prepared = prepared else { return Err(unexpected(&prepared)) };
         machine.send(&Request::Start)?;
-        let started = wait_for(&mut machine, Instant::now() + patience.prepare, "started")?;
+        let started = wait_for(&mut machine, Instant::now() + timeouts.prepare, "started")?;
         let GuestEvent::Started = started else { return Err(unexpected(&started)) };
 
         self.enter(State::Examining);
-        let mut meter = Meter::start(&machine);
-        let outcome = self.watch(&mut machine, &mut meter, budget, patience.stall)?;
+        let mut meter = UsageMeter::start(&machine);
+        let outcome = self.watch(&mut machine, &mut meter, budget, timeouts.stall)?;
         let (wall, cpu) = meter.read(&machine);
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
 
         self.enter(State::Collecting);
         if matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
-            self.collect(&mut machine, Instant::now() + patience.collect)?;
+            self.collect(&mut machine, Instant::now() + timeouts.collect)?;
         }
 
         self.enter(State::Halting);
         let vcpus = machine.vcpus();
         let (stdout_bytes, stderr_bytes) = machine.halt()?;
         if stdout_bytes > output_cap || stderr_bytes > output_cap {
-            self.mark("output-truncated");
+            self.mark(Mark::OUTPUT_TRUNCATED);
         }
         let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
@@ -193,14 +193,14 @@ impl Running<'_> {
     /// A tool compiled for the contest's processor may crash on another (E-5.2): not its fault. A guest that does
     /// not say what it sees is not checked.
     fn check_flags(&mut self, required: &CpuFlags, policy: Policy) -> Result<(), VmError> {
-        if !self.room.cpu_flags.is_empty() {
-            self.room.cpu_flags_missing = required.missing(&self.room.cpu_flags);
+        if !self.environment.cpu_flags.is_empty() {
+            self.environment.cpu_flags_missing = required.missing(&self.environment.cpu_flags);
         }
-        match (self.room.cpu_flags_missing.is_empty(), policy) {
+        match (self.environment.cpu_flags_missing.is_empty(), policy) {
             (true, _) => Ok(()),
-            (false, Policy::Contest) => Err(VmError::CpuFlags(self.room.cpu_flags_missing.join(" "))),
+            (false, Policy::Contest) => Err(VmError::CpuFlags(self.environment.cpu_flags_missing.join(" "))),
             (false, Policy::AllowDegraded) => {
-                self.mark(MARK_CPU_FLAGS);
+                self.mark(Mark::CPU_FLAGS);
                 Ok(())
             }
         }
@@ -210,18 +210,18 @@ impl Running<'_> {
     fn watch(
         &mut self,
         machine: &mut Machine,
-        meter: &mut Meter,
+        meter: &mut UsageMeter,
         budget: Budget,
         stall: Duration,
     ) -> Result<Outcome, VmError> {
         loop {
             let (wall, cpu) = meter.read(machine);
-            let look_again = match budget.look(wall, cpu) {
-                Verdict::Over(outcome) => return Ok(outcome),
-                Verdict::Within(time) => Instant::now() + time,
+            let next_check = match budget.check(wall, cpu) {
+                LimitCheck::Over(outcome) => return Ok(outcome),
+                LimitCheck::Within(time) => Instant::now() + time,
             };
             let next_sample = meter.sample(machine)?;
-            let event = machine.wait(look_again.min(next_sample))?;
+            let event = machine.wait(next_check.min(next_sample))?;
             // What it did meanwhile, nobody saw: not within its limits, nor over them.
             if machine.stalled() > stall {
                 return Err(VmError::Suspended(machine.stalled()));
@@ -230,7 +230,7 @@ impl Running<'_> {
                 Event::Deadline | Event::Qemu(_) => {}
                 Event::OutputLimit(_) => return Ok(Outcome::OutputLimit),
                 Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
-                    meter.told(memory_kib, io_wait_ms, runnable);
+                    meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
                 }
                 Event::Guest(GuestEvent::Ended {
                     exit,
@@ -240,20 +240,20 @@ impl Running<'_> {
                     io_wait_ms,
                     mut kernel_log,
                 }) => {
-                    kernel_log.truncate(kmsg::MOST_LINES);
+                    kernel_log.truncate(guest_kernel_log::MAX_LINES);
                     // A guest may have no cgroups, or its log may have lost what its cgroups know.
-                    let oom_kills = oom_kills.max(kmsg::memory_kills(&kernel_log));
-                    meter.ended(memory_kib, io_wait_ms, kernel_log);
+                    let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
+                    meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
                     if oom_kills > 0 {
-                        self.mark("oom-kills");
+                        self.mark(Mark::OOM_KILLS);
                     }
                     if left_behind > 0 {
-                        self.mark("left-behind");
+                        self.mark(Mark::LEFT_BEHIND);
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
-                Event::Guest(GuestEvent::Lost) => {
-                    self.mark("connection-lost");
+                Event::Guest(GuestEvent::SessionLost) => {
+                    self.mark(Mark::CONNECTION_LOST);
                     return Ok(Outcome::ToolCrash { signal: SIGKILL });
                 }
                 Event::Guest(other) => return Err(unexpected(&other)),
@@ -266,8 +266,8 @@ impl Running<'_> {
     fn collect(&mut self, machine: &mut Machine, deadline: Instant) -> Result<(), VmError> {
         let drained = loop {
             match machine.wait(deadline)? {
-                Event::Guest(GuestEvent::Drained { stdout_bytes, stderr_bytes, mut written }) => {
-                    written.truncate(MOST_WRITTEN);
+                Event::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, mut written }) => {
+                    written.truncate(MAX_LEFTOVER_FILES);
                     self.written = written;
                     break machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
@@ -276,7 +276,7 @@ impl Running<'_> {
             }
         };
         if !drained {
-            self.mark("output-incomplete");
+            self.mark(Mark::OUTPUT_INCOMPLETE);
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
         match machine.wait(deadline)? {
             Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) | Event::Qemu(_) => {}
             Event::Guest(event) => return Ok(event),
-            Event::Deadline => return Err(machine.late(what)),
+            Event::Deadline => return Err(machine.timeout_error(what)),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Can this machine run a campaign, and what would be degraded.
 
+use mcc_base::Mark;
 use mcc_edition::Machine;
 use mcc_host::{
-    Accelerator, Book, HostError, Leases, MARK_CPU_FLAGS, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES,
-    MARK_TCG, Page, Policy, Probe, Qemu, Survey, find_program,
+    Accelerator, ControllerLeases, HostError, LeaseRegistry, Leases, Policy, Probe, Qemu, Survey,
+    find_program,
 };
-use mcc_vm::Confinement;
+use mcc_vm::Isolation;
 use mcc_vm::build::PROGRAMS;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ pub struct Check {
     /// What was found.
     pub found: String,
     /// Empty where all is well.
-    pub way_out: String,
+    pub remedy: String,
     /// False: only some commands need it (images are built elsewhere as well), so it does not decide the verdict.
-    pub decides: bool,
+    pub blocking: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -34,7 +35,7 @@ pub enum State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum HostVerdict {
     Contest,
     DegradedOnly,
     Cannot,
@@ -42,7 +43,7 @@ pub enum Verdict {
 
 /// What a campaign wants of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needs {
+pub struct HostRequirements {
     pub machine: Machine,
     /// Where results are going to be written.
     pub folder: PathBuf,
@@ -51,7 +52,7 @@ pub struct Needs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub checks: Vec<Check>,
-    pub verdict: Verdict,
+    pub verdict: HostVerdict,
 }
 
 /// For overlays, raw outputs and the disks of a small campaign; a build of the reference disk takes about as much.
@@ -59,7 +60,7 @@ const FREE_MIB: u64 = 8 * 1024;
 
 impl Report {
     /// Looks at this host; takes about 10 seconds where KVM does not boot, less than 1 where it does.
-    pub fn of_this_host(needs: &Needs) -> Result<Self, HostError> {
+    pub fn of_this_host(needs: &HostRequirements) -> Result<Self, HostError> {
         let survey = Survey::take()?;
         let mut checks = Vec::new();
         match Qemu::find() {
@@ -80,28 +81,28 @@ impl Report {
                 checks.push(cpu_flags(&needs.machine, accelerator, probe));
             }
             Err(HostError::NotInstalled { program, package }) => {
-                let way_out = format!("apt-get install --no-install-recommends {package}");
-                checks.push(check("qemu", State::Missing, format!("{program} is not on PATH"), &way_out));
+                let remedy = format!("apt-get install --no-install-recommends {package}");
+                checks.push(check("qemu", State::Missing, format!("{program} is not on PATH"), &remedy));
             }
             Err(error) => {
                 checks.push(check("qemu", State::Missing, error.to_string(), "reinstall qemu-system-x86"));
             }
         }
-        checks.extend(room(&survey, &needs.machine));
-        checks.push(leases(&Book::pages_of_this_host()));
-        let confinement = Confinement::of_this_host(needs.machine.memory_mib, &needs.folder);
-        checks.push(isolation(confinement.in_force(), confinement.missing()));
+        checks.extend(capacity_checks(&survey, &needs.machine));
+        checks.push(leases(&LeaseRegistry::controllers_of_this_host()));
+        let confinement = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
+        checks.push(isolation(confinement.active(), confinement.missing()));
         checks.push(disk(&needs.folder)?);
-        checks.extend(PROGRAMS.map(|program| builder(program, find_program(program.0))));
+        checks.extend(PROGRAMS.map(|program| build_program(program, find_program(program.0))));
         Ok(Self::new(checks))
     }
 
     fn new(checks: Vec<Check>) -> Self {
-        let worst = checks.iter().filter(|check| check.decides).map(|check| check.state).max();
+        let worst = checks.iter().filter(|check| check.blocking).map(|check| check.state).max();
         let verdict = match worst {
-            Some(State::Missing) => Verdict::Cannot,
-            Some(State::Degraded) => Verdict::DegradedOnly,
-            Some(State::Ok) | None => Verdict::Contest,
+            Some(State::Missing) => HostVerdict::Cannot,
+            Some(State::Degraded) => HostVerdict::DegradedOnly,
+            Some(State::Ok) | None => HostVerdict::Contest,
         };
         Self { checks, verdict }
     }
@@ -109,41 +110,42 @@ impl Report {
     /// One sentence for people.
     pub fn sentence(&self) -> String {
         let names = |state| {
-            let checks = self.checks.iter().filter(|check| check.decides && check.state == state);
+            let checks = self.checks.iter().filter(|check| check.blocking && check.state == state);
             checks.map(|check| check.name).collect::<Vec<_>>().join(", ")
         };
         match self.verdict {
-            Verdict::Contest => "this host can run a contest campaign".to_owned(),
-            Verdict::DegradedOnly => format!(
+            HostVerdict::Contest => "this host can run a contest campaign".to_owned(),
+            HostVerdict::DegradedOnly => format!(
                 "this host runs campaigns only with --allow-degraded ({}); their runs are marked",
                 names(State::Degraded)
             ),
-            Verdict::Cannot => format!("this host cannot run a campaign ({})", names(State::Missing)),
+            HostVerdict::Cannot => format!("this host cannot run a campaign ({})", names(State::Missing)),
         }
     }
 
     /// Whether a campaign would run under that policy.
     pub fn allows(&self, policy: Policy) -> bool {
         match policy {
-            Policy::Contest => self.verdict == Verdict::Contest,
-            Policy::AllowDegraded => self.verdict <= Verdict::DegradedOnly,
+            Policy::Contest => self.verdict == HostVerdict::Contest,
+            Policy::AllowDegraded => self.verdict <= HostVerdict::DegradedOnly,
         }
     }
 }
 
-fn check(name: &'static str, state: State, found: String, way_out: &str) -> Check {
-    Check { name, state, found, way_out: way_out.to_owned(), decides: true }
+fn check(name: &'static str, state: State, found: String, remedy: &str) -> Check {
+    Check { name, state, found, remedy: remedy.to_owned(), blocking: true }
 }
 
 fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
     let kvm_check = match (kvm.usable, tcg.usable) {
         (true, _) => check("kvm", State::Ok, kvm.evidence.clone(), ""),
         (false, true) => {
-            let way_out = format!(
+            let remedy = format!(
                 "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded: \
-                 TCG, marked {MARK_TCG}"
+                 TCG, marked {}",
+                Mark::TCG
             );
-            check("kvm", State::Degraded, format!("unusable: {}", kvm.evidence), &way_out)
+            check("kvm", State::Degraded, format!("unusable: {}", kvm.evidence), &remedy)
         }
         (false, false) => {
             let found = format!("unusable: {}", kvm.evidence);
@@ -153,23 +155,24 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
     let mut tcg_check = match tcg.usable {
         true => check("tcg", State::Ok, tcg.evidence.clone(), ""),
         false => {
-            let way_out = "reinstall qemu-system-x86; without it there is no way around KVM";
-            check("tcg", State::Missing, format!("unusable: {}", tcg.evidence), way_out)
+            let remedy = "reinstall qemu-system-x86; without it there is no way around KVM";
+            check("tcg", State::Missing, format!("unusable: {}", tcg.evidence), remedy)
         }
     };
-    tcg_check.decides = !kvm.usable;
+    tcg_check.blocking = !kvm.usable;
     [kvm_check, tcg_check]
 }
 
 /// E-5.2, as the probe's boot sector sees it.
 fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Check {
     let name = accelerator.word();
-    let way_out = format!(
-        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {MARK_CPU_FLAGS}"
+    let remedy = format!(
+        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {}",
+        Mark::CPU_FLAGS
     );
     let Some(seen) = &probe.cpu_flags else {
         let found = format!("not seen: no guest told of its processor under {name}");
-        return check("cpu-flags", State::Degraded, found, &way_out);
+        return check("cpu-flags", State::Degraded, found, &remedy);
     };
     let seen: Vec<&str> = seen.iter().copied().collect();
     let (missing, enabled) = (machine.cpu_flags.missing(&seen), machine.cpu_flags.enabled(&seen));
@@ -183,13 +186,13 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
     }
     match missing.is_empty() {
         true => check("cpu-flags", State::Ok, found, ""),
-        false => check("cpu-flags", State::Degraded, found, &way_out),
+        false => check("cpu-flags", State::Degraded, found, &remedy),
     }
 }
 
 /// What other controllers hold now: not a fault of this host, but runs may wait for it.
-fn leases(pages: &[Page]) -> Check {
-    let of = |page: &Page| {
+fn leases(pages: &[ControllerLeases]) -> Check {
+    let of = |page: &ControllerLeases| {
         let cpus: Vec<String> =
             page.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
         let memory_mib: u64 = page.held.iter().map(|held| held.memory_mib).sum();
@@ -203,19 +206,19 @@ fn leases(pages: &[Page]) -> Check {
         [] => "no controller holds cores or memory".to_owned(),
         pages => pages.iter().map(of).collect::<Vec<_>>().join("; "),
     };
-    Check { decides: false, ..check("leases", State::Ok, found, "") }
+    Check { blocking: false, ..check("leases", State::Ok, found, "") }
 }
 
 /// What would surround a machine started now. What is missing makes a run no worse, but its host less safe.
 fn isolation(words: Vec<String>, missing: Vec<String>) -> Check {
-    let way_out =
+    let remedy =
         "run as root (it starts QEMU as an unprivileged user) in a memory cgroup that may be divided";
     let found = words.into_iter().chain(missing.iter().cloned()).collect::<Vec<_>>().join("; ");
-    let (state, way_out) = if missing.is_empty() { (State::Ok, "") } else { (State::Degraded, way_out) };
-    Check { decides: false, ..check("isolation", state, found, way_out) }
+    let (state, remedy) = if missing.is_empty() { (State::Ok, "") } else { (State::Degraded, remedy) };
+    Check { blocking: false, ..check("isolation", state, found, remedy) }
 }
 
-fn room(survey: &Survey, machine: &Machine) -> [Check; 2] {
+fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let cores = &survey.cores;
     let leases = Leases::new(cores, &survey.memory);
     let at_once = |vcpus| leases.capacity(vcpus, 0);
@@ -223,21 +226,22 @@ fn room(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let found = format!(
         "{} of {} cores usable whole, {} socket{}; at once without sharing: {sequential} sequential or \
          {concurrent} concurrent runs",
-        cores.whole().count(),
+        cores.usable_cores().count(),
         cores.cores.len(),
         cores.sockets(),
         if cores.sockets() == 1 { "" } else { "s" },
     );
-    let way_out = |runs: &str, vcpus: u32| {
+    let remedy = |runs: &str, vcpus: u32| {
         format!(
             "{runs} runs need {vcpus} whole cores of one socket and one more for the controller; or \
-             --allow-degraded: shared, marked {MARK_SHARED_CORES}"
+             --allow-degraded: shared, marked {}",
+            Mark::SHARED_CORES
         )
     };
     let cores = if sequential == 0 {
-        check("cores", State::Degraded, found, &way_out("all", machine.sequential_cores))
+        check("cores", State::Degraded, found, &remedy("all", machine.sequential_cores))
     } else if concurrent == 0 {
-        check("cores", State::Degraded, found, &way_out("concurrent", machine.concurrent_cores))
+        check("cores", State::Degraded, found, &remedy("concurrent", machine.concurrent_cores))
     } else {
         check("cores", State::Ok, found, "")
     };
@@ -255,9 +259,11 @@ fn room(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let memory = match memory.available_mib >= machine.memory_mib {
         true => check("memory", State::Ok, found, ""),
         false => {
-            let way_out =
-                format!("free some, or --allow-degraded: overcommitted, marked {MARK_OVERCOMMITTED_MEMORY}");
-            check("memory", State::Degraded, found, &way_out)
+            let remedy = format!(
+                "free some, or --allow-degraded: overcommitted, marked {}",
+                Mark::OVERCOMMITTED_MEMORY
+            );
+            check("memory", State::Degraded, found, &remedy)
         }
     };
     [cores, memory]
@@ -273,15 +279,15 @@ fn disk(folder: &Path) -> Result<Check, HostError> {
     Ok(match free_mib >= FREE_MIB {
         true => check("disk", State::Ok, found, ""),
         false => {
-            let way_out = format!("free {FREE_MIB} MiB, or give another folder with --dir");
-            check("disk", State::Missing, found, &way_out)
+            let remedy = format!("free {FREE_MIB} MiB, or give another folder with --dir");
+            check("disk", State::Missing, found, &remedy)
         }
     })
 }
 
 /// A program that only building disks needs.
-fn builder((name, package): (&'static str, &str), path: Option<PathBuf>) -> Check {
-    let (state, found, way_out) = match path {
+fn build_program((name, package): (&'static str, &str), path: Option<PathBuf>) -> Check {
+    let (state, found, remedy) = match path {
         Some(path) => (State::Ok, path.display().to_string(), String::new()),
         None => (
             State::Missing,
@@ -289,14 +295,14 @@ fn builder((name, package): (&'static str, &str), path: Option<PathBuf>) -> Chec
             format!("apt-get install --no-install-recommends {package}"),
         ),
     };
-    Check { name, state, found, way_out, decides: false }
+    Check { name, state, found, remedy, blocking: false }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mcc_edition::CpuFlags;
-    use mcc_host::{Core, Cores, Holding, Memory};
+    use mcc_host::{Core, Cores, MachineLease, Memory};
 
     fn machine() -> Machine {
         Machine {
@@ -325,25 +331,29 @@ mod tests {
         Probe { usable, evidence: "seen".into(), cpu_flags: Some(["avx", "sse"].into()) }
     }
 
-    fn verdict(kvm: bool, tcg: bool, cores: u32, available_mib: u64) -> Verdict {
+    fn verdict(kvm: bool, tcg: bool, cores: u32, available_mib: u64) -> HostVerdict {
         let mut checks = accelerators(&probe(kvm), &probe(tcg)).to_vec();
-        checks.extend(room(&survey(cores, available_mib), &machine()));
+        checks.extend(capacity_checks(&survey(cores, available_mib), &machine()));
         Report::new(checks).verdict
     }
 
     #[test]
     fn a_host_with_everything_is_fit_for_a_contest_even_without_tcg() {
-        assert_eq!(verdict(true, true, 8, 60000), Verdict::Contest);
-        assert_eq!(verdict(true, false, 8, 60000), Verdict::Contest);
+        assert_eq!(verdict(true, true, 8, 60000), HostVerdict::Contest);
+        assert_eq!(verdict(true, false, 8, 60000), HostVerdict::Contest);
     }
 
     #[test]
     fn what_can_be_degraded_needs_the_flag_and_names_it() {
-        assert_eq!(verdict(false, true, 8, 60000), Verdict::DegradedOnly);
-        assert_eq!(verdict(true, true, 4, 60000), Verdict::DegradedOnly, "4 vCPUs and the controller need 5");
-        assert_eq!(verdict(true, true, 8, 16000), Verdict::DegradedOnly);
-        for check in room(&survey(1, 100), &machine()) {
-            assert!(check.way_out.contains("--allow-degraded"), "{check:?}");
+        assert_eq!(verdict(false, true, 8, 60000), HostVerdict::DegradedOnly);
+        assert_eq!(
+            verdict(true, true, 4, 60000),
+            HostVerdict::DegradedOnly,
+            "4 vCPUs and the controller need 5"
+        );
+        assert_eq!(verdict(true, true, 8, 16000), HostVerdict::DegradedOnly);
+        for check in capacity_checks(&survey(1, 100), &machine()) {
+            assert!(check.remedy.contains("--allow-degraded"), "{check:?}");
         }
     }
 
@@ -353,11 +363,14 @@ mod tests {
             let cpu_flags = flags.map(|flags| flags.iter().copied().collect());
             cpu_flags_check(&Probe { cpu_flags, ..probe(true) })
         };
-        let whole = told(Some(&["sse", "avx", "vme"]));
-        assert_eq!((whole.state, &*whole.found), (State::Ok, "2 of 2 required flags under kvm; also: vme"));
+        let usable_cores = told(Some(&["sse", "avx", "vme"]));
+        assert_eq!(
+            (usable_cores.state, &*usable_cores.found),
+            (State::Ok, "2 of 2 required flags under kvm; also: vme")
+        );
         let lacking = told(Some(&["sse"]));
         assert_eq!(lacking.state, State::Degraded);
-        assert!(lacking.found.contains("missing: avx") && lacking.way_out.contains("--allow-degraded"));
+        assert!(lacking.found.contains("missing: avx") && lacking.remedy.contains("--allow-degraded"));
         assert_eq!(told(None).state, State::Degraded, "what nobody saw is not there");
     }
 
@@ -367,8 +380,13 @@ mod tests {
 
     #[test]
     fn who_holds_what_is_named() {
-        let held = vec![Holding { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
-        let page = Page { pid: 7, since: "2018-05-11T10:00:00Z".into(), campaign: "may.toml".into(), held };
+        let held = vec![MachineLease { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
+        let page = ControllerLeases {
+            pid: 7,
+            since: "2018-05-11T10:00:00Z".into(),
+            campaign: "may.toml".into(),
+            held,
+        };
         let found = leases(&[page]).found;
         assert_eq!(found, "may.toml (process 7, since 2018-05-11T10:00:00Z) holds CPUs 2,3 and 16384 MiB");
     }
@@ -377,21 +395,21 @@ mod tests {
     fn what_is_missing_of_the_isolation_is_named() {
         let check = isolation(vec!["sandbox on".into()], vec!["no cgroup: none here".into()]);
         assert_eq!((check.state, &*check.found), (State::Degraded, "sandbox on; no cgroup: none here"));
-        assert!(!check.decides && !check.way_out.is_empty());
+        assert!(!check.blocking && !check.remedy.is_empty());
     }
 
     #[test]
     fn without_any_accelerator_there_is_no_way() {
-        assert_eq!(verdict(false, false, 8, 60000), Verdict::Cannot);
+        assert_eq!(verdict(false, false, 8, 60000), HostVerdict::Cannot);
     }
 
     #[test]
     fn programs_that_only_build_images_do_not_decide() {
-        let report = Report::new(PROGRAMS.map(|program| builder(program, None)).into());
-        assert_eq!(report.verdict, Verdict::Contest);
+        let report = Report::new(PROGRAMS.map(|program| build_program(program, None)).into());
+        assert_eq!(report.verdict, HostVerdict::Contest);
         for check in report.checks {
             assert_eq!(check.state, State::Missing);
-            assert!(check.way_out.contains("apt-get install"), "{}", check.way_out);
+            assert!(check.remedy.contains("apt-get install"), "{}", check.remedy);
         }
     }
 }

@@ -3,25 +3,27 @@
 
 mod attempt;
 pub mod doctor;
+mod file_stamps;
 mod host_facts;
 mod limits;
-mod meter;
 mod queue;
-mod watched;
+mod usage;
 
-pub use attempt::{Attempted, Ended, Patience, State, attempt};
+pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
+pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
-pub use limits::{Budget, Verdict};
-pub use watched::Watched;
+pub use limits::{Budget, LimitCheck};
 
+use mcc_base::Mark;
 use mcc_base::digest;
+use mcc_base::names::{EntryName, RunId};
 use mcc_benchkit::Invocation;
 use mcc_campaign::{History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use mcc_store::{Attempt, AttemptDir, Disk, HostFacts, Outcome, Record, Room, Standing, StoreError};
-use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, Start, States};
-use queue::Waiting;
+use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
+use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedStates, Start};
+use queue::QueuedRun;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
@@ -32,7 +34,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So many attempts in a row that ended in infrastructure mean that the host, not a run, is in trouble.
-const TROUBLE_IN_A_ROW: u32 = 10;
+const MAX_CONSECUTIVE_FAILURES: u32 = 10;
 
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ pub struct EntryDisks {
 }
 
 /// What makes an attempt; it is told each state that is entered.
-pub type Machines<'a> = dyn Fn(Attempted, &mut dyn FnMut(State)) -> Ended + Sync + 'a;
+pub type AttemptFn<'a> = dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync + 'a;
 
 /// What every run of a campaign on this host shares.
 pub struct Executor<'a> {
@@ -53,11 +55,11 @@ pub struct Executor<'a> {
     /// The effective edition: the campaign's limits applied.
     pub edition: &'a Edition,
     /// By entry.
-    pub disks: BTreeMap<String, EntryDisks>,
+    pub disks: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
     /// Where runs go on from saved states instead of booting.
-    pub states: Option<States>,
+    pub states: Option<SavedStates>,
     pub host: HostFacts,
     pub backend: Backend,
     pub accelerator: Accelerator,
@@ -66,17 +68,17 @@ pub struct Executor<'a> {
     /// An attempt whose controller was kept from looking at its machine for longer is infrastructure.
     pub stall: Duration,
     /// Every file a machine sees.
-    pub watched: Watched,
+    pub file_stamps: FileStamps,
     /// Runs at once.
     pub jobs: usize,
     /// Of every run, beside its own: `mixed-host`.
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// What runs took, for the order of work.
     pub history: History,
     /// Makes one attempt: `attempt`, or what stands in for machines.
-    pub machines: &'a Machines<'a>,
+    pub run_attempt: &'a AttemptFn<'a>,
     /// Set from outside: no new run is begun, running ones end as they would.
-    pub drain: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
 }
 
 /// What happens while a campaign runs, for whoever shows it.
@@ -95,7 +97,7 @@ pub enum Progress<'a> {
     Committed {
         run: &'a Run,
         attempt: &'a Attempt,
-        standing: Standing,
+        run_state: RunState,
     },
 }
 
@@ -106,10 +108,10 @@ pub enum ExecutorError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(
-        "{TROUBLE_IN_A_ROW} attempts in a row ended in infrastructure, the last one at {run}: {reason}; the \
+        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure, the last one at {run}: {reason}; the \
          host needs help; nothing is lost, `run` again to go on"
     )]
-    Trouble { run: String, reason: String },
+    ConsecutiveFailures { run: RunId, reason: String },
     #[error(
         "{}, which the machines see, is not what it was when its digest was taken: {what}; put it back as it was \
          and `run` again, or begin a new record (another --out); the attempt under way is not recorded",
@@ -120,11 +122,11 @@ pub enum ExecutorError {
         "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
          counted: make room, then `run` again to go on"
     )]
-    Full { run: String, reason: String },
+    DiskFull { run: RunId, reason: String },
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
          accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
-         {mark})", mark = mcc_host::MARK_CPU_FLAGS
+         {mark})", mark = Mark::CPU_FLAGS
     )]
     CpuFlags { missing: String },
     #[error("cannot read random bytes from /dev/urandom: {0}")]
@@ -132,21 +134,21 @@ pub enum ExecutorError {
 }
 
 /// What the workers of one `Executor::run` share.
-struct Shift<'a> {
+struct Scheduler<'a> {
     executor: &'a Executor<'a>,
     show: &'a (dyn Fn(Progress) + Sync),
     /// CPUs for QEMU's threads that are no vCPUs.
     housekeeping: Vec<u32>,
-    floor: Mutex<Floor>,
+    shared: Mutex<SchedulerState>,
     /// Something was given back, or nothing more is to be begun.
     changed: Condvar,
 }
 
-struct Floor {
-    open: VecDeque<Waiting>,
+struct SchedulerState {
+    open: VecDeque<QueuedRun>,
     leases: Leases,
     /// Attempts in a row that ended in infrastructure.
-    trouble: u32,
+    consecutive_failures: u32,
     error: Option<ExecutorError>,
 }
 
@@ -175,114 +177,114 @@ impl Executor<'_> {
             }
         }
         let jobs = self.jobs.min(open.len());
-        let shift = Shift {
+        let scheduler = Scheduler {
             executor: self,
             show,
             housekeeping: leases.housekeeping().to_vec(),
-            floor: Mutex::new(Floor { open, leases, trouble: 0, error: None }),
+            shared: Mutex::new(SchedulerState { open, leases, consecutive_failures: 0, error: None }),
             changed: Condvar::new(),
         };
         thread::scope(|scope| {
             for _ in 0..jobs {
-                scope.spawn(|| shift.work());
+                scope.spawn(|| scheduler.worker());
             }
         });
-        let floor = shift.floor.into_inner().unwrap_or_else(PoisonError::into_inner);
-        floor.error.map_or(Ok(()), Err)
+        let shared = scheduler.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shared.error.map_or(Ok(()), Err)
     }
 }
 
-impl Shift<'_> {
-    fn floor(&self) -> MutexGuard<'_, Floor> {
-        self.floor.lock().unwrap_or_else(PoisonError::into_inner)
+impl Scheduler<'_> {
+    fn shared(&self) -> MutexGuard<'_, SchedulerState> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) {
+    fn worker(&self) {
         while let Some((open, lease)) = self.next() {
             let run = self.executor.record.run_at(open.position).map_err(ExecutorError::from);
-            if let Err(error) = run.and_then(|run| self.record(&run, lease)) {
-                self.floor().error.get_or_insert(error);
+            if let Err(error) = run.and_then(|run| self.run_until_recorded(&run, lease)) {
+                self.shared().error.get_or_insert(error);
                 self.changed.notify_all();
             }
         }
     }
 
     /// Until something was given back here; what other controllers give back is seen within a second.
-    fn wait<'f>(&self, floor: MutexGuard<'f, Floor>) -> MutexGuard<'f, Floor> {
-        let waited = self.changed.wait_timeout(floor, Duration::from_secs(1));
+    fn wait<'f>(&self, shared: MutexGuard<'f, SchedulerState>) -> MutexGuard<'f, SchedulerState> {
+        let waited = self.changed.wait_timeout(shared, Duration::from_secs(1));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
-    fn next(&self) -> Option<(Waiting, Option<Lease>)> {
-        let mut floor = self.floor();
+    fn next(&self) -> Option<(QueuedRun, Option<Lease>)> {
+        let mut shared = self.shared();
         loop {
-            if floor.error.is_some() || self.executor.drain.load(Ordering::Relaxed) {
+            if shared.error.is_some() || self.executor.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let (competes, vcpus) = floor.open.front().map(|open| (open.competes, open.vcpus))?;
+            let (competes, vcpus) = shared.open.front().map(|open| (open.competes, open.vcpus))?;
             let lease = match competes {
                 // T-4: no machine is booted.
                 false => Some(None),
-                true => match self.lease(&mut floor, vcpus) {
+                true => match self.lease(&mut shared, vcpus) {
                     Ok(lease) => lease.map(Some),
                     Err(error) => {
-                        floor.error = Some(error);
+                        shared.error = Some(error);
                         continue;
                     }
                 },
             };
             match lease {
-                Some(lease) => return floor.open.pop_front().map(|open| (open, lease)),
-                None => floor = self.wait(floor),
+                Some(lease) => return shared.open.pop_front().map(|open| (open, lease)),
+                None => shared = self.wait(shared),
             }
         }
     }
 
-    fn lease(&self, floor: &mut Floor, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
+    fn lease(&self, shared: &mut SchedulerState, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
         let memory_mib = self.executor.edition.machine.memory_mib;
-        Ok(floor.leases.lease(vcpus, memory_mib, self.executor.policy)?)
+        Ok(shared.leases.lease(vcpus, memory_mib, self.executor.policy)?)
     }
 
     /// Attempts a run until it is recorded, within its budget of retries.
-    fn record(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
+    fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
-            let (attempt, standing) = self.attempt(run, lease.take())?;
-            (self.show)(Progress::Committed { run, attempt: &attempt, standing });
-            let mut floor = self.floor();
+            let (attempt, run_state) = self.attempt(run, lease.take())?;
+            (self.show)(Progress::Committed { run, attempt: &attempt, run_state });
+            let mut shared = self.shared();
             match &attempt.outcome {
                 Outcome::Infrastructure { .. }
                     if self.executor.policy == Policy::Contest
-                        && !attempt.room.cpu_flags_missing.is_empty() =>
+                        && !attempt.environment.cpu_flags_missing.is_empty() =>
                 {
                     // Every other guest of this host will see the same.
                     return Err(ExecutorError::CpuFlags {
-                        missing: attempt.room.cpu_flags_missing.join(" "),
+                        missing: attempt.environment.cpu_flags_missing.join(" "),
                     });
                 }
                 Outcome::Infrastructure { state, reason } => {
-                    floor.trouble += 1;
-                    if floor.trouble >= TROUBLE_IN_A_ROW {
+                    shared.consecutive_failures += 1;
+                    if shared.consecutive_failures >= MAX_CONSECUTIVE_FAILURES {
                         let reason = format!("{state}: {reason}");
-                        return Err(ExecutorError::Trouble { run: run.id(), reason });
+                        return Err(ExecutorError::ConsecutiveFailures { run: run.id(), reason });
                     }
                 }
-                _ => floor.trouble = 0,
+                _ => shared.consecutive_failures = 0,
             }
-            if standing == Standing::Recorded || self.executor.drain.load(Ordering::Relaxed) {
+            if run_state == RunState::Recorded || self.executor.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             lease = loop {
-                match self.lease(&mut floor, run.vcpus)? {
+                match self.lease(&mut shared, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None => floor = self.wait(floor),
+                    None => shared = self.wait(shared),
                 }
             };
         }
     }
 
     /// One attempt, committed. Without a lease there is no machine: the entry does not compete.
-    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<(Attempt, Standing), ExecutorError> {
+    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<(Attempt, RunState), ExecutorError> {
         let executor = self.executor;
         let dir = executor.record.begin_attempt(&run.id())?;
         let mut attempt = Attempt {
@@ -294,7 +296,7 @@ impl Shift<'_> {
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
-            room: Room::default(),
+            environment: Environment::default(),
             facts: None,
             outputs: vec![],
         };
@@ -302,30 +304,30 @@ impl Shift<'_> {
             let mut spec = executor.machine(run, &lease, &self.housekeeping);
             let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
             attempt.disks = executor.disks_of(run);
-            let ended = executor.watched.unchanged().and_then(|()| {
+            let ended = executor.file_stamps.check_unchanged().and_then(|()| {
                 match executor.restored(&mut spec, &attempt.disks) {
                     Ok(()) => executor.examine(run, &spec, &dir, enter),
-                    Err(trouble) => Ok(Ended::without_machine(trouble)),
+                    Err(consecutive_failures) => Ok(AttemptResult::without_machine(consecutive_failures)),
                 }
             });
-            let leased = self.floor().leases.release(lease);
+            let leased = self.shared().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
             // Changed under the machine: nobody knows what the tool saw.
-            executor.watched.unchanged()?;
-            let full = ended.full_disk || !has_room(dir.path());
+            executor.file_stamps.check_unchanged()?;
+            let full = ended.full_disk || !has_free_space(dir.path());
             if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
-                return Err(ExecutorError::Full { run: run.id(), reason: reason.clone() });
+                return Err(ExecutorError::DiskFull { run: run.id(), reason: reason.clone() });
             }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
-            attempt.room = ended.room;
+            attempt.environment = ended.environment;
             attempt.marks =
                 [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
-            attempt.machine = spec.described();
+            attempt.machine = spec.description();
         }
-        let standing = executor.record.commit(attempt.clone(), dir)?;
-        Ok((attempt, standing))
+        let run_state = executor.record.commit(attempt.clone(), dir)?;
+        Ok((attempt, run_state))
     }
 }
 
@@ -342,8 +344,8 @@ impl Executor<'_> {
             disk: disks.disk.clone(),
             read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
             start: Start::Boot,
-            pin_to: lease.cpus.clone(),
-            rest_on: housekeeping.to_vec(),
+            vcpu_cpus: lease.cpus.clone(),
+            housekeeping_cpus: housekeeping.to_vec(),
         }
     }
 
@@ -358,8 +360,8 @@ impl Executor<'_> {
     fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Outcome> {
         let Some(states) = &self.states else { return Ok(()) };
         let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
-        let made_of = format!("{digests}{}", self.host.qemu);
-        let saved = states.of(machine, &made_of, self.boot_deadline).map_err(|error| {
+        let content_key = format!("{digests}{}", self.host.qemu);
+        let saved = states.of(machine, &content_key, self.boot_deadline).map_err(|error| {
             Outcome::Infrastructure { state: State::Preparing.to_string(), reason: error.to_string() }
         })?;
         machine.start = Start::Restore(saved);
@@ -372,7 +374,7 @@ impl Executor<'_> {
         machine: &MachineSpec,
         dir: &AttemptDir,
         enter: &mut dyn FnMut(State),
-    ) -> Result<Ended, ExecutorError> {
+    ) -> Result<AttemptResult, ExecutorError> {
         let limits = &self.edition.limits;
         let invocation = Invocation {
             tool: &run.entry,
@@ -384,15 +386,15 @@ impl Executor<'_> {
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);
-        Ok((self.machines)(
-            Attempted {
+        Ok((self.run_attempt)(
+            AttemptSpec {
                 machine,
                 cpu_flags: &self.edition.machine.cpu_flags,
                 policy: self.policy,
                 job,
                 budget: Budget::new(limits, run.vcpus),
                 output_cap: limits.output_bytes,
-                patience: Patience {
+                timeouts: Timeouts {
                     boot: self.boot_deadline,
                     prepare: self.boot_deadline,
                     collect: self.boot_deadline,
@@ -406,11 +408,11 @@ impl Executor<'_> {
 }
 
 /// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.
-const ROOM: u64 = 1 << 20;
+const MIN_FREE_BYTES: u64 = 1 << 20;
 
-fn has_room(folder: &Path) -> bool {
-    let room = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
-    room.is_ok_and(|bytes| bytes >= ROOM)
+fn has_free_space(folder: &Path) -> bool {
+    let environment = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
+    environment.is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

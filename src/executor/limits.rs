@@ -15,15 +15,15 @@ pub struct Budget {
 
 /// What the times so far say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LimitCheck {
     /// Within the limits, and certainly so for this long.
     Within(Duration),
     Over(Outcome),
 }
 
 /// Threads of a machine may burn a little more than their vCPUs' wall time; so no look is further away.
-const LONGEST_LOOK: Duration = Duration::from_secs(10);
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(10);
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Budget {
     pub fn new(limits: &Limits, vcpus: u32) -> Self {
@@ -38,16 +38,16 @@ impl Budget {
     }
 
     /// `wall` and `cpu` (sum over vCPUs) since the tool's start.
-    pub fn look(&self, wall: Duration, cpu: Duration) -> Verdict {
+    pub fn check(&self, wall: Duration, cpu: Duration) -> LimitCheck {
         if self.cpu.is_some_and(|limit| cpu >= limit) {
-            return Verdict::Over(Outcome::CpuLimit);
+            return LimitCheck::Over(Outcome::CpuLimit);
         }
         if wall >= self.wall {
-            return Verdict::Over(Outcome::WallLimit);
+            return LimitCheck::Over(Outcome::WallLimit);
         }
         // All vCPUs together burn at most `vcpus` seconds a second.
-        let cpu_left = self.cpu.map_or(LONGEST_LOOK, |limit| (limit - cpu) / self.vcpus);
-        Verdict::Within(cpu_left.min(self.wall - wall).clamp(SHORTEST_LOOK, LONGEST_LOOK))
+        let cpu_left = self.cpu.map_or(MAX_CHECK_INTERVAL, |limit| (limit - cpu) / self.vcpus);
+        LimitCheck::Within(cpu_left.min(self.wall - wall).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL))
     }
 }
 
@@ -66,27 +66,27 @@ mod tests {
     #[test]
     fn a_concurrent_tool_has_its_hour_on_each_of_four_cores() {
         let budget = Budget::new(&limits(CpuReading::PerVcpu), 4);
-        assert_eq!(budget.look(s(3600), s(4 * 3600 - 1)), Verdict::Within(Duration::from_millis(250)));
-        assert_eq!(budget.look(s(3600), s(4 * 3600)), Verdict::Over(Outcome::CpuLimit));
+        assert_eq!(budget.check(s(3600), s(4 * 3600 - 1)), LimitCheck::Within(Duration::from_millis(250)));
+        assert_eq!(budget.check(s(3600), s(4 * 3600)), LimitCheck::Over(Outcome::CpuLimit));
     }
 
     #[test]
     fn the_summed_reading_counts_all_cores_together() {
         let budget = Budget::new(&limits(CpuReading::Summed), 4);
-        assert_eq!(budget.look(s(900), s(3600)), Verdict::Over(Outcome::CpuLimit));
+        assert_eq!(budget.check(s(900), s(3600)), LimitCheck::Over(Outcome::CpuLimit));
     }
 
     #[test]
     fn the_wall_limit_catches_a_tool_that_hangs_without_working() {
         let budget = Budget::new(&limits(CpuReading::PerVcpu), 1);
-        assert_eq!(budget.look(s(4499), s(0)), Verdict::Within(s(1)));
-        assert_eq!(budget.look(s(4500), s(0)), Verdict::Over(Outcome::WallLimit));
+        assert_eq!(budget.check(s(4499), s(0)), LimitCheck::Within(s(1)));
+        assert_eq!(budget.check(s(4500), s(0)), LimitCheck::Over(Outcome::WallLimit));
     }
 
     #[test]
     fn benchkits_own_reading_knows_only_the_wall() {
         let budget = Budget::new(&limits(CpuReading::Benchkit), 1);
-        assert_eq!(budget.look(s(3599), s(9999)), Verdict::Within(s(1)));
-        assert_eq!(budget.look(s(3600), s(0)), Verdict::Over(Outcome::WallLimit));
+        assert_eq!(budget.check(s(3599), s(9999)), LimitCheck::Within(s(1)));
+        assert_eq!(budget.check(s(3600), s(0)), LimitCheck::Over(Outcome::WallLimit));
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// What must be known of a run before it is its turn: a million of them wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueuedRun {
     /// In the plan.
     pub position: i64,
     pub vcpus: u32,
@@ -28,9 +28,9 @@ pub struct Waiting {
 pub fn order<E>(
     open: impl Iterator<Item = Result<OpenRun, E>>,
     history: &History,
-) -> Result<VecDeque<Waiting>, E> {
-    let mut waiting = vec![];
-    let (mut models, mut rows) = (Vec::<Of>::new(), Vec::<Of>::new());
+) -> Result<VecDeque<QueuedRun>, E> {
+    let mut queued = vec![];
+    let (mut models, mut rows) = (Vec::<Expected>::new(), Vec::<Expected>::new());
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut before: Option<(Run, u32)> = None;
     for run in open {
@@ -47,26 +47,26 @@ pub fn order<E>(
             }
         };
         if model as usize == models.len() {
-            models.push(Of { first: position, ms: 0 });
+            models.push(Expected { first: position, ms: 0 });
         }
         if new_row {
-            rows.push(Of { first: position, ms: 0 });
+            rows.push(Expected { first: position, ms: 0 });
         }
         let (row, expected) = (rows.len() as u32 - 1, history.expected_ms(&run).unwrap_or(0));
         models[model as usize].ms += expected;
         rows[row as usize].ms = rows[row as usize].ms.max(expected);
-        waiting.push(Waiting { position, vcpus: run.vcpus, competes: run.competes, model, row, expected });
+        queued.push(QueuedRun { position, vcpus: run.vcpus, competes: run.competes, model, row, expected });
         before = Some((run, model));
     }
-    waiting.sort_unstable_by_key(|run| {
+    queued.sort_unstable_by_key(|run| {
         let (model, row) = (&models[run.model as usize], &rows[run.row as usize]);
         (Reverse(model.ms), model.first, Reverse(row.ms), row.first, Reverse(run.expected), run.position)
     });
-    Ok(waiting.into())
+    Ok(queued.into())
 }
 
 /// A model or a row: its first run in the plan, and what is expected of all its runs or of the longest.
-struct Of {
+struct Expected {
     first: i64,
     ms: u64,
 }
@@ -74,18 +74,19 @@ struct Of {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_base::names::RunId;
     use std::convert::Infallible;
 
     /// Two entries on the models A (2 instances), B and C (one each) in the examinations X and Y.
     fn plan() -> Vec<Run> {
         let mut plan = vec![];
-        for instance in ["A-1", "A-2", "B-1", "C-1"] {
+        for instance in ["A-PT-1", "A-PT-2", "B-PT-1", "C-PT-1"] {
             for examination in ["X", "Y"] {
                 for entry in ["s", "t"] {
                     plan.push(Run {
-                        entry: entry.into(),
-                        instance: instance.into(),
-                        examination: examination.into(),
+                        entry: entry.parse().unwrap(),
+                        instance: instance.parse().unwrap(),
+                        examination: examination.parse().unwrap(),
                         model: instance[..1].into(),
                         vcpus: 1,
                         competes: true,
@@ -96,7 +97,7 @@ mod tests {
         plan
     }
 
-    fn ordered(history: &History) -> Vec<String> {
+    fn ordered(history: &History) -> Vec<RunId> {
         let plan = plan();
         let open = (1_i64..)
             .zip(&plan)
@@ -107,26 +108,40 @@ mod tests {
 
     #[test]
     fn without_a_history_the_order_is_the_plans() {
-        let planned: Vec<String> = plan().iter().map(Run::id).collect();
+        let planned: Vec<RunId> = plan().iter().map(Run::id).collect();
         assert_eq!(ordered(&History::default()), planned);
     }
 
     #[test]
     fn the_longest_model_row_and_run_begin_and_rows_stay_together() {
-        let mut history = History::of_instances();
+        let mut history = History::with_instances();
         let took = |id: &str| match id {
-            "t/B-1/Y" => 900,
-            "s/B-1/Y" => 800,
-            id if id.contains("B-1") => 10,
-            "t/A-2/X" => 500,
+            "t/B-PT-1/Y" => 900,
+            "s/B-PT-1/Y" => 800,
+            id if id.contains("B-PT-1") => 10,
+            "t/A-PT-2/X" => 500,
             id if id.contains('A') => 50,
             _ => 100,
         };
         plan().iter().for_each(|run| history.add(run, took(&run.id())));
         let order = ordered(&history);
         let expected = [
-            "t/B-1/Y", "s/B-1/Y", "s/B-1/X", "t/B-1/X", "t/A-2/X", "s/A-2/X", "s/A-1/X", "t/A-1/X",
-            "s/A-1/Y", "t/A-1/Y", "s/A-2/Y", "t/A-2/Y", "s/C-1/X", "t/C-1/X", "s/C-1/Y", "t/C-1/Y",
+            "t/B-PT-1/Y",
+            "s/B-PT-1/Y",
+            "s/B-PT-1/X",
+            "t/B-PT-1/X",
+            "t/A-PT-2/X",
+            "s/A-PT-2/X",
+            "s/A-PT-1/X",
+            "t/A-PT-1/X",
+            "s/A-PT-1/Y",
+            "t/A-PT-1/Y",
+            "s/A-PT-2/Y",
+            "t/A-PT-2/Y",
+            "s/C-PT-1/X",
+            "t/C-PT-1/X",
+            "s/C-PT-1/Y",
+            "t/C-PT-1/Y",
         ];
         assert_eq!(order, expected);
     }

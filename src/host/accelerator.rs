@@ -2,8 +2,9 @@
 //! hosts where no Linux ever comes up.
 
 use super::cpuid;
-use super::program::run_until;
-use super::{HostError, MARK_TCG, Policy, Qemu};
+use super::program::run_with_deadline;
+use super::{HostError, Policy, Qemu};
+use mcc_base::Mark;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -31,7 +32,7 @@ pub struct Probe {
 
 /// How often the boot sector turns before it says that it is there. Hardware needs about 10 ms for them, TCG
 /// 100 ms; where a hypervisor interprets the guest instead of running it, they take minutes.
-const TURNS: u32 = 20_000_000;
+const LOOP_COUNT: u32 = 20_000_000;
 
 /// From exec to the end, BIOS included. Under 0.5 s where the accelerator works on an idle host.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -49,10 +50,10 @@ impl Accelerator {
     }
 
     /// The marks of runs under it.
-    pub fn marks(self) -> Vec<String> {
+    pub fn marks(self) -> Vec<Mark> {
         match self {
             Self::Kvm => vec![],
-            Self::Tcg => vec![MARK_TCG.to_owned()],
+            Self::Tcg => vec![Mark::TCG],
         }
     }
 
@@ -93,7 +94,7 @@ impl Accelerator {
             .args(["-device", "virtio-blk-pci,drive=disk,bootindex=0"])
             // A comma in the temporary folder's path would be read as an option.
             .current_dir(folder.path());
-        match run_until(&mut command, DEADLINE) {
+        match run_with_deadline(&mut command, DEADLINE) {
             Err(error) => unusable(format!("{} does not start: {error}", qemu.program.display())),
             Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {
                 usable: true,
@@ -110,17 +111,17 @@ impl Accelerator {
 /// A boot sector and room behind it: SeaBIOS finds no geometry on a disk of one sector, and does not boot it.
 fn write_disk(path: &Path) -> io::Result<()> {
     let mut disk = File::create(path)?;
-    disk.write_all(&boot_sector(TURNS))?;
+    disk.write_all(&boot_sector(LOOP_COUNT))?;
     disk.set_len(1 << 20)
 }
 
 /// Turns, tells of its processor on port 0xe9, ends QEMU. In 16-bit code:
-/// `cli; cld; xor ax, ax; mov ss, ax; mov sp, 0x7c00; mov ecx, turns; 1: dec ecx; jnz 1b`, for each leaf
+/// `cli; cld; xor ax, ax; mov ss, ax; mov sp, 0x7c00; mov ecx, loops; 1: dec ecx; jnz 1b`, for each leaf
 /// `mov eax, leaf; xor ecx, ecx; cpuid; push edx, ecx, ebx, eax; mov si, sp; mov cx, 16; mov dx, 0xe9;
 /// rep ss outsb; add sp, 16`, then `mov dx, 0xf4; mov al, 0x10; out dx, al; 2: hlt; jmp 2b`.
-fn boot_sector(turns: u32) -> [u8; 512] {
+fn boot_sector(loops: u32) -> [u8; 512] {
     let mut code = vec![0xfa, 0xfc, 0x31, 0xc0, 0x8e, 0xd0, 0xbc, 0x00, 0x7c, 0x66, 0xb9];
-    code.extend(turns.to_le_bytes());
+    code.extend(loops.to_le_bytes());
     code.extend([0x66, 0x49, 0x75, 0xfc]);
     for leaf in cpuid::LEAVES {
         code.extend([0x66, 0xb8]);

@@ -61,7 +61,7 @@ impl Cores {
 
     /// The cores all of whose CPUs this process may use: only of these is nobody else on a sibling. Of a hybrid
     /// processor only the fast ones, so that every run has the same.
-    pub fn whole(&self) -> impl Iterator<Item = &Core> {
+    pub fn usable_cores(&self) -> impl Iterator<Item = &Core> {
         let ours = |core: &&Core| core.cpus.iter().all(|cpu| self.allowed.contains(cpu));
         self.cores.iter().filter(|core| !core.efficiency).filter(ours)
     }
@@ -134,7 +134,7 @@ fn read(path: PathBuf) -> Result<(PathBuf, String), HostError> {
 
 /// Keeps this thread, all threads it begins from now on and everything it starts to these CPUs (E-5.5: the
 /// controller stays off leased cores), until the guard is dropped.
-pub fn keep_to(cpus: &[u32]) -> Result<KeptTo, HostError> {
+pub fn restrict_to_cpus(cpus: &[u32]) -> Result<KeptTo, HostError> {
     let system = |source| HostError::System { what: "other CPUs for this process", source };
     let this_thread = nix::unistd::Pid::from_raw(0);
     let before = nix::sched::sched_getaffinity(this_thread).map_err(system)?;
@@ -220,8 +220,8 @@ pub(super) mod tests {
 
     const TWO_SOCKETS: &str = "0 0 0-1,4-5 0,4\n0 0 0-1,4-5 1,5\n1 1 2-3,6-7 2,6\n1 1 2-3,6-7 3,7";
 
-    fn whole(cores: &Cores) -> Vec<Vec<u32>> {
-        cores.whole().map(|core| core.cpus.clone()).collect()
+    fn usable_cores(cores: &Cores) -> Vec<Vec<u32>> {
+        cores.usable_cores().map(|core| core.cpus.clone()).collect()
     }
 
     #[test]
@@ -230,14 +230,14 @@ pub(super) mod tests {
         assert_eq!(cores.sockets(), 2);
         let third = Core { socket: 1, node: 1, cache: 2, efficiency: false, cpus: vec![2, 6] };
         assert_eq!(cores.cores[2], third);
-        assert_eq!(cores.whole().count(), 4);
+        assert_eq!(cores.usable_cores().count(), 4);
     }
 
     #[test]
     fn four_sockets_without_hardware_threads_have_a_core_per_cpu() {
         let line = |cpu: u32| format!("{} {} {}-{} {cpu}\n", cpu / 4, cpu / 2, cpu / 2 * 2, cpu / 2 * 2 + 1);
         let cores = read(&host(&(0..16).map(line).collect::<String>(), "0-15"), 0..16);
-        assert_eq!((cores.sockets(), cores.whole().count()), (4, 16));
+        assert_eq!((cores.sockets(), cores.usable_cores().count()), (4, 16));
         assert_eq!((cores.cores[7].socket, cores.cores[7].node, cores.cores[7].cache), (1, 3, 6));
     }
 
@@ -246,19 +246,19 @@ pub(super) mod tests {
         let hybrid = "0 0 0-7 0-1\n0 0 0-7 2-3\n0 0 0-7 4 e\n0 0 0-7 5 e\n0 0 0-7 6 e\n0 0 0-7 7 e";
         let cores = read(&host(hybrid, "0-7"), 0..8);
         assert_eq!(cores.cores.len(), 6);
-        assert_eq!(whole(&cores), [[0, 1], [2, 3]]);
+        assert_eq!(usable_cores(&cores), [[0, 1], [2, 3]]);
     }
 
     #[test]
     fn a_core_with_a_sibling_of_somebody_else_is_not_whole() {
         // As in a job of a cluster, whose process may use only some CPUs.
-        assert_eq!(whole(&read(&host(TWO_SOCKETS, "0-7"), [0, 4, 1, 2, 6])), [[0, 4], [2, 6]]);
+        assert_eq!(usable_cores(&read(&host(TWO_SOCKETS, "0-7"), [0, 4, 1, 2, 6])), [[0, 4], [2, 6]]);
     }
 
     #[test]
     fn an_offline_core_is_none_and_an_offline_sibling_no_cpu_of_its_core() {
         let root = host("0 0 0-3 0-1\n0 0 0-3 2-3\n0 0 0-3 4-5", "0-2");
-        assert_eq!(whole(&read(&root, 0..3)), [vec![0, 1], vec![2]]);
+        assert_eq!(usable_cores(&read(&root, 0..3)), [vec![0, 1], vec![2]]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Who may use which cores and how much memory: it counts, it pins nothing. What other controllers of the host
 //! hold stands in the book.
 
-use super::book::{Book, Holding, Turn};
-use super::{Core, Cores, MARK_OVERCOMMITTED_MEMORY, MARK_SHARED_CORES, Memory, Policy};
+use super::lease_registry::{LeaseRegistry, MachineLease, RegistryLock};
+use super::{Core, Cores, Memory, Policy};
+use mcc_base::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,25 +15,25 @@ pub struct Leases {
     /// CPUs no run ever has for itself.
     housekeeping: Vec<u32>,
     memory_mib: u64,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, LeaseState>,
     next: u64,
     /// None: no other controller is reckoned with.
-    book: Option<Book>,
+    registry: Option<LeaseRegistry>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LeaseState {
     cpus: Vec<u32>,
     memory_mib: u64,
-    marks: BTreeSet<&'static str>,
+    marks: BTreeSet<Mark>,
     /// How often memory had been overcommitted on this host when it was leased.
     overcommits: u64,
 }
 
-impl Held {
-    fn holding(&self) -> Holding {
-        let shared = self.marks.contains(MARK_SHARED_CORES);
-        Holding { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
+impl LeaseState {
+    fn machine_lease(&self) -> MachineLease {
+        let shared = self.marks.contains(&Mark::SHARED_CORES);
+        MachineLease { cpus: self.cpus.clone(), memory_mib: self.memory_mib, shared }
     }
 }
 
@@ -51,28 +52,31 @@ pub struct Lease {
 pub enum LeaseError {
     #[error(
         "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket beside one for the controller; this \
-         host has {have} to give; --allow-degraded shares cores (every such run is marked {MARK_SHARED_CORES})"
+         host has {have} to give; --allow-degraded shares cores (every such run is marked {})",
+        Mark::SHARED_CORES
     )]
     TooFewCores { vcpus: u32, have: usize },
     #[error(
         "a machine needs {needed_mib} MiB of memory, this host has {have_mib} MiB to give; --allow-degraded \
-         overcommits memory (every such run is marked {MARK_OVERCOMMITTED_MEMORY})"
+         overcommits memory (every such run is marked {})",
+        Mark::OVERCOMMITTED_MEMORY
     )]
     TooLittleMemory { needed_mib: u64, have_mib: u64 },
     #[error(
         "cannot keep the leases of this host in {}: {problem}; give every controller of this host the same folder \
-         that all may write to, in {}", path.display(), super::BOOK_VARIABLE
+         that all may write to, in {}", path.display(), super::LEASE_FOLDER_VARIABLE
     )]
-    Book { path: PathBuf, problem: String },
+    LeaseRegistry { path: PathBuf, problem: String },
 }
 
 impl Leases {
     /// One core, the first, is kept for the controller and QEMU's other threads (E-5.5: they stay off leased
     /// cores), unless there are CPUs no run can have anyway: those of a core that is not wholly ours.
     pub fn new(cores: &Cores, memory: &Memory) -> Self {
-        let mut leasable: Vec<Core> = cores.whole().cloned().collect();
-        let whole: BTreeSet<u32> = leasable.iter().flat_map(|core| core.cpus.iter().copied()).collect();
-        let mut housekeeping: Vec<u32> = cores.allowed.difference(&whole).copied().collect();
+        let mut leasable: Vec<Core> = cores.usable_cores().cloned().collect();
+        let usable_cores: BTreeSet<u32> =
+            leasable.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+        let mut housekeeping: Vec<u32> = cores.allowed.difference(&usable_cores).copied().collect();
         if housekeeping.is_empty() && !leasable.is_empty() {
             housekeeping = leasable.remove(0).cpus;
         }
@@ -82,14 +86,14 @@ impl Leases {
             memory_mib: memory.available_mib,
             held: BTreeMap::new(),
             next: 0,
-            book: None,
+            registry: None,
         }
     }
 
     /// From now on nothing is leased that another controller holds by its page in the book.
     #[must_use]
-    pub fn beside_others(mut self, book: Book) -> Self {
-        self.book = Some(book);
+    pub fn with_registry(mut self, registry: LeaseRegistry) -> Self {
+        self.registry = Some(registry);
         self
     }
 
@@ -118,16 +122,16 @@ impl Leases {
         memory_mib: u64,
         policy: Policy,
     ) -> Result<Option<Lease>, LeaseError> {
-        let mut turn = self.book.as_ref().map(Book::turn).transpose()?;
-        let mut taken: Vec<Holding> = turn.as_ref().map_or(vec![], |turn| turn.others.clone());
-        taken.extend(self.held.values().map(Held::holding));
+        let mut guard = self.registry.as_ref().map(LeaseRegistry::guard).transpose()?;
+        let mut taken: Vec<MachineLease> = guard.as_ref().map_or(vec![], |guard| guard.other_leases.clone());
+        taken.extend(self.held.values().map(LeaseState::machine_lease));
         let used_mib: u64 = taken.iter().map(|held| held.memory_mib).sum();
         let memory_fits = used_mib.saturating_add(memory_mib) <= self.memory_mib;
         let mut marks = BTreeSet::new();
-        let cpus = match (self.own_cores(vcpus, &taken), policy) {
+        let cpus = match (self.exclusive_cores(vcpus, &taken), policy) {
             (Some(cpus), _) => cpus,
             (None, Policy::AllowDegraded) => {
-                marks.insert(MARK_SHARED_CORES);
+                marks.insert(Mark::SHARED_CORES);
                 self.shared_cpus(vcpus, &taken)
             }
             (None, Policy::Contest) => {
@@ -147,50 +151,50 @@ impl Leases {
             };
         }
         if !memory_fits {
-            marks.insert(MARK_OVERCOMMITTED_MEMORY);
+            marks.insert(Mark::OVERCOMMITTED_MEMORY);
             // Whoever runs beside it may be short of memory as well.
             for held in self.held.values_mut() {
-                held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
+                held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
             }
-            turn.as_mut().map_or(Ok(()), Turn::overcommit)?;
+            guard.as_mut().map_or(Ok(()), RegistryLock::overcommit)?;
         }
-        let overcommits = turn.as_ref().map_or(0, |turn| turn.overcommits);
+        let overcommits = guard.as_ref().map_or(0, |guard| guard.overcommits);
         let number = self.next;
         self.next += 1;
-        self.held.insert(number, Held { cpus: cpus.clone(), memory_mib, marks, overcommits });
-        if let Some(turn) = turn {
-            self.write(&turn)?;
+        self.held.insert(number, LeaseState { cpus: cpus.clone(), memory_mib, marks, overcommits });
+        if let Some(guard) = guard {
+            self.write(&guard)?;
         }
         Ok(Some(Lease { number, cpus, memory_mib }))
     }
 
     /// Gives a lease back; returns the marks the run has earned in all the time it held it.
-    pub fn release(&mut self, lease: Lease) -> Vec<String> {
+    pub fn release(&mut self, lease: Lease) -> Vec<Mark> {
         let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
-        match self.book.as_ref().map(Book::turn) {
-            Some(Ok(turn)) => {
-                if turn.overcommits > held.overcommits {
-                    held.marks.insert(MARK_OVERCOMMITTED_MEMORY);
+        match self.registry.as_ref().map(LeaseRegistry::guard) {
+            Some(Ok(guard)) => {
+                if guard.overcommits > held.overcommits {
+                    held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
                 }
                 // A page that cannot be written holds too much, until the next one can or we end.
-                if let Err(error) = self.write(&turn) {
+                if let Err(error) = self.write(&guard) {
                     tracing::warn!(%error, "a lease is not given back");
                 }
             }
             Some(Err(error)) => tracing::warn!(%error, "a lease is not given back"),
             None => {}
         }
-        held.marks.into_iter().map(str::to_owned).collect()
+        held.marks.into_iter().collect()
     }
 
-    fn write(&mut self, turn: &Turn) -> Result<(), LeaseError> {
-        let held = self.held.values().map(Held::holding).collect();
-        self.book.as_mut().map_or(Ok(()), |book| book.write(turn, held))
+    fn write(&mut self, guard: &RegistryLock) -> Result<(), LeaseError> {
+        let held = self.held.values().map(LeaseState::machine_lease).collect();
+        self.registry.as_mut().map_or(Ok(()), |registry| registry.write(guard, held))
     }
 
     /// Free cores of one socket: of one cache where it has enough of them, else of one NUMA node, else of any.
     /// Among several such groups the one with the fewest: big machines find room longer.
-    fn own_cores(&self, vcpus: u32, taken: &[Holding]) -> Option<Vec<u32>> {
+    fn exclusive_cores(&self, vcpus: u32, taken: &[MachineLease]) -> Option<Vec<u32>> {
         let used: BTreeSet<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
         let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !used.contains(cpu));
         let free = || self.leasable.iter().filter(is_free);
@@ -207,7 +211,7 @@ impl Leases {
     }
 
     /// CPUs to share: the least used first, never of a core that another run has for itself.
-    fn shared_cpus(&self, vcpus: u32, taken: &[Holding]) -> Vec<u32> {
+    fn shared_cpus(&self, vcpus: u32, taken: &[MachineLease]) -> Vec<u32> {
         let exclusive: BTreeSet<u32> =
             taken.iter().filter(|held| !held.shared).flat_map(|held| held.cpus.iter().copied()).collect();
         let open = self.leasable.iter().filter(|core| !core.cpus.iter().any(|cpu| exclusive.contains(cpu)));
@@ -232,25 +236,25 @@ impl Leases {
 }
 
 /// Where a core lies: socket, NUMA node, cache.
-type Place = (u32, u32, u32);
+type CoreLocation = (u32, u32, u32);
 
-fn by_cache(core: &Core) -> Place {
+fn by_cache(core: &Core) -> CoreLocation {
     (core.socket, core.node, core.cache)
 }
 
-fn by_node(core: &Core) -> Place {
+fn by_node(core: &Core) -> CoreLocation {
     (core.socket, core.node, 0)
 }
 
-fn by_socket(core: &Core) -> Place {
+fn by_socket(core: &Core) -> CoreLocation {
     (core.socket, 0, 0)
 }
 
 fn grouped<'c>(
     cores: impl Iterator<Item = &'c Core>,
-    level: fn(&Core) -> Place,
-) -> BTreeMap<Place, Vec<&'c Core>> {
-    let mut groups: BTreeMap<Place, Vec<&Core>> = BTreeMap::new();
+    level: fn(&Core) -> CoreLocation,
+) -> BTreeMap<CoreLocation, Vec<&'c Core>> {
+    let mut groups: BTreeMap<CoreLocation, Vec<&Core>> = BTreeMap::new();
     for core in cores {
         groups.entry(level(core)).or_default().push(core);
     }
@@ -366,8 +370,9 @@ mod tests {
     #[test]
     fn controllers_of_one_host_hold_no_core_and_no_memory_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let controller =
-            |name: &str| host(&[3], 40 * GIB).beside_others(Book::open(folder.path(), name).unwrap());
+        let controller = |name: &str| {
+            host(&[3], 40 * GIB).with_registry(LeaseRegistry::open(folder.path(), name).unwrap())
+        };
         let (mut first, mut second) = (controller("first"), controller("second"));
         let contest = Policy::Contest;
         let of_first = first.lease(1, 16 * GIB, contest).unwrap().unwrap();
@@ -387,7 +392,8 @@ mod tests {
     #[test]
     fn memory_overcommitted_by_one_controller_marks_the_machines_of_the_other() {
         let folder = tempfile::tempdir().unwrap();
-        let controller = || host(&[4], 24 * GIB).beside_others(Book::open(folder.path(), "c").unwrap());
+        let controller =
+            || host(&[4], 24 * GIB).with_registry(LeaseRegistry::open(folder.path(), "c").unwrap());
         let (mut first, mut second) = (controller(), controller());
         let before = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         let greedy = second.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
@@ -416,17 +422,17 @@ mod tests {
                 let mut unmarked_mib = 0;
                 for lease in &running {
                     let held = &leases.held[&lease.number];
-                    if !held.marks.contains(MARK_OVERCOMMITTED_MEMORY) {
+                    if !held.marks.contains(&Mark::OVERCOMMITTED_MEMORY) {
                         unmarked_mib += lease.memory_mib;
                     }
                     for cpu in &lease.cpus {
-                        let sharing = held.marks.contains(MARK_SHARED_CORES);
+                        let sharing = held.marks.contains(&Mark::SHARED_CORES);
                         let (first, first_sharing) = *owner.entry(cpu % 100).or_insert((lease.number, sharing));
                         prop_assert!(first == lease.number || (first_sharing && sharing));
                         prop_assert!(sharing || !leases.housekeeping().contains(cpu));
                     }
                     let own = lease.cpus.iter().map(|cpu| cpu % 100).collect::<BTreeSet<_>>();
-                    prop_assert!(held.marks.contains(MARK_SHARED_CORES) || own.len() == lease.cpus.len());
+                    prop_assert!(held.marks.contains(&Mark::SHARED_CORES) || own.len() == lease.cpus.len());
                 }
                 prop_assert!(unmarked_mib <= 64 * GIB);
                 if running.len() > 3 {

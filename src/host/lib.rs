@@ -1,31 +1,27 @@
 //! What this host offers: cores, memory, an accelerator that really boots.
 
 mod accelerator;
-mod book;
 mod cores;
 mod cpuid;
+mod lease_registry;
 mod leases;
 mod memory;
 mod program;
 mod survey;
 
 pub use accelerator::{Accelerator, Probe};
-pub use book::{BOOK_VARIABLE, Book, Holding, Page};
-pub use cores::{Core, Cores, KeptTo, keep_to};
+pub use cores::{Core, Cores, KeptTo, restrict_to_cpus};
+pub use lease_registry::{ControllerLeases, LEASE_FOLDER_VARIABLE, LeaseRegistry, MachineLease};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub use program::run_until;
+pub use program::run_with_deadline;
 pub use program::{Qemu, find_program};
 pub use survey::Survey;
 
+use mcc_base::Mark;
 use std::path::PathBuf;
 
 /// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
-pub const MARK_TCG: &str = "degraded:tcg";
-pub const MARK_CPU_FLAGS: &str = "degraded:cpu-flags";
-pub const MARK_MIXED_HOST: &str = "mixed-host";
-pub const MARK_SHARED_CORES: &str = "degraded:shared-cores";
-pub const MARK_OVERCOMMITTED_MEMORY: &str = "degraded:overcommitted-memory";
 
 /// What may be done about a host that can't honour the contest's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +32,7 @@ pub enum Policy {
     AllowDegraded,
 }
 
-/// Why this host cannot do something, and the way out.
+/// Why this host cannot do something, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error("cannot read {path}: {source}", path = path.display())]
@@ -51,7 +47,8 @@ pub enum HostError {
     Broken { program: String, problem: String, package: &'static str },
     #[error(
         "KVM is not usable on this host: {evidence}; --allow-degraded runs the machines under TCG instead \
-         (slow; every run is marked {MARK_TCG})"
+         (slow; every run is marked {})",
+        Mark::TCG
     )]
     NoKvm { evidence: String },
     #[error("neither KVM nor TCG boots a machine on this host: KVM: {kvm}; TCG: {tcg}")]

@@ -31,7 +31,7 @@ impl Memory {
         };
         // A process without /proc/self/cgroup (no cgroups in the kernel) has no limits.
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-        for group in groups.lines().filter_map(|line| Group::of_line(root, line)) {
+        for group in groups.lines().filter_map(|line| Cgroup::of_line(root, line)) {
             for level in group.levels() {
                 if let Some(left_mib) = group.left_mib(&level).filter(|left| *left < memory.available_mib) {
                     memory.available_mib = left_mib;
@@ -44,7 +44,7 @@ impl Memory {
 }
 
 /// Our group in one cgroup hierarchy that may limit memory.
-struct Group {
+struct Cgroup {
     mount: PathBuf,
     path: PathBuf,
     limit: &'static str,
@@ -53,7 +53,7 @@ struct Group {
     reclaimable: &'static str,
 }
 
-impl Group {
+impl Cgroup {
     /// A line of /proc/self/cgroup, `hierarchy:controllers:path`; v2 has hierarchy 0 and names no controllers.
     fn of_line(root: &Path, line: &str) -> Option<Self> {
         let mut fields = line.splitn(3, ':');

@@ -50,7 +50,7 @@ impl Qemu {
             problem,
             package: Self::PACKAGE,
         };
-        let ended = run_until(Command::new(&program).arg("--version"), Duration::from_secs(10))
+        let ended = run_with_deadline(Command::new(&program).arg("--version"), Duration::from_secs(10))
             .map_err(|error| broken(error.to_string()))?;
         let version =
             ended.stdout.split_once("version ").and_then(|(_, rest)| rest.split_whitespace().next());
@@ -64,7 +64,7 @@ impl Qemu {
 }
 
 /// How a program ended.
-pub struct Ended {
+pub struct ProgramOutput {
     /// None: it was still running at its deadline, and was killed.
     pub status: Option<ExitStatus>,
     pub stdout: String,
@@ -72,7 +72,7 @@ pub struct Ended {
     pub took: Duration,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// For a message: status and the first line it complained with.
     pub fn describe(&self) -> String {
         let status = match self.status {
@@ -87,17 +87,20 @@ impl Ended {
 }
 
 /// Bytes read of what a program printed: the queue of a large cluster is far below it.
-const MOST_PRINTED: u64 = 64 << 20;
+const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
 /// Runs a program that prints little, and kills it at its deadline. It dies with us.
-pub fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended> {
+pub fn run_with_deadline(command: &mut Command, deadline: Duration) -> io::Result<ProgramOutput> {
     // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-    let die_with_us =
-        || nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into);
-    // SAFETY: between fork and exec it makes one system call (prctl) and allocates nothing.
-    unsafe { command.pre_exec(die_with_us) };
+    let kill_with_parent = || {
+        // The signals of a terminal are for the controller alone.
+        nix::unistd::setsid()?;
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into)
+    };
+    // SAFETY: between fork and exec it makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(kill_with_parent) };
     let start = Instant::now();
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
@@ -117,10 +120,10 @@ pub fn run_until(command: &mut Command, deadline: Duration) -> io::Result<Ended>
     let text = |file: &mut std::fs::File| {
         let mut bytes = Vec::new();
         file.rewind()?;
-        file.take(MOST_PRINTED).read_to_end(&mut bytes)?;
+        file.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes)?;
         io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Ok(Ended {
+    Ok(ProgramOutput {
         status: in_time.then_some(status),
         stdout: text(&mut stdout)?,
         stderr: text(&mut stderr)?,
@@ -182,7 +185,7 @@ pub(super) mod tests {
     fn a_program_that_hangs_is_killed_at_its_deadline() {
         let folder = tempfile::tempdir().unwrap();
         let program = fake(folder.path(), "hang", "exec sleep 100000");
-        let ended = run_until(&mut Command::new(program), Duration::from_millis(50)).unwrap();
+        let ended = run_with_deadline(&mut Command::new(program), Duration::from_millis(50)).unwrap();
         assert!(ended.status.is_none());
         // How late a busy host sees the deadline is not ours to say.
         assert!(ended.describe().starts_with("still running after "), "{}", ended.describe());

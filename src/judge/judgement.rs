@@ -2,7 +2,10 @@
 //!
 //! Entries, instances and examinations are named once, in sorted order, and referred to by number.
 
+pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
+use mcc_base::Mark;
 use mcc_benchkit::Value;
+pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
@@ -11,6 +14,9 @@ use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+
+/// The input of a judgement that is in every record and is no table.
+pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
 
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
@@ -79,6 +85,11 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Whether a campaign's record was judged. Tables do not say on which machines runs were made, nor what was printed.
+    pub fn is_of_record(&self) -> bool {
+        self.inputs.iter().any(|input| input.file == CAMPAIGN_FILE)
+    }
+
     /// Reads and checks `judgement.json` of a folder that `judge --out` wrote.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
@@ -106,8 +117,7 @@ impl Judgement {
                 if cell.entry >= entries {
                     return broken(format!("a cell belongs to entry {} of {entries}", cell.entry));
                 }
-                let fits = cell.values.len() == count && cell.verdicts.len() == count;
-                if !fits || !cell.verdicts.is_ascii() {
+                if cell.values.len() != count || cell.verdicts.len() != count {
                     let entry = &self.entries[cell.entry].entry;
                     return broken(format!("{entry} has the verdicts `{}` on {count} values", cell.verdicts));
                 }
@@ -288,24 +298,29 @@ pub struct Cell {
     pub ending: Ending,
     /// By position: what the entry gave.
     pub values: Vec<Option<Value>>,
-    /// By position, one letter each: `+` right, `-` wrong, `?` given but unjudged (trusted value unknown),
-    /// `.` not computed.
-    pub verdicts: String,
+    /// By position.
+    pub verdicts: ValueVerdicts,
     /// Points of the block, already weighted.
     #[serde(with = "fraction")]
     pub points: BigRational,
     /// Every position has a trusted value and the entry's equals it (rule E-4.3).
     pub complete: bool,
     pub cost: Option<Cost>,
-    /// Marks of the run, such as `degraded:tcg`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// By position: the techniques stated for the value (E-1.10).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub techniques: Vec<Vec<String>>,
     /// What was odd about the output, by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+}
+
+impl Cell {
+    /// Whether the run was made; not in a campaign that was judged before its end.
+    pub fn was_made(&self) -> bool {
+        !self.marks.contains(&Mark::NOT_RUN_YET)
+    }
 }
 
 /// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).
@@ -326,7 +341,14 @@ pub enum Ending {
     /// The harness's own trouble; never the tool's.
     Infrastructure,
     /// Published tables that do not say.
-    Unsaid,
+    NotStated,
+}
+
+impl Ending {
+    /// Whether the run's values and its absence count. Infrastructure is never scored (P2).
+    pub fn is_scored(self) -> bool {
+        self != Self::Infrastructure
+    }
 }
 
 /// What a run cost, as measured on the host.
@@ -365,19 +387,81 @@ pub struct Podium {
 pub struct PodiumPlace {
     pub rank: Option<u32>,
     pub entry: usize,
-    /// Empty, `best` or `other`.
-    pub variant: String,
+    pub variant: VariantRank,
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// `gold`, `silver`, `bronze` or empty.
-    pub medal: String,
+    pub medal: Medal,
+}
+
+/// What a place is worth; in files a word, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medal {
+    Gold,
+    Silver,
+    Bronze,
+    #[default]
+    #[serde(rename = "")]
+    None,
+}
+
+impl Medal {
+    /// Of a rank from 1.
+    pub fn of_rank(rank: u32) -> Self {
+        match rank {
+            1 => Self::Gold,
+            2 => Self::Silver,
+            3 => Self::Bronze,
+            _ => Self::None,
+        }
+    }
+
+    /// As files write it: empty where there is none.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Gold => "gold",
+            Self::Silver => "silver",
+            Self::Bronze => "bronze",
+            Self::None => "",
+        }
+    }
+}
+
+impl fmt::Display for Medal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Which of its tool's variants an entry of a podium is (E-4.6); in files a word, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VariantRank {
+    /// The one that has the tool's rank.
+    Best,
+    /// Another, without a rank.
+    Other,
+    /// The only competing one, or not competing.
+    #[default]
+    #[serde(rename = "")]
+    Only,
+}
+
+impl VariantRank {
+    /// As files write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Other => "other",
+            Self::Only => "",
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Award {
     pub category: String,
-    /// `road-runner`, `camel`.
-    pub award: String,
+    pub award: AwardKind,
     pub places: Vec<AwardPlace>,
 }
 

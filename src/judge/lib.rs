@@ -1,22 +1,19 @@
-//! The jury. Knows nothing of machines: ballots in, a judgement out.
+//! Judging: takes ballots and returns a judgement. Does not depend on machines.
 
-mod ballots;
-pub mod benchkit_results;
 pub mod compare;
-pub mod contest_table;
 pub mod crv;
-mod draft;
 pub mod explain;
+mod input;
 pub mod judgement;
 pub mod mcc;
-pub mod oracle;
-pub mod overrides;
-pub mod record;
+pub mod other_contests;
+mod output;
 pub mod show;
-pub mod sister;
-pub mod source;
 pub mod svcomp;
-pub mod write;
+mod table_words;
+mod value_verdict;
 
-pub use ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-pub use draft::WriteError;
+pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use input::{benchkit_results, overrides, record, source};
+pub use output::atomic_file::WriteError;
+pub use output::{contest_table, oracle, write};

@@ -1,6 +1,6 @@
 //! An instance as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
-use super::verdict::{Verdict, read_verdicts};
+use super::verdict::{GenericVerdict, read_verdicts};
 use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property};
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const MOST_ENTRIES: usize = 1000;
 /// Bytes of a header that is held in memory: as long as a path can be, and some attributes.
 const LONGEST_HEADER: u64 = 64 << 10;
 
-/// Why an archive is not taken, with the way out.
+/// Why an archive is not taken, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error("{}: {error}; check that it is a readable instance archive (.tgz) or an unpacked one", path.display())]
@@ -127,7 +127,7 @@ impl Archive {
     }
 
     /// What `GenericPropertiesVerdict.xml` says; empty where there is no such file.
-    pub fn verdicts(&self) -> Result<Vec<Verdict>, ArchiveError> {
+    pub fn verdicts(&self) -> Result<Vec<GenericVerdict>, ArchiveError> {
         let Some(text) = self.text(VERDICTS) else { return Ok(Vec::new()) };
         Ok(read_verdicts(&text, &self.shown(VERDICTS))?)
     }

@@ -1,8 +1,8 @@
 //! What can be wrong with the XML of a model: PNML, property files, NUPN sections, generic verdicts.
 
-/// A fault of a model file: where, what, and the way out.
+/// A fault of a model file: where, what, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {problem}; {}", .problem.way_out())]
+#[error("{file}:{line}: {problem}; {}", .problem.remedy())]
 pub struct ModelError {
     /// As the caller named it, such as `TokenRing-PT-005/model.pnml`.
     pub file: String,
@@ -51,7 +51,7 @@ pub enum Problem {
 
 impl Problem {
     /// What the owner of the file can do about it.
-    pub fn way_out(&self) -> &'static str {
+    pub fn remedy(&self) -> &'static str {
         match self {
             Problem::Io(_) => "check the file, or unpack the archive again",
             Problem::Malformed(_) => "check it with an XML validator, or unpack the archive again",

@@ -3,7 +3,7 @@
 //! In large nets nearly every look at an id waits for memory. So nodes and arcs come in batches: looks that follow each
 //! other closely wait at the same time, and another thread can wait while the document is read on.
 
-use super::ids::{Ids, Texts};
+use super::ids::{Ids, TextList};
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -86,10 +86,10 @@ impl Batch {
 }
 
 /// Where batches go.
-pub(super) enum Desk<'scope> {
-    Here(Box<Graph>),
+pub(super) enum IdResolver<'scope> {
+    Inline(Box<Graph>),
     /// To a thread that gives them back to be filled again.
-    There {
+    Threaded {
         batches: SyncSender<Batch>,
         empty: Receiver<Batch>,
         graph: ScopedJoinHandle<'scope, Box<Graph>>,
@@ -99,19 +99,19 @@ pub(super) enum Desk<'scope> {
 /// Something is wrong in a batch: no more are wanted.
 pub(super) struct Stopped;
 
-impl<'scope> Desk<'scope> {
+impl<'scope> IdResolver<'scope> {
     /// Batches that wait for the other thread.
     const WAITING: usize = 4;
 
     /// Takes what is in the batch, which is empty then.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), Stopped> {
         match self {
-            Self::Here(graph) => {
+            Self::Inline(graph) => {
                 graph.take(batch);
                 batch.clear();
                 if graph.wrong.is_some() { Err(Stopped) } else { Ok(()) }
             }
-            Self::There { batches, empty, .. } => {
+            Self::Threaded { batches, empty, .. } => {
                 let next = empty.try_recv().unwrap_or_default();
                 batches.send(mem::replace(batch, next)).map_err(|_| Stopped)
             }
@@ -119,8 +119,8 @@ impl<'scope> Desk<'scope> {
     }
 
     /// Goes on in another thread, if the process may use more than one.
-    pub fn share(&mut self, threads: NonZeroUsize, scope: &'scope Scope<'scope, '_>) {
-        if let Self::Here(graph) = self
+    pub fn move_to_thread(&mut self, threads: NonZeroUsize, scope: &'scope Scope<'scope, '_>) {
+        if let Self::Inline(graph) = self
             && threads.get() > 1
         {
             let mut graph = mem::take(graph);
@@ -138,7 +138,7 @@ impl<'scope> Desk<'scope> {
                 }
                 graph
             });
-            *self = Self::There { batches, empty, graph };
+            *self = Self::Threaded { batches, empty, graph };
         }
     }
 
@@ -146,8 +146,8 @@ impl<'scope> Desk<'scope> {
     pub fn end(mut self, mut last: Batch) -> Box<Graph> {
         let _ = self.take(&mut last);
         match self {
-            Self::Here(graph) => graph,
-            Self::There { batches, graph, .. } => {
+            Self::Inline(graph) => graph,
+            Self::Threaded { batches, graph, .. } => {
                 drop(batches);
                 graph.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
@@ -174,17 +174,17 @@ struct RawArc {
 }
 
 /// What is wrong, and its line.
-pub(super) type Wrong = (u64, Problem);
+pub(super) type GraphError = (u64, Problem);
 
 #[derive(Default)]
 pub(super) struct Graph {
     /// The first that is wrong; what follows is not looked at.
-    wrong: Option<Wrong>,
+    wrong: Option<GraphError>,
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
     /// Ids of arcs, as many as `arcs`. Nothing refers to an arc, so that they are only compared at the end.
-    arc_ids: Texts,
+    arc_ids: TextList,
     /// Ids of nodes, in the order of `nodes`.
     ids: Ids,
     /// What the id stands for and the line that declared it.
@@ -194,9 +194,9 @@ pub(super) struct Graph {
 impl Graph {
     fn take(&mut self, batch: &Batch) {
         /// So many that what was found of them is still in a cache.
-        const TOGETHER: usize = if cfg!(test) { 2 } else { 256 };
+        const IDS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 256 };
         let mut numbers = Vec::new();
-        for entries in batch.entries.chunks(TOGETHER) {
+        for entries in batch.entries.chunks(IDS_PER_LOOKUP) {
             self.ids.number_all(entries.iter().flat_map(|entry| batch.nodes(entry)), &mut numbers);
             self.nodes.resize(self.ids.count(), (Node::Undeclared, 0));
             for (entry, [source, target]) in entries.iter().zip(numbers.as_chunks().0) {
@@ -232,12 +232,12 @@ impl Graph {
     }
 
     /// What is wrong in the batches, if anything.
-    pub fn wrong(&mut self) -> Option<Wrong> {
+    pub fn wrong(&mut self) -> Option<GraphError> {
         self.wrong.take()
     }
 
     /// The net, which ends in line `line`.
-    pub fn finish(mut self, id: String, kind: NetKind, line: u64) -> Result<Net, Wrong> {
+    pub fn finish(mut self, id: String, kind: NetKind, line: u64) -> Result<Net, GraphError> {
         if let Some(repeated) = self.repeated_arc() {
             return Err(repeated);
         }
@@ -280,7 +280,7 @@ impl Graph {
 
     /// The first arc whose id is that of another arc or of a node, as an error. Hashes are sorted and neighbours
     /// compared: looking up every id while reading would cost more than reading.
-    fn repeated_arc(&self) -> Option<Wrong> {
+    fn repeated_arc(&self) -> Option<GraphError> {
         // Half a hash and a number (of 2^32 at most, as ids) in one word: less memory, and sorted faster.
         let word = |hash: u64, number: usize| hash >> 32 << 32 | number as u64;
         let hash = |word: u64| word >> 32;
@@ -314,7 +314,7 @@ impl Graph {
     }
 
     #[cold]
-    fn bad_arc(&self, number: usize) -> Wrong {
+    fn bad_arc(&self, number: usize) -> GraphError {
         let arc = &self.arcs[number];
         let dangling = [arc.source, arc.target]
             .into_iter()

@@ -6,13 +6,13 @@ use std::hash::BuildHasher;
 
 /// Many short texts in one long one.
 #[derive(Default)]
-pub(super) struct Texts {
+pub(super) struct TextList {
     all: String,
     /// By number: where it ends.
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl TextList {
     pub fn push(&mut self, text: &str) {
         self.all.push_str(text);
         self.ends.push(self.all.len());
@@ -73,7 +73,7 @@ impl Numbered {
         Key { bytes: self.bytes, length: self.length }
     }
 
-    fn is(&self, key: Key, id: &str, texts: &Texts) -> bool {
+    fn is(&self, key: Key, id: &str, texts: &TextList) -> bool {
         self.key() == key && (key.length as usize <= Key::WHOLE || texts.get(self.number as usize) == id)
     }
 }
@@ -81,11 +81,11 @@ impl Numbered {
 /// Ids by number and numbers by id.
 #[derive(Default)]
 pub(super) struct Ids {
-    texts: Texts,
+    texts: TextList,
     numbers: HashTable<Numbered>,
     hasher: DefaultHashBuilder,
     /// Keys of ids and their hashes, while they are looked for.
-    sought: Vec<(Key, u64)>,
+    pending: Vec<(Key, u64)>,
 }
 
 /// Not known yet.
@@ -95,17 +95,17 @@ impl Ids {
     /// Numbers of ids, counted on for new ones. Each look waits for memory in a large net; those of one call wait
     /// together.
     pub fn number_all<'a>(&mut self, ids: impl Iterator<Item = &'a str> + Clone, numbers: &mut Vec<u32>) {
-        self.sought.clear();
-        self.sought.extend(ids.clone().map(|id| {
+        self.pending.clear();
+        self.pending.extend(ids.clone().map(|id| {
             let key = Key::of(id, &self.hasher);
             (key, key.hash(&self.hasher))
         }));
         numbers.clear();
-        numbers.extend(ids.clone().zip(&self.sought).map(|(id, (key, hash))| {
+        numbers.extend(ids.clone().zip(&self.pending).map(|(id, (key, hash))| {
             let known = self.numbers.find(*hash, |known| known.is(*key, id, &self.texts));
             known.map_or(NEW, |known| known.number)
         }));
-        for ((id, (key, hash)), number) in ids.zip(&self.sought).zip(numbers) {
+        for ((id, (key, hash)), number) in ids.zip(&self.pending).zip(numbers) {
             if *number == NEW {
                 let same = |known: &Numbered| known.is(*key, id, &self.texts);
                 let hash_of = |known: &Numbered| known.key().hash(&self.hasher);

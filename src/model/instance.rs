@@ -1,11 +1,11 @@
 //! Names of instances: `Family-PT-scale` or `Family-COL-scale`.
 
 use super::NetKind;
-use std::fmt;
-use std::str::FromStr;
+use serde::Deserialize;
 
 /// The name of an instance, taken apart.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
 pub struct InstanceName {
     name: String,
     family_end: usize,
@@ -42,22 +42,24 @@ impl InstanceName {
     }
 }
 
-impl FromStr for InstanceName {
-    type Err = BadInstanceName;
+impl TryFrom<String> for InstanceName {
+    type Error = BadInstanceName;
 
     /// Names become folders in the guest and in records: nothing else than letters, digits and `._+-` passes.
-    fn from_str(name: &str) -> Result<Self, BadInstanceName> {
+    fn try_from(name: String) -> Result<Self, BadInstanceName> {
         let bad = || BadInstanceName(name.chars().take(100).collect());
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b));
-        let (family_end, length) = kind_in(name).ok_or_else(bad)?;
+        let (family_end, length) = kind_in(&name).ok_or_else(bad)?;
         let scale_start = family_end + length;
         let complete = family_end > 0 && scale_start < name.len() && name.len() <= 200;
         if !plain || !complete || !name.as_bytes()[0].is_ascii_alphanumeric() {
             return Err(bad());
         }
-        Ok(Self { name: name.to_owned(), family_end, scale_start })
+        Ok(Self { name, family_end, scale_start })
     }
 }
+
+mcc_base::checked_text!(InstanceName, BadInstanceName);
 
 /// Where the first `-PT-` or `-COL-` stands in a name, and how long it is.
 fn kind_in(name: &str) -> Option<(usize, usize)> {
@@ -68,12 +70,6 @@ fn kind_in(name: &str) -> Option<(usize, usize)> {
 /// without `-PT-` and `-COL-`.
 pub fn family_of(name: &str) -> &str {
     kind_in(name).map_or(name, |(end, _)| if end == 0 { name } else { &name[..end] })
-}
-
-impl fmt::Display for InstanceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod archive;
 mod error;
+mod fast_tag;
 mod graph;
 mod ids;
 mod instance;
@@ -11,7 +12,6 @@ mod nupn;
 mod obfuscate;
 mod pnml;
 mod property;
-mod short_tag;
 mod validate;
 mod verdict;
 pub mod xml;
@@ -24,4 +24,4 @@ pub use nupn::{Nupn, Unit};
 pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscate};
 pub use property::{Count, Expr, Formula, Property};
 pub use validate::{Finding, Severity, validate};
-pub use verdict::Verdict;
+pub use verdict::GenericVerdict;

@@ -165,7 +165,8 @@ impl Nupn {
             for inside in &unit.subunits {
                 match by_id.get_key_value(inside.as_str()) {
                     None => {
-                        faults.push((unit.line, format!("unit {} has the unknown subunit {inside}", unit.id)))
+                        faults
+                            .push((unit.line, format!("unit {} has the unknown subunit {inside}", unit.id)));
                     }
                     Some((id, _)) if reached.insert(id) => open.push(id),
                     Some(_) => faults.push((unit.line, format!("unit {inside} is inside several units"))),

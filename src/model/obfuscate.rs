@@ -52,13 +52,13 @@ pub struct Obfuscated {
 pub fn instance_name(instance: &InstanceName, seed: &str) -> Result<InstanceName, BadInstanceName> {
     let kind = &instance.as_str()[instance.family().len()..];
     let kind = if kind.starts_with("-PT-") { "PT" } else { "COL" };
-    let family = drawn(seed, &["family", instance.family()]);
-    let scale = drawn(seed, &["instance", instance.as_str()]);
+    let family = pseudonym(seed, &["family", instance.family()]);
+    let scale = pseudonym(seed, &["instance", instance.as_str()]);
     format!("M{}-{kind}-{}", &family[..12], &scale[..12]).parse()
 }
 
 /// 16 hex digits that depend on the seed and on every word.
-fn drawn(seed: &str, words: &[&str]) -> String {
+fn pseudonym(seed: &str, words: &[&str]) -> String {
     let mut text = String::new();
     for word in [seed].iter().chain(words) {
         text += &format!("{}:{word}", word.len());
@@ -81,10 +81,10 @@ pub fn obfuscate(
     let instance = instance_name(&archive.instance, seed)?;
     let path = folder.join(format!("{instance}.tgz"));
     let wrote = |source| ObfuscateError::Write { path: path.clone(), source };
-    let names = Names { seed, instance: &archive.instance, new: &instance };
-    let told =
+    let names = Renamer { seed, instance: &archive.instance, new: &instance };
+    let renaming =
         Renamed { kind: "instance", original: archive.instance.as_str(), obfuscated: instance.as_str() };
-    renamed(told).map_err(wrote)?;
+    renamed(renaming).map_err(wrote)?;
 
     let beside = tempfile::NamedTempFile::new_in(folder).map_err(wrote)?;
     let gzip = GzBuilder::new().write(io::BufWriter::new(beside.as_file()), Compression::default());
@@ -119,7 +119,7 @@ pub fn obfuscate(
     Ok(Obfuscated { instance, path, left_out })
 }
 
-struct Names<'a> {
+struct Renamer<'a> {
     seed: &'a str,
     instance: &'a InstanceName,
     new: &'a InstanceName,
@@ -136,20 +136,20 @@ enum Label {
     Ids(String),
 }
 
-struct Open {
+struct OpenElement {
     name: String,
     /// Its new id; empty where it has none.
     id: String,
     label: Label,
 }
 
-impl Names<'_> {
+impl Renamer<'_> {
     /// The name of anything in the net that has an id.
     fn node(&self, id: &str) -> String {
         match id {
             // Tools know the sort of black tokens by this word.
             "dot" => id.to_owned(),
-            id => format!("n{}", drawn(self.seed, &["node", self.instance.as_str(), id])),
+            id => format!("n{}", pseudonym(self.seed, &["node", self.instance.as_str(), id])),
         }
     }
 
@@ -231,7 +231,7 @@ impl Names<'_> {
                     (_, "text") => (None, Label::Drop),
                     _ => (None, Label::Layout),
                 };
-                Ok(Some(Written { start: written, id, text, label }))
+                Ok(Some(OutputElement { start: written, id, text, label }))
             },
             |id| self.node(id),
         )?;
@@ -276,7 +276,7 @@ impl Names<'_> {
                     _ => Label::Layout,
                 };
                 let text = matches!(label, Label::Drop).then(|| "-".to_owned());
-                Ok(Some(Written { start: start.clone().into_owned(), id: String::new(), text, label }))
+                Ok(Some(OutputElement { start: start.clone().into_owned(), id: String::new(), text, label }))
             },
             |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)),
         )?;
@@ -300,7 +300,12 @@ impl Names<'_> {
                     let value = if key == "modelname" { self.new.family().to_owned() } else { value };
                     written.push_attribute((key.as_str(), value.as_str()));
                 }
-                Ok(Some(Written { start: written, id: String::new(), text: None, label: Label::Layout }))
+                Ok(Some(OutputElement {
+                    start: written,
+                    id: String::new(),
+                    text: None,
+                    label: Label::Layout,
+                }))
             },
             str::to_owned,
         )?;
@@ -310,7 +315,7 @@ impl Names<'_> {
 }
 
 /// An element as it is written.
-struct Written {
+struct OutputElement {
     start: BytesStart<'static>,
     id: String,
     /// What stands in it instead of its text.
@@ -326,12 +331,12 @@ fn copy(
     source: &mut dyn BufRead,
     file: &str,
     out: impl Write,
-    mut rewrite: impl FnMut(&BytesStart<'_>, &[Open]) -> io::Result<Option<Written>>,
+    mut rewrite: impl FnMut(&BytesStart<'_>, &[OpenElement]) -> io::Result<Option<OutputElement>>,
     rename: impl Fn(&str) -> String,
 ) -> Result<io::Result<()>, ModelError> {
     let mut xml = Xml::new(source, file);
     let mut out = Writer::new(out);
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenElement> = Vec::new();
     // How deep inside an element that is left out.
     let mut skipped = 0;
     let begun = out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
@@ -351,8 +356,8 @@ fn copy(
                     skipped = 1;
                     Ok(())
                 }
-                Ok(Some(Written { start: new, id, text, label })) => {
-                    open.push(Open { name: start.name().as_ref().to_owned(), id, label });
+                Ok(Some(OutputElement { start: new, id, text, label })) => {
+                    open.push(OpenElement { name: start.name().as_ref().to_owned(), id, label });
                     let written = out.write_event(Event::Start(new));
                     written.and_then(|()| match text {
                         Some(text) => out.write_event(Event::Text(BytesText::new(&text))),
@@ -378,7 +383,7 @@ fn copy(
             }
             Item::End => match open.pop() {
                 None => Ok(()),
-                Some(Open { name, label, .. }) => {
+                Some(OpenElement { name, label, .. }) => {
                     let ids = match label {
                         Label::Ids(ids) => ids.split_whitespace().map(&rename).collect::<Vec<_>>().join(" "),
                         _ => String::new(),

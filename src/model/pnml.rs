@@ -1,9 +1,9 @@
 //! Reading PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are passed over; ids count.
 
-use super::graph::{Batch, Desk, Graph, Kind, Stopped};
+use super::graph::{Batch, Graph, IdResolver, Kind, Stopped};
 use super::xml::{Item, Tag, Xml, attribute, attributes_named};
 use super::{ModelError, Net, NetKind, Problem};
-use mcc_base::in_order::all_cores;
+use mcc_base::ordered_map::all_cores;
 use std::borrow::Cow;
 use std::io::BufRead;
 use std::num::NonZeroUsize;
@@ -23,13 +23,13 @@ impl Net {
         let error = |(line, problem)| ModelError { file: file.to_owned(), line, problem };
         let mut reader = Reader { file, ..Reader::default() };
         let (mut graph, read) = thread::scope(|scope| {
-            let mut desk = Desk::Here(Box::<Graph>::default());
+            let mut resolver = IdResolver::Inline(Box::<Graph>::default());
             let read = reader.read(source, |batch| {
-                desk.take(batch)?;
-                desk.share(threads, scope);
+                resolver.take(batch)?;
+                resolver.move_to_thread(threads, scope);
                 Ok(())
             });
-            (desk.end(mem::take(&mut reader.batch)), read)
+            (resolver.end(mem::take(&mut reader.batch)), read)
         });
         // It stands before whatever the reader came upon meanwhile.
         if let Some(wrong) = graph.wrong() {

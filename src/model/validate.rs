@@ -1,4 +1,4 @@
-//! Is an instance fit for the contest (rule M-4)? Everything found, each with its place and the way out.
+//! Is an instance fit for the contest (rule M-4)? Everything found, each with its place and the remedy.
 
 use super::property::{document, line_of, words};
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
@@ -24,7 +24,7 @@ pub struct Finding {
     /// Counted from 1; None where it is about the file as a whole.
     pub line: Option<u64>,
     pub message: String,
-    pub way_out: String,
+    pub remedy: String,
 }
 
 impl fmt::Display for Finding {
@@ -34,7 +34,7 @@ impl fmt::Display for Finding {
         if let Some(line) = self.line {
             write!(f, "{line}:")?;
         }
-        write!(f, " {}; {}", self.message, self.way_out)
+        write!(f, " {}; {}", self.message, self.remedy)
     }
 }
 
@@ -85,25 +85,25 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn add(&mut self, severity: Severity, name: &str, line: Option<u64>, message: String, way_out: &str) {
+    fn add(&mut self, severity: Severity, name: &str, line: Option<u64>, message: String, remedy: &str) {
         let file = self.archive.shown(name);
-        self.findings.push(Finding { severity, file, line, message, way_out: way_out.to_owned() });
+        self.findings.push(Finding { severity, file, line, message, remedy: remedy.to_owned() });
     }
 
-    fn error(&mut self, name: &str, line: Option<u64>, message: String, way_out: &str) {
-        self.add(Severity::Error, name, line, message, way_out);
+    fn error(&mut self, name: &str, line: Option<u64>, message: String, remedy: &str) {
+        self.add(Severity::Error, name, line, message, remedy);
     }
 
-    fn warning(&mut self, name: &str, line: Option<u64>, message: String, way_out: &str) {
-        self.add(Severity::Warning, name, line, message, way_out);
+    fn warning(&mut self, name: &str, line: Option<u64>, message: String, remedy: &str) {
+        self.add(Severity::Warning, name, line, message, remedy);
     }
 
     fn archive_error(&mut self, error: ArchiveError) {
         let severity = Severity::Error;
         self.findings.push(match error {
             ArchiveError::Model(ModelError { file, line, problem }) => {
-                let (message, way_out) = (problem.to_string(), problem.way_out().to_owned());
-                Finding { severity, file, line: Some(line), message, way_out }
+                let (message, remedy) = (problem.to_string(), problem.remedy().to_owned());
+                Finding { severity, file, line: Some(line), message, remedy }
             }
             error => {
                 let file = self.archive.path().display().to_string();
@@ -112,7 +112,7 @@ impl Check<'_> {
                     file,
                     line: None,
                     message: error.to_string(),
-                    way_out: "pack it again".into(),
+                    remedy: "pack it again".into(),
                 }
             }
         });
@@ -125,9 +125,9 @@ impl Check<'_> {
         let stem = name.strip_suffix(".tgz").or(name.strip_suffix(".tar.gz")).unwrap_or(&name);
         if path.is_file() && stem != self.archive.instance.as_str() {
             let message = format!("the archive holds the folder {}", self.archive.instance);
-            let way_out = format!("name it {}.tgz", self.archive.instance);
+            let remedy = format!("name it {}.tgz", self.archive.instance);
             let (severity, file) = (Severity::Error, path.display().to_string());
-            self.findings.push(Finding { severity, file, line: None, message, way_out });
+            self.findings.push(Finding { severity, file, line: None, message, remedy });
         }
     }
 
@@ -178,7 +178,7 @@ impl Check<'_> {
                 format!("NUPN says safe, but {} begins with {} tokens", place.id, place.initial),
             ));
         }
-        self.alike(MODEL, faults, "correct the NUPN section or remove it");
+        self.add_limited(MODEL, faults, "correct the NUPN section or remove it");
     }
 
     fn verdicts(&mut self, net: &Net) {
@@ -301,17 +301,17 @@ impl Check<'_> {
                 dangling.push((line, format!("the net has no {what} \"{id}\"")));
             }
         }
-        self.alike(file, dangling, "correct the id: formulas name places and transitions by id");
+        self.add_limited(file, dangling, "correct the id: formulas name places and transitions by id");
     }
 
     /// Adds errors of one kind, the first ones by line, the rest as a number.
-    fn alike(&mut self, file: &str, faults: Vec<(u64, String)>, way_out: &str) {
+    fn add_limited(&mut self, file: &str, faults: Vec<(u64, String)>, remedy: &str) {
         let more = faults.len().saturating_sub(MOST_ALIKE);
         for (line, message) in faults.into_iter().take(MOST_ALIKE) {
-            self.error(file, Some(line), message, way_out);
+            self.error(file, Some(line), message, remedy);
         }
         if more > 0 {
-            self.error(file, None, format!("{more} more of this kind"), way_out);
+            self.error(file, None, format!("{more} more of this kind"), remedy);
         }
     }
 }

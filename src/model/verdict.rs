@@ -5,7 +5,7 @@ use super::{ModelError, Problem};
 
 /// One verdict: SAFE true, DEADLOCK unknown, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct GenericVerdict {
     /// `SAFE`, `ORDINARY`, ... as written.
     pub property: String,
     /// None = unknown.
@@ -13,7 +13,7 @@ pub struct Verdict {
     pub line: u64,
 }
 
-pub(super) fn read_verdicts(text: &str, file: &str) -> Result<Vec<Verdict>, ModelError> {
+pub(super) fn read_verdicts(text: &str, file: &str) -> Result<Vec<GenericVerdict>, ModelError> {
     let at = |line, problem| ModelError { file: file.to_owned(), line, problem };
     let document = document(text, file)?;
     let (mut line, mut counted) = (1, 0);
@@ -37,7 +37,7 @@ pub(super) fn read_verdicts(text: &str, file: &str) -> Result<Vec<Verdict>, Mode
                 ));
             }
         };
-        verdicts.push(Verdict { property: property.to_owned(), holds, line });
+        verdicts.push(GenericVerdict { property: property.to_owned(), holds, line });
     }
     Ok(verdicts)
 }

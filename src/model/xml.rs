@@ -3,7 +3,7 @@
 //! Items of the usual form are told apart here, in the text as it was read; whatever is unusual, or wrong, quick-xml
 //! decides (`Xml::general`). The short way takes nothing that quick-xml would take otherwise.
 
-use super::short_tag::{Plain, ShortTag};
+use super::fast_tag::{FastAttributes, FastTag};
 use super::{ModelError, Problem};
 use memchr::{memchr_iter, memchr2};
 use quick_xml::XmlVersion;
@@ -15,7 +15,7 @@ use std::io::{self, BufRead};
 use std::mem;
 use std::ops::{Deref, Range};
 
-/// One tag or stretch of text may not be longer: a bomb must not fill memory.
+/// One tag or run of text may not be longer: a bomb must not fill memory.
 const LONGEST_ITEM: usize = 64 << 20;
 const DEEPEST: usize = 100_000;
 /// Bytes read at once.
@@ -35,7 +35,7 @@ pub enum Item<'a> {
 /// A start tag.
 pub struct Tag<'a> {
     start: BytesStart<'a>,
-    plain: Option<Plain>,
+    plain: Option<FastAttributes>,
     /// The line in which it begins.
     pub line: u64,
 }
@@ -68,7 +68,7 @@ pub struct Xml<R> {
     at: usize,
     /// Bytes read after `text`: of a character that is not whole yet.
     raw: Vec<u8>,
-    more: More,
+    more: InputState,
     /// The line in which the item begins.
     line: u64,
     /// Lines that end before `at`.
@@ -81,7 +81,7 @@ pub struct Xml<R> {
 }
 
 /// A tag that is not taken the short way.
-enum Unusual {
+enum GeneralTag {
     Start {
         empty: bool,
     },
@@ -90,7 +90,7 @@ enum Unusual {
 }
 
 /// Whether there is more than what was read.
-enum More {
+enum InputState {
     Perhaps,
     No,
     /// Why it is no text.
@@ -106,7 +106,7 @@ impl<R: BufRead> Xml<R> {
             item: 0,
             at: 0,
             raw: Vec::new(),
-            more: More::Perhaps,
+            more: InputState::Perhaps,
             line: 1,
             newlines: 0,
             open: OpenNames::default(),
@@ -149,7 +149,7 @@ impl<R: BufRead> Xml<R> {
         }
         loop {
             let rest = &self.text[self.at..];
-            let at_end = matches!(self.more, More::No);
+            let at_end = matches!(self.more, InputState::No);
             match (rest.as_bytes().first(), at_end) {
                 (Some(b'<' | b'&'), _) => {}
                 (None, true) => return self.end_of_document(),
@@ -172,23 +172,23 @@ impl<R: BufRead> Xml<R> {
                 self.open.close();
                 return Ok(Item::End);
             }
-            if let Some(tag) = ShortTag::of(rest) {
-                return self.short_tag(tag);
+            if let Some(tag) = FastTag::of(rest) {
+                return self.fast_tag(tag);
             }
             let mut reader = general_reader(rest);
             match reader.read_event() {
                 Ok(event) => {
                     let tag = match event {
-                        Event::Start(_) => Some(Unusual::Start { empty: false }),
-                        Event::Empty(_) => Some(Unusual::Start { empty: true }),
-                        Event::End(tag) => Some(Unusual::End(tag.name().as_ref().to_owned())),
+                        Event::Start(_) => Some(GeneralTag::Start { empty: false }),
+                        Event::Empty(_) => Some(GeneralTag::Start { empty: true }),
+                        Event::End(tag) => Some(GeneralTag::End(tag.name().as_ref().to_owned())),
                         _ => None,
                     };
                     self.at += reader.buffer_position() as usize;
                     self.newlines += newlines(&self.text.as_bytes()[self.item..self.at]);
                     return match tag {
-                        Some(Unusual::Start { empty }) => self.general_tag(empty),
-                        Some(Unusual::End(name)) => self.general_end(name),
+                        Some(GeneralTag::Start { empty }) => self.general_tag(empty),
+                        Some(GeneralTag::End(name)) => self.general_end(name),
                         None => self.general(),
                     };
                 }
@@ -204,7 +204,7 @@ impl<R: BufRead> Xml<R> {
     /// Reads more of an item that is not whole.
     #[cold]
     fn fill(&mut self) -> Result<(), ModelError> {
-        if let More::Broken(why) = &self.more {
+        if let InputState::Broken(why) = &self.more {
             return Err(self.malformed(why));
         }
         let unused = self.text.len() - self.at;
@@ -234,7 +234,7 @@ impl<R: BufRead> Xml<R> {
         self.text = String::from_utf8(bytes).unwrap_or_else(|error| {
             let why = error.utf8_error();
             if why.error_len().is_some() {
-                self.more = More::Broken(why.to_string());
+                self.more = InputState::Broken(why.to_string());
             }
             let mut bytes = error.into_bytes();
             self.raw = bytes.split_off(why.valid_up_to());
@@ -243,8 +243,8 @@ impl<R: BufRead> Xml<R> {
         });
         if at_end {
             self.more = match self.raw.is_empty() {
-                true => More::No,
-                false => More::Broken("the file ends within a character".to_owned()),
+                true => InputState::No,
+                false => InputState::Broken("the file ends within a character".to_owned()),
             };
         }
         Ok(())
@@ -271,9 +271,9 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    fn short_tag(
+    fn fast_tag(
         &mut self,
-        ShortTag { name, content, length, lines, empty, plain }: ShortTag,
+        FastTag { name, content, length, lines, empty, plain }: FastTag,
     ) -> Result<Item<'_>, ModelError> {
         let begins = self.at + 1;
         self.at += length;
@@ -476,7 +476,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// What quick-xml makes of a whole document, by tag and text; None where something is wrong.
-    fn generally(document: &str) -> Option<Vec<String>> {
+    fn with_quick_xml(document: &str) -> Option<Vec<String>> {
         let mut reader = quick_xml::Reader::from_str(document);
         reader.config_mut().expand_empty_elements = true;
         let (mut items, mut depth) = (Vec::new(), 0);
@@ -512,7 +512,7 @@ mod tests {
         document[..reader.buffer_position() as usize].rfind("<e").unwrap_or_default()
     }
 
-    fn ours(document: &str) -> Option<Vec<String>> {
+    fn with_fast_path(document: &str) -> Option<Vec<String>> {
         let mut xml = Xml::new(document.as_bytes(), "x");
         let mut items = Vec::new();
         loop {
@@ -541,7 +541,7 @@ mod tests {
             )
         ) {
             let document = format!("<e>{}</e>", tags.concat());
-            prop_assert_eq!(ours(&document), generally(&document));
+            prop_assert_eq!(with_fast_path(&document), with_quick_xml(&document));
         }
     }
 
@@ -566,7 +566,7 @@ mod tests {
                 "<e>{}é<!-- a <comment> --><?p i?><a b='&lt;1'/>&amp;&#233;<![CDATA[<x>]]></e>\n",
                 " ".repeat(blanks)
             );
-            let items = ours(&document).unwrap();
+            let items = with_fast_path(&document).unwrap();
             let text: String = items.iter().filter_map(|item| item.strip_prefix("text ")).collect();
             assert_eq!(text.trim(), "é&é<x>", "{blanks}");
             assert!(items.contains(&"a [(\"b\", \"<1\")] 1".to_owned()), "{items:?}");

@@ -1,5 +1,6 @@
 use super::OracleError;
 use crate::runner::RunnerError;
+use mcc_base::names::BadName;
 use mcc_model::ArchiveError;
 use mcc_store::StoreError;
 use std::io;
@@ -25,6 +26,8 @@ pub enum QualifyError {
     Foreign(PathBuf),
     #[error("stopped before all runs were made; with --out the same command continues")]
     Stopped,
+    #[error(transparent)]
+    Name(#[from] BadName),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     #[error(transparent)]

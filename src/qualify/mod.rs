@@ -1,24 +1,25 @@
 //! Would a tool pass the organizers' qualification (rules T-3, E-1.7)? `Qualification` runs it, in machines or natively,
-//! and reports findings: the run, the line, the rule and the fix. The findings are pure functions of what a run left.
+//! and reports findings: the run, the line, the rule and the fix. The findings are pure functions of the outputs of a run.
 
 mod campaign_file;
-mod ending;
 mod error;
 pub mod native;
 mod oracle;
-mod output;
+mod output_checks;
 mod per_tool;
 mod qualification;
 mod report;
+mod run_checks;
 
-pub use ending::of_run;
 pub use error::QualifyError;
 pub use oracle::{Known, Oracle, OracleError};
-pub use output::{flips, of_output};
+pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
 pub use qualification::{Machines, Qualification, Settings};
 pub use report::Report;
+pub use run_checks::check_run;
 
+use mcc_base::Mark;
 use mcc_benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};
 use mcc_model::{Archive, ArchiveError, Formula, NetKind, Severity};
@@ -76,7 +77,7 @@ pub fn counted(number: usize, noun: &str) -> String {
 }
 
 /// What was asked of a tool in one run, and what is known of the answer.
-pub struct Asked {
+pub struct RunQuestions {
     pub questions: Questions,
     /// By position; empty where nothing is known.
     pub expected: Vec<Option<Value>>,
@@ -88,7 +89,7 @@ pub struct Asked {
     pub unread: Option<String>,
 }
 
-impl Asked {
+impl RunQuestions {
     /// Without the instance: only the form can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
@@ -155,7 +156,7 @@ fn least(
 
 /// What a run may use: the edition's figures, with the short limit of a qualification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Confinement {
+pub struct RunLimits {
     /// CPU seconds per vCPU.
     pub cpu_s: u64,
     pub wall_s: u64,
@@ -164,9 +165,9 @@ pub struct Confinement {
 }
 
 /// What one attempt at a run left.
-pub struct Left<'a> {
+pub struct AttemptOutputs<'a> {
     pub outcome: &'a Outcome,
-    pub marks: &'a [String],
+    pub marks: &'a [Mark],
     pub facts: Option<&'a RunFacts>,
     pub samples: &'a [Sample],
     /// Holds `stdout` and `stderr`.

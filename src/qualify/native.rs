@@ -1,8 +1,9 @@
 //! A dry run of a tool's folder on this machine: no virtual machine, no pinning, none of the contest's libraries.
 //! It finds mistakes of the protocol within seconds; what it passes may still fail in the contest's machine.
 
-use super::Confinement;
+use super::RunLimits;
 use flate2::read::MultiGzDecoder;
+use mcc_base::Mark;
 use mcc_benchkit::Invocation;
 use mcc_model::Archive;
 use mcc_store::{Outcome, RunFacts, Sample};
@@ -21,9 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How a dry run went; its outputs lie in the folder it was given.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct NativeRun {
     pub outcome: Outcome,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     pub facts: RunFacts,
 }
 
@@ -36,10 +37,10 @@ pub fn run(
     tool: &Path,
     archive: &Archive,
     invocation: &Invocation,
-    confinement: &Confinement,
+    limits: &RunLimits,
     grace: Duration,
     outputs: &Path,
-) -> io::Result<Ended> {
+) -> io::Result<NativeRun> {
     let folder = tempfile::tempdir()?;
     let benchkit = home(folder.path(), tool, archive)?;
     let execution = benchkit.join("execution");
@@ -60,7 +61,7 @@ pub fn run(
     let pid = Pid::from_raw(child.id() as i32);
 
     let (ended, until_ended) = channel::<()>();
-    let limit = Duration::from_secs(confinement.wall_s) + grace;
+    let limit = Duration::from_secs(limits.wall_s) + grace;
     let growing = stdout.clone();
     let watch = move || {
         let mut samples = vec![];
@@ -88,7 +89,7 @@ pub fn run(
     });
     let (status, usage) = waited?;
     let wall = started.elapsed();
-    let left_behind = of_session(pid);
+    let left_behind = session_processes(pid);
     for process in &left_behind {
         let _ = kill(*process, Signal::SIGKILL);
     }
@@ -101,7 +102,7 @@ pub fn run(
     let facts = RunFacts {
         wall_ms: wall.as_millis() as u64,
         cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime),
-        vcpus: confinement.vcpus,
+        vcpus: limits.vcpus,
         memory_kib: Some(usage.ru_maxrss as u64),
         written: written(&[folder.path(), tool], &benchkit, &began),
         stdout_bytes: stdout.metadata()?.len(),
@@ -110,7 +111,7 @@ pub fn run(
         ..RunFacts::default()
     };
     let left_behind = !cut && !left_behind.is_empty();
-    Ok(Ended { outcome, marks: left_behind.then(|| "left-behind".to_owned()).into_iter().collect(), facts })
+    Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
 }
 
 /// The folders of a contest disk under `home`, with the instance unpacked as `execution`; where BenchKit's are.
@@ -160,7 +161,7 @@ fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
 }
 
 /// The processes of a session that still run.
-fn of_session(session: Pid) -> Vec<Pid> {
+fn session_processes(session: Pid) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let belongs = |name: String| {
         let number: i32 = name.parse().ok()?;
@@ -188,6 +189,6 @@ fn written(folders: &[&Path], benchkit: &Path, began: &fs::Metadata) -> Vec<Stri
             entry.path().metadata().is_ok_and(|found| (found.ctime(), found.ctime_nsec()) > began)
         })
         .map(|entry| entry.path().display().to_string())
-        .take(mcc_base::guest::MOST_WRITTEN)
+        .take(mcc_base::guest::MAX_LEFTOVER_FILES)
         .collect()
 }

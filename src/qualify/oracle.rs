@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// By instance and examination.
-    rows: BTreeMap<(String, String), BTreeMap<Place, Value>>,
+    rows: BTreeMap<(String, String), BTreeMap<ValueKey, Value>>,
     folder: Option<PathBuf>,
     /// Rows of its tables that could not be read, one text per file.
     pub unread: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Known {
 
 /// Which value: a judgement of a published table knows no ids.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum ValueKey {
     Id(String),
     Position(usize),
 }
@@ -123,8 +123,8 @@ impl Oracle {
                     }
                 };
                 let place = match position {
-                    Some(position) if id.is_empty() => Place::Position(position),
-                    _ => Place::Id(id),
+                    Some(position) if id.is_empty() => ValueKey::Position(position),
+                    _ => ValueKey::Id(id),
                 };
                 self.rows.entry((instance, examination)).or_default().insert(place, value);
             }
@@ -135,16 +135,28 @@ impl Oracle {
         Ok(())
     }
 
-    /// What is known of an examination.
+    /// What is known of an examination. `Inf` in StateSpace is not known: the number was too large for the oracle's writer.
     ///
     /// # Errors
     /// An output to believe in cannot be read.
     pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
+        let mut known = self.stated(instance, questions)?;
+        known
+            .values
+            .iter_mut()
+            .for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
+        Ok(known)
+    }
+
+    fn stated(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some(known) = self.rows.get(&key) {
             let of = |(position, id): (usize, &String)| {
-                known.get(&Place::Id(id.clone())).or_else(|| known.get(&Place::Position(position))).cloned()
+                known
+                    .get(&ValueKey::Id(id.clone()))
+                    .or_else(|| known.get(&ValueKey::Position(position)))
+                    .cloned()
             };
             return Ok(Known { values: ids.iter().enumerate().map(of).collect(), unread: None });
         }

@@ -1,6 +1,6 @@
 //! What is reported once per tool, not once per run: real tools do it in most runs, and no rule forbids it.
 
-use super::{Confinement, Finding, Left, counted};
+use super::{AttemptOutputs, Finding, RunLimits, counted};
 
 /// Threads beyond the cores (E-5.3, E-5.4) and files left on the disk (E-5.1), collected over the runs of a tool.
 #[derive(Clone, Debug, Default)]
@@ -16,9 +16,9 @@ pub struct PerTool {
 
 impl PerTool {
     /// Adds one attempt at the run with this id.
-    pub fn add(&mut self, run: &str, left: &Left, confinement: &Confinement) {
+    pub fn add(&mut self, run: &str, left: &AttemptOutputs, limits: &RunLimits) {
         self.runs += 1;
-        let vcpus = confinement.vcpus;
+        let vcpus = limits.vcpus;
         // Another thread of the guest may be runnable for a second; most seconds of a run are a sign.
         let crowded = left.samples.iter().filter(|sample| sample.runnable > vcpus).count();
         let most = left.samples.iter().map(|sample| sample.runnable).max().unwrap_or(0);
@@ -35,8 +35,8 @@ impl PerTool {
     }
 
     /// The warnings, at most one of each kind; their `run` is the entry.
-    pub fn findings(&self, entry: &str, confinement: &Confinement) -> Vec<Finding> {
-        let vcpus = confinement.vcpus;
+    pub fn findings(&self, entry: &str, limits: &RunLimits) -> Vec<Finding> {
+        let vcpus = limits.vcpus;
         let cores = counted(vcpus as usize, "core");
         let rule = if vcpus == 1 { "E-5.3" } else { "E-5.4" };
         let share = match vcpus {

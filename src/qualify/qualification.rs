@@ -2,12 +2,14 @@
 
 use super::report::Checks;
 use super::{
-    Asked, Confinement, Left, Oracle, PerTool, QualifyError, Report, campaign_file, counted, native,
+    AttemptOutputs, Oracle, PerTool, QualifyError, Report, RunLimits, RunQuestions, campaign_file, counted,
+    native,
 };
 use crate::runner::{
     CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunnerError,
 };
 use mcc_base::digest;
+use mcc_base::names::{EntryName, ExaminationName};
 use mcc_benchkit::Invocation;
 use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run, qualification_wall_s};
 use mcc_edition::{Edition, Examination};
@@ -24,7 +26,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The entry's name, BK_TOOL.
-    pub entry: String,
+    pub entry: EntryName,
     pub edition: Edition,
     /// The edition's name or the path of its file, for the campaign.
     pub edition_source: String,
@@ -51,8 +53,8 @@ pub struct Machines<'a> {
     pub jobs: Option<NonZero<u32>>,
     /// Run although this host cannot honour the contest's machine.
     pub allow_degraded: bool,
-    /// Set by the caller to stop, see `CampaignOptions::drain`.
-    pub drain: &'a AtomicBool,
+    /// Set by the caller to stop, see `CampaignOptions::stop`.
+    pub stop: &'a AtomicBool,
     /// Gets what happens while the inputs disk is made.
     pub show_inputs: &'a dyn Fn(InputsEvent),
     /// Runs all open runs of a campaign, and shows their progress.
@@ -63,8 +65,8 @@ pub struct Machines<'a> {
 pub struct Qualification {
     settings: Settings,
     archives: BTreeMap<String, Archive>,
-    confinement: Confinement,
-    runs: Vec<(Run, Asked)>,
+    limits: RunLimits,
+    runs: Vec<(Run, RunQuestions)>,
     /// Texts on bad lines of the oracle's tables; those on its other files are in `runs`.
     unread: Vec<String>,
 }
@@ -89,18 +91,20 @@ impl Qualification {
         };
         let cpu_s = u64::from(settings.limit_s.get());
         let wall_s = qualification_wall_s(edition, cpu_s);
-        let confinement = Confinement { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
+        let limits = RunLimits { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
+        let names = examinations.iter().map(|known| known.name.parse());
+        let names: Vec<ExaminationName> = names.collect::<Result<_, _>>()?;
         let mut runs = vec![];
         for (instance, archive) in &archives {
-            for examination in examinations {
-                let mut asked = Asked::of(archive, examination)?;
+            for (examination, name) in examinations.iter().zip(&names) {
+                let mut asked = RunQuestions::of(archive, examination)?;
                 if let Some(oracle) = &oracle {
                     asked = asked.with(oracle, instance)?;
                 }
                 let run = Run {
                     entry: settings.entry.clone(),
-                    instance: instance.clone(),
-                    examination: examination.name.clone(),
+                    instance: archive.instance.clone(),
+                    examination: name.clone(),
                     model: archive.instance.family().to_owned(),
                     vcpus,
                     competes: true,
@@ -109,7 +113,7 @@ impl Qualification {
             }
         }
         let unread = oracle.map(|oracle| oracle.unread).unwrap_or_default();
-        Ok(Self { settings, archives, confinement, runs, unread })
+        Ok(Self { settings, archives, limits, runs, unread })
     }
 
     /// Runs the tool's folder on this machine, without a virtual one. The outputs go to the folder `out`; `show` gets
@@ -117,7 +121,7 @@ impl Qualification {
     ///
     /// # Errors
     /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
-    pub fn natively(&self, folder: &Path, out: &Path, show: &dyn Fn(&str)) -> Result<Report, QualifyError> {
+    pub fn run_native(&self, folder: &Path, out: &Path, show: &dyn Fn(&str)) -> Result<Report, QualifyError> {
         let head = folder.join("BenchKit_head.sh");
         if !head.is_file() {
             return Err(QualifyError::NoHead(folder.to_owned()));
@@ -134,15 +138,15 @@ impl Qualification {
         for (run, asked) in &self.runs {
             let mut ended = vec![];
             for n in 1..=self.settings.repeat.get() {
-                show(&run.id());
-                let outputs = out.join(run.id()).join(n.to_string());
+                show(run.id().as_str());
+                let outputs = out.join(run.id().as_str()).join(n.to_string());
                 fs::create_dir_all(&outputs).map_err(QualifyError::io(&outputs))?;
-                let archive = &self.archives[&run.instance];
+                let archive = &self.archives[run.instance.as_str()];
                 let invocation = self.invocation(run, false);
-                let done = native::run(folder, archive, &invocation, &self.confinement, grace, &outputs);
+                let done = native::run(folder, archive, &invocation, &self.limits, grace, &outputs);
                 ended.push((done.map_err(QualifyError::io(folder))?, outputs));
             }
-            let left = ended.iter().map(|(ended, outputs)| Left {
+            let left = ended.iter().map(|(ended, outputs)| AttemptOutputs {
                 outcome: &ended.outcome,
                 marks: &ended.marks,
                 facts: Some(&ended.facts),
@@ -159,7 +163,7 @@ impl Qualification {
     ///
     /// # Errors
     /// The campaign cannot be prepared or run, was stopped before its end, or the record cannot be read.
-    pub fn in_machines(&self, machines: &Machines, out: &Path) -> Result<Report, QualifyError> {
+    pub fn run_in_machines(&self, machines: &Machines, out: &Path) -> Result<Report, QualifyError> {
         let file = campaign_file::write(out, &self.campaign(machines)?)?;
         let prepared = PreparedCampaign::new(Campaign::load(&file).map_err(RunnerError::from)?)?;
         let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
@@ -185,10 +189,10 @@ impl Qualification {
                 disks,
                 file: &file,
                 jobs: machines.jobs.map(|jobs| jobs.get() as usize),
-                most_vcpus: plan.most_vcpus(),
+                max_vcpus: plan.max_vcpus(),
                 marks: vec![],
-                history: History::of_instances(),
-                drain: machines.drain,
+                history: History::with_instances(),
+                stop: machines.stop,
             };
             // A run that ended in infrastructure is a finding of the report.
             if (machines.run)(CampaignRunner::new(&host, options)?)? == CampaignEnd::Stopped {
@@ -204,7 +208,7 @@ impl Qualification {
         let mut checks = self.checks(false, original);
         let CampaignFacts { disks, instances, .. } = record.facts();
         let instances =
-            instances.iter().map(|InstanceFacts { name, sha256, .. }| (name.clone(), sha256.clone()));
+            instances.iter().map(|InstanceFacts { name, sha256, .. }| (name.to_string(), sha256.clone()));
         checks.report.disks = disks.iter().map(|disk| (disk.role.clone(), disk.sha256.clone())).collect();
         checks.report.disks.extend(instances);
         let mut machine = BTreeSet::new();
@@ -219,18 +223,21 @@ impl Qualification {
             for (_, attempt) in kept {
                 boots.extend(attempt.facts.as_ref().map(|facts| facts.boot_ms));
                 machine.insert(format!("accelerator {}, {}", attempt.host.accelerator, attempt.host.qemu));
-                if !attempt.room.guest_kernel.is_empty() {
-                    machine.insert(format!("guest kernel {}", attempt.room.guest_kernel));
-                    machine.insert(match attempt.room.cpu_flags_missing.as_slice() {
+                if !attempt.environment.guest_kernel.is_empty() {
+                    machine.insert(format!("guest kernel {}", attempt.environment.guest_kernel));
+                    machine.insert(match attempt.environment.cpu_flags_missing.as_slice() {
+                        [] if attempt.environment.cpu_flags.is_empty() => {
+                            "CPU flags: unknown, the guest did not say".to_owned()
+                        }
                         [] => "CPU flags: all that E-5.2 requires".to_owned(),
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
                     });
                 }
-                let degraded = attempt.marks.iter().filter(|mark| mark.starts_with("degraded:"));
+                let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
                 left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
             }
-            let left = left.iter().map(|(attempt, samples, outputs)| Left {
+            let left = left.iter().map(|(attempt, samples, outputs)| AttemptOutputs {
                 outcome: &attempt.outcome,
                 marks: &attempt.marks,
                 facts: attempt.facts.as_ref(),
@@ -253,7 +260,7 @@ impl Qualification {
             instance: &run.instance,
             examination: &run.examination,
             confinement_s: u64::from(self.settings.limit_s.get()),
-            memory_mib: self.confinement.memory_mib,
+            memory_mib: self.limits.memory_mib,
             original,
         }
     }
@@ -265,7 +272,7 @@ impl Qualification {
             job.env.into_iter().filter(|(name, _)| name.starts_with("BK_") || name == "BIN_DIR").collect()
         });
         let report = Report {
-            tool: self.settings.entry.clone(),
+            tool: self.settings.entry.to_string(),
             edition: self.settings.edition.name.clone(),
             native,
             passes: false,
@@ -278,7 +285,7 @@ impl Qualification {
             runs: BTreeMap::new(),
             findings: vec![],
         };
-        Checks { report, confinement: &self.confinement, per_tool: PerTool::default() }
+        Checks { report, limits: &self.limits, per_tool: PerTool::default() }
     }
 
     /// One text for every file of the oracle with bad lines.
@@ -298,7 +305,7 @@ impl Qualification {
             false => edition_source.clone(),
         };
         let mut tool = toml::Table::new();
-        tool.insert("entry".into(), self.settings.entry.clone().into());
+        tool.insert("entry".into(), self.settings.entry.to_string().into());
         tool.insert("image".into(), absolute(machines.image)?.into());
         let kind = if *kind == Kind::Sequential { "sequential" } else { "concurrent" };
         tool.insert("kind".into(), kind.into());
@@ -310,8 +317,8 @@ impl Qualification {
         let seconds = |s: u64| toml::Value::from(i64::try_from(s).unwrap_or(i64::MAX));
         let mut limits = toml::Table::new();
         limits.insert("confinement_s".into(), seconds(limit.into()));
-        limits.insert("cpu_s".into(), seconds(self.confinement.cpu_s + u64::from(more)));
-        limits.insert("wall_s".into(), seconds(self.confinement.wall_s + u64::from(more)));
+        limits.insert("cpu_s".into(), seconds(self.limits.cpu_s + u64::from(more)));
+        limits.insert("wall_s".into(), seconds(self.limits.wall_s + u64::from(more)));
         let mut hosts = toml::Table::new();
         if let Some(jobs) = machines.jobs {
             hosts.insert("jobs".into(), i64::from(jobs.get()).into());

@@ -1,6 +1,9 @@
 //! The report of a qualification.
 
-use super::{Asked, Confinement, Finding, Left, PerTool, QualifyError, flips, of_run};
+use super::{
+    AttemptOutputs, Finding, PerTool, QualifyError, RunLimits, RunQuestions, check_run, differing_values,
+};
+use mcc_base::names::RunId;
 use mcc_benchkit::{Answers, Reading};
 use mcc_model::Severity;
 use serde::Serialize;
@@ -37,7 +40,7 @@ pub struct Report {
 /// Collects the findings of a report, run by run.
 pub(super) struct Checks<'a> {
     pub report: Report,
-    pub confinement: &'a Confinement,
+    pub limits: &'a RunLimits,
     pub per_tool: PerTool,
 }
 
@@ -46,12 +49,17 @@ impl Checks<'_> {
     ///
     /// # Errors
     /// An output cannot be read.
-    pub fn add(&mut self, id: &str, asked: &Asked, attempts: &[Left]) -> Result<(), QualifyError> {
+    pub fn add(
+        &mut self,
+        id: &RunId,
+        asked: &RunQuestions,
+        attempts: &[AttemptOutputs],
+    ) -> Result<(), QualifyError> {
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
         for left in attempts {
             let unreadable = |source| QualifyError::Io { path: left.outputs.to_owned(), source };
-            for finding in of_run(left, asked, self.confinement).map_err(unreadable)? {
+            for finding in check_run(left, asked, self.limits).map_err(unreadable)? {
                 // A finding of every repetition is reported once.
                 let known =
                     |known: &Finding| (known.rule, &known.problem) == (finding.rule, &finding.problem);
@@ -60,15 +68,15 @@ impl Checks<'_> {
                 }
             }
             if !left.outcome.is_infrastructure() {
-                self.per_tool.add(id, left, self.confinement);
+                self.per_tool.add(id, left, self.limits);
                 let stdout = File::open(left.outputs.join("stdout")).map_err(unreadable)?;
                 let answers = Answers::read_file(&stdout, &asked.questions, Reading::default());
                 printed.push(answers.map_err(unreadable)?);
             }
-            self.report.runs.entry(id.to_owned()).or_default().push(left.outcome.to_string());
+            self.report.runs.entry(id.to_string()).or_default().push(left.outcome.to_string());
         }
-        findings.extend(flips(&printed));
-        let of_run = findings.into_iter().map(|finding| Finding { run: id.to_owned(), ..finding });
+        findings.extend(differing_values(&printed));
+        let of_run = findings.into_iter().map(|finding| Finding { run: id.to_string(), ..finding });
         self.report.findings.extend(of_run);
         Ok(())
     }
@@ -76,7 +84,7 @@ impl Checks<'_> {
     /// The report, with what is not about one run; `unread`: files of the oracle with bad lines.
     pub fn finish<'u>(mut self, unread: impl Iterator<Item = &'u String>) -> Report {
         let entry = self.report.tool.clone();
-        self.report.findings.extend(self.per_tool.findings(&entry, self.confinement));
+        self.report.findings.extend(self.per_tool.findings(&entry, self.limits));
         self.report.findings.extend(unread.map(|unread| {
             let problem = format!("bad line in the oracle: {unread}");
             let fix = "correct the oracle; a value that it does not give is not compared";

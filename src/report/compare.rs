@@ -6,18 +6,19 @@ use super::show::visible;
 use super::site::{NewSite, segment};
 use super::{ReportError, script};
 use askama::Template;
-use mcc_edition::{SisterEdition, Status};
-use mcc_judge::sister;
+use mcc_edition::{OtherEdition, Status};
+use mcc_judge::judgement::ValueVerdict;
+use mcc_judge::other_contests;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
-struct Page {
+struct ComparePage {
     frame: Frame,
     /// Of its picture, which is drawn in the browser.
-    looks: &'static str,
+    style: &'static str,
     /// As JSON: what runs can be compared by, its name, its column in the CSV.
     figures: String,
     /// The columns of the CSV that say which run it is.
@@ -47,31 +48,31 @@ fn page(
         return Ok(false);
     }
     let figures = json!(figures).to_string();
-    site.page("compare.html", &Page { frame, looks: plots::STYLE, figures, columns, names })?;
+    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, figures, columns, names })?;
     Ok(true)
 }
 
 /// The runs of an entry in one category, as a page's table of an examination has them: instance and the one run, in
 /// numbers as `Matrix` has them, null where there is none.
 #[derive(Serialize)]
-struct Table {
+struct RunTable {
     columns: [usize; 1],
     rows: Vec<(usize, [[Option<u64>; 9]; 1])>,
 }
 
 /// The same of SV-COMP or CRV. Its names are a file of their own: no other page needs them.
-pub fn write_sister(
-    judgement: &sister::Judgement,
+pub fn write_other(
+    judgement: &other_contests::Judgement,
     runs: &Runs,
     frame: Frame,
     site: &NewSite,
 ) -> Result<bool, ReportError> {
     let (columns, limits) = match &judgement.edition {
-        SisterEdition::Svcomp(of) => {
+        OtherEdition::Svcomp(of) => {
             let limit = of.limits.cpu_s.saturating_mul(1000);
             ("category,instance,property", vec![limit])
         }
-        SisterEdition::Crv(_) => ("category,instance", vec![]),
+        OtherEdition::Crv(_) => ("category,instance", vec![]),
     };
     if !page(runs, frame, [columns, "runs.js"], site)? {
         return Ok(false);
@@ -102,15 +103,15 @@ pub fn write_sister(
 }
 
 /// What was measured of an entry, by category.
-fn tables(runs: &Runs, entry: usize) -> Vec<Table> {
-    let mut tables: BTreeMap<usize, Table> = BTreeMap::new();
+fn tables(runs: &Runs, entry: usize) -> Vec<RunTable> {
+    let mut tables: BTreeMap<usize, RunTable> = BTreeMap::new();
     for (number, block) in runs.blocks.iter().enumerate() {
         let of_entry = block.runs.iter().filter(|run| run.entry == entry);
         for run in of_entry.filter(|run| run.cpu_ms.or(run.memory_kib).is_some()) {
-            let [right, wrong, unjudged, missing] = b"+-?.".map(|verdict| Some(run.count(verdict)));
+            let [right, wrong, unjudged, missing] = ValueVerdict::ALL.map(|verdict| Some(run.count(verdict)));
             let numbers = [right, wrong, unjudged, missing, None, None, run.cpu_ms, None, run.memory_kib];
             let table = tables.entry(block.group);
-            let table = table.or_insert_with(|| Table { columns: [block.group], rows: Vec::new() });
+            let table = table.or_insert_with(|| RunTable { columns: [block.group], rows: Vec::new() });
             table.rows.push((number, [numbers]));
         }
     }

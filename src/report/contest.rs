@@ -3,8 +3,11 @@
 use super::ReportError;
 use super::show::{self, visible};
 use super::site::segment;
+use mcc_base::Mark;
 use mcc_edition::Status;
-use mcc_judge::judgement::{Block, Cell, Ending, Entry, Instance, Judgement, RunName};
+use mcc_judge::judgement::{
+    Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
+};
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -14,7 +17,7 @@ pub type RunKey = (usize, usize, usize);
 
 /// What a site is made of beside its judgement.
 #[derive(Clone, Copy, Default)]
-pub struct Material<'a> {
+pub struct SiteInput<'a> {
     /// The folder of the judgement; its files are published with the site.
     pub judgement_dir: Option<&'a Path>,
     /// The record that was judged.
@@ -42,7 +45,7 @@ pub struct Contest<'a> {
     /// What data of pages call an entry and an instance by: their place among those shown.
     numbers: (Vec<Option<usize>>, Vec<Option<usize>>),
     /// Sets of marks that runs carry; data of pages name them by their number.
-    pub marks: BTreeMap<Vec<String>, usize>,
+    pub marks: BTreeMap<Vec<Mark>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
     segments: Segments,
 }
@@ -54,7 +57,7 @@ struct Segments {
 }
 
 impl<'a> Contest<'a> {
-    pub fn new(judgement: &'a Judgement, material: Material) -> Result<Self, ReportError> {
+    pub fn new(judgement: &'a Judgement, material: SiteInput) -> Result<Self, ReportError> {
         judgement.check()?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
@@ -68,7 +71,7 @@ impl<'a> Contest<'a> {
         let hidden = |&i: &usize| material.embargo && judgement.instances[i].status == "surprise";
         let mut instances: Vec<usize> = judged.into_iter().filter(|i| !hidden(i)).collect();
         instances.sort_by_key(|&i| (&judgement.instances[i].family, i));
-        let mut marks: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+        let mut marks: BTreeMap<Vec<Mark>, usize> = BTreeMap::new();
         for cell in judgement.blocks.iter().flat_map(|block| &block.cells) {
             if !marks.contains_key(&cell.marks) {
                 marks.insert(cell.marks.clone(), 0);
@@ -139,7 +142,9 @@ impl<'a> Contest<'a> {
         doubtful
             .extend(judgement.unresolved.iter().chain(&judgement.excluded).filter_map(|run| self.key(run)));
         for key in doubtful {
-            match record.attempts(&self.run_name(key)) {
+            // No record holds a run whose names cannot be parts of a path.
+            let Ok(run) = self.run_name(key).parse() else { continue };
+            match record.attempts(&run) {
                 Ok(attempts) if attempts.is_empty() => {}
                 Err(StoreError::UnknownRun { .. }) => {}
                 attempts => {
@@ -216,6 +221,27 @@ impl<'a> Contest<'a> {
         self.numbers.1[instance]
     }
 
+    /// `entry_number` of an entry that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_entry(&self, entry: usize) -> Result<usize, JudgementError> {
+        let hidden = || {
+            JudgementError::Broken(format!("a page is about {}, which is hidden", self.entry(entry).entry))
+        };
+        self.entry_number(entry).ok_or_else(hidden)
+    }
+
+    /// `instance_number` of an instance that must be shown.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn shown_instance(&self, instance: usize) -> Result<usize, JudgementError> {
+        let name = || &self.judgement.instances[instance].instance;
+        let hidden = || JudgementError::Broken(format!("a page is about {}, which is hidden", name()));
+        self.instance_number(instance).ok_or_else(hidden)
+    }
+
     pub fn instance_segment(&self, instance: usize) -> &str {
         &self.segments.instances[instance]
     }
@@ -289,21 +315,22 @@ pub struct Frame {
 
 /// How many values of a cell are right, wrong, given but unjudged; `all` is how many there are.
 #[derive(Clone, Copy, Default)]
-pub struct Tally {
+pub struct CellCounts {
     pub right: usize,
     pub wrong: usize,
     pub unjudged: usize,
     pub all: usize,
 }
 
-impl Tally {
+impl CellCounts {
     pub fn of(block: &Block, cell: &Cell) -> Self {
-        let count = |letter| cell.verdicts.bytes().filter(|&verdict| verdict == letter).count();
-        Self { right: count(b'+'), wrong: count(b'-'), unjudged: count(b'?'), all: block.trusted.len() }
+        let count = |verdict| cell.verdicts.count(verdict) as usize;
+        let (right, wrong) = (count(ValueVerdict::Right), count(ValueVerdict::Wrong));
+        Self { right, wrong, unjudged: count(ValueVerdict::Unjudged), all: block.trusted.len() }
     }
 }
 
-/// All endings, in the order of the legend (P6: they stay apart everywhere).
+/// All endings, in the order of the legend (R6: they stay apart everywhere).
 pub const ENDINGS: [Ending; 11] = [
     Ending::Answered,
     Ending::DidNotCompete,
@@ -315,7 +342,7 @@ pub const ENDINGS: [Ending; 11] = [
     Ending::OutputLimit,
     Ending::ToolCrash,
     Ending::Infrastructure,
-    Ending::Unsaid,
+    Ending::NotStated,
 ];
 
 /// The number by which data of pages know an ending.
@@ -326,7 +353,7 @@ pub fn ending_number(ending: Ending) -> usize {
 /// What a cell of a table says of an ending.
 pub fn code(ending: Ending) -> &'static str {
     match ending {
-        Ending::Answered | Ending::Unsaid => "",
+        Ending::Answered | Ending::NotStated => "",
         Ending::DidNotCompete => "DNC",
         Ending::CannotCompute => "CC",
         Ending::NoAnswer => "NONE",
@@ -350,8 +377,8 @@ pub fn words(ending: Ending) -> &'static str {
         Ending::MemoryLimit => "killed for memory",
         Ending::OutputLimit => "cut by the output limit",
         Ending::ToolCrash => "tool crashed",
-        Ending::Infrastructure => "infrastructure: not the tool's, never scored",
-        Ending::Unsaid => "the table judged does not say",
+        Ending::Infrastructure => "infrastructure failure, or not made yet: never scored",
+        Ending::NotStated => "the table judged does not say",
     }
 }
 

@@ -6,7 +6,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script, table};
 use askama::Template;
-use mcc_judge::judgement::{Flag, RunName};
+use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -19,6 +19,7 @@ struct EvidencePage {
     /// Kind of doubt, and how many values.
     kinds: Vec<(String, String)>,
     flags: usize,
+    of_record: bool,
     best_virtual: Vec<[String; 4]>,
     tables: Vec<TablePart>,
 }
@@ -32,6 +33,8 @@ struct RunsPage {
     excluded: Vec<(String, String)>,
     excluded_reason: String,
     rows: usize,
+    has_record: bool,
+    of_record: bool,
 }
 
 #[derive(Template)]
@@ -85,13 +88,16 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
             show::decimal(&of.normalized, 0),
         ]
     });
-    let tables =
-        [("How many values a medal hangs on", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")];
+    let tables = [
+        ("How many values a medal depends on", "margins.csv"),
+        ("Ranks without each tool", "sensitivity.csv"),
+    ];
     let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
     let page = EvidencePage {
         frame: contest.frame("Evidence".into(), ""),
         kinds,
         flags: flags.rows.len(),
+        of_record: judgement.is_of_record(),
         best_virtual: best_virtual.collect(),
         tables: tables.collect(),
     };
@@ -173,6 +179,8 @@ pub fn write_runs(
         excluded: links(contest, &judgement.excluded),
         excluded_reason: reason.map_or(String::new(), visible),
         rows: runs.rows.len(),
+        has_record: contest.has_record,
+        of_record: judgement.is_of_record(),
     };
     site.file("runs.js", &script::call("mcc_lists", &[runs]))?;
     site.page("runs.html", &page)
@@ -194,15 +202,15 @@ pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> 
             if contest.entry_number(cell.entry).is_none() || entry.is_some_and(|entry| cell.entry != entry) {
                 continue;
             }
-            for (words, verdict) in cell.techniques.iter().zip(cell.verdicts.bytes()) {
+            for (words, verdict) in cell.techniques.iter().zip(cell.verdicts.iter()) {
                 for word in words {
                     let technique = all.entry(word).or_default();
                     technique.entries.insert(&contest.entry(cell.entry).entry);
                     match verdict {
-                        b'+' => *technique.right.entry(block.examination).or_default() += 1,
-                        b'-' => technique.wrong += 1,
-                        b'?' => technique.unjudged += 1,
-                        _ => {}
+                        ValueVerdict::Right => *technique.right.entry(block.examination).or_default() += 1,
+                        ValueVerdict::Wrong => technique.wrong += 1,
+                        ValueVerdict::Unjudged => technique.unjudged += 1,
+                        ValueVerdict::NotComputed => {}
                     }
                 }
             }

@@ -10,7 +10,7 @@ use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::Kind;
 use mcc_edition::{CpuReading, Status};
-use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace};
+use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::Record;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Template)]
 #[template(path = "index.html")]
-struct Page {
+struct FrontPage {
     frame: Frame,
     size: String,
     unresolved: Vec<(String, String)>,
     marks: Vec<(String, String)>,
-    podiums: Vec<Card>,
+    podiums: Vec<PodiumCard>,
     awards: Vec<AwardCard>,
     /// Link, and the name in parts between which a line may break.
     examinations: Vec<(String, Vec<String>)>,
@@ -46,13 +46,13 @@ struct Page {
     data: Vec<String>,
 }
 
-struct Card {
+struct PodiumCard {
     category: String,
-    places: Vec<Place>,
-    others: Vec<Place>,
+    places: Vec<PodiumRow>,
+    others: Vec<PodiumRow>,
 }
 
-struct Place {
+struct PodiumRow {
     rank: String,
     medal: String,
     entry: String,
@@ -131,7 +131,7 @@ impl RecordFacts {
             Kind::Concurrent => "concurrent",
         };
         self.kinds =
-            record.facts().entries.iter().map(|entry| (entry.entry.clone(), kind(entry.kind))).collect();
+            record.facts().entries.iter().map(|entry| (entry.entry.to_string(), kind(entry.kind))).collect();
     }
 
     /// How many attempts each run has.
@@ -143,7 +143,8 @@ impl RecordFacts {
         self.attempts.len()
     }
 
-    pub fn add(&mut self, key: RunKey, attempts: &[KeptAttempt]) {
+    /// Adds a run of `entry`.
+    pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
         *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
@@ -154,7 +155,6 @@ impl RecordFacts {
             None => (at.clone(), at),
             Some((first, last)) => (first.min(at.clone()), last.max(at)),
         });
-        let entry = attempt.run.rsplitn(3, '/').nth(2).unwrap_or_default();
         for disk in &attempt.disks {
             let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
             self.disks.entry(key).or_default().insert(entry.into());
@@ -182,7 +182,7 @@ pub fn write(
     }
     let endings = Endings::of(contest, |_, _| true);
     let columns = table::columns(contest);
-    let page = Page {
+    let page = FrontPage {
         frame: contest.frame(String::new(), ""),
         size: size.join(" · "),
         unresolved: links(contest, &judgement.unresolved),
@@ -190,7 +190,7 @@ pub fn write(
         podiums: judgement
             .podiums
             .iter()
-            .filter(|podium| was_held(contest, podium))
+            .filter(|podium| was_judged(contest, podium))
             .map(|podium| card(contest, podium))
             .collect(),
         awards: awards(contest),
@@ -244,7 +244,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
             entry: visible(&entry.entry),
             link,
             tool: visible(&entry.tool),
-            kind: record.kinds.get(&entry.entry).copied().unwrap_or_default(),
+            kind: record.kinds.get(&entry.entry).copied().unwrap_or("unknown"),
             status: entry.status.word(),
             note: visible(&entry.note),
         }
@@ -253,7 +253,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
 }
 
 /// Whether anything was judged in an examination of the category.
-fn was_held(contest: &Contest, podium: &Podium) -> bool {
+fn was_judged(contest: &Contest, podium: &Podium) -> bool {
     let judgement = contest.judgement;
     let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
     rule.is_none_or(|rule| {
@@ -262,7 +262,7 @@ fn was_held(contest: &Contest, podium: &Podium) -> bool {
     })
 }
 
-fn card(contest: &Contest, podium: &Podium) -> Card {
+fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
     let shown = |place: &&PodiumPlace| contest.entries.contains(&place.entry);
     let places: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
     let best = places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).max();
@@ -272,21 +272,18 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
         let entry = contest.entry(place.entry);
         let permille = show::permille(&place.points, &best);
         let mut note = Vec::new();
-        if entry.tool != entry.entry || !place.variant.is_empty() {
-            note.push(match place.variant.as_str() {
-                "best" => format!("best variant of {}", entry.tool),
-                "other" => format!("variant of {}", entry.tool),
-                _ => entry.tool.clone(),
+        if entry.tool != entry.entry || place.variant != VariantRank::Only {
+            note.push(match place.variant {
+                VariantRank::Best => format!("best variant of {}", entry.tool),
+                VariantRank::Other => format!("variant of {}", entry.tool),
+                VariantRank::Only => entry.tool.clone(),
             });
         }
         note.push(contest::status_words(entry.status).into());
         note.retain(|part| !part.is_empty());
-        Place {
+        PodiumRow {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
-            medal: match place.medal.as_str() {
-                medal @ ("gold" | "silver" | "bronze") => medal.into(),
-                _ => String::new(),
-            },
+            medal: place.medal.to_string(),
             entry: visible(&entry.entry),
             note: visible(&note.join(", ")),
             link: contest.tool_path(place.entry, "html"),
@@ -300,7 +297,7 @@ fn card(contest: &Contest, podium: &Podium) -> Card {
         }
     };
     let (ranked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.rank.is_some());
-    Card {
+    PodiumCard {
         category: visible(&podium.category),
         places: ranked
             .iter()
@@ -319,7 +316,7 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
     };
     let awards = contest.judgement.awards.iter().filter(|award| !award.places.is_empty());
     let card = |award: &mcc_judge::judgement::Award| AwardCard {
-        name: visible(&award.award),
+        name: award.award.word().to_owned(),
         category: visible(&award.category),
         places: award
             .places
@@ -402,7 +399,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
     let mut facts = vec![
         ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
         (
-            "Machine",
+            "Machine by the rules",
             vec![format!(
                 "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent ones",
                 visible(&machine.cpu_model),
@@ -412,7 +409,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             )],
         ),
         (
-            "Limits",
+            "Limits by the rules",
             vec![
                 cpu,
                 format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),
@@ -437,6 +434,9 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         }
     } else {
         facts.push(("Record", vec!["none was given: this site has no outputs".into()]));
+        let tables = !contest.judgement.is_of_record();
+        let why = if tables { "the judged tables do not name them" } else { "the record names them" };
+        facts.push(("Hosts and disks", vec![format!("unknown here: {why}")]));
     }
     facts
 }

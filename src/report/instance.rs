@@ -12,7 +12,7 @@ use serde::Serialize;
 /// The page that shows any instance, by the fragment of its address.
 #[derive(Template)]
 #[template(path = "instance.html")]
-pub struct Page {
+pub struct InstancePage {
     pub frame: Frame,
 }
 
@@ -34,7 +34,7 @@ struct BlockData {
     ids: Option<Vec<String>>,
     /// None = unknown.
     values: Vec<Option<String>>,
-    bases: Repeated,
+    bases: PerPosition,
     /// Position, and why the value is weak.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     weak: Vec<(usize, &'static str)>,
@@ -48,18 +48,18 @@ struct BlockData {
 /// and wall-clock time in ms, memory in KiB; empty: not measured), the rest. A contest has a hundred thousand of these:
 /// names of the first five would be a third of the instances' data.
 #[derive(Serialize)]
-struct CellData(usize, usize, String, String, Vec<u64>, Rest);
+struct CellData(usize, usize, String, String, Vec<u64>, RareFields);
 
 /// What few cells have.
 #[derive(Serialize)]
-struct Rest {
+struct RareFields {
     /// Position and what was given, where that is not the trusted value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given: Vec<(usize, String)>,
     #[serde(skip_serializing_if = "is_zero")]
     marks: usize,
-    #[serde(skip_serializing_if = "Repeated::is_empty")]
-    techniques: Repeated,
+    #[serde(skip_serializing_if = "PerPosition::is_empty")]
+    techniques: PerPosition,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
 }
@@ -71,12 +71,12 @@ fn is_zero(of: &usize) -> bool {
 /// Texts by position; one text where all are alike.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Repeated {
+enum PerPosition {
     All(String),
     Each(Vec<String>),
 }
 
-impl Repeated {
+impl PerPosition {
     fn new(texts: Vec<String>) -> Self {
         match texts.first() {
             Some(first) if texts.iter().all(|text| text == first) => Self::All(first.clone()),
@@ -105,7 +105,7 @@ pub fn write(
     }
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
     let data = InstanceData {
-        instance: contest.instance_number(instance).unwrap_or_default(),
+        instance: contest.shown_instance(instance)?,
         weight: contest.judgement.instances[instance].weight.to_string(),
         blocks: blocks.map(|block| block_data(contest, block)).collect(),
         recorded: contest.has_record.then_some(recorded),
@@ -133,7 +133,7 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
         examination: block.examination,
         ids: (!plain).then_some(ids),
         values: block.trusted.iter().map(|of| of.value.as_ref().map(show::value)).collect(),
-        bases: Repeated::new(block.trusted.iter().map(|of| of.basis.to_string()).collect()),
+        bases: PerPosition::new(block.trusted.iter().map(|of| of.basis.to_string()).collect()),
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
         reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
         cells: block.cells.iter().filter_map(|cell| cell_data(contest, block, cell)).collect(),
@@ -149,13 +149,13 @@ fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> 
     };
     let stated = |words: &Vec<String>| visible(&words.join(" "));
     let cost = cell.cost.map(|cost| [cost.cpu_ms, cost.wall_ms].into_iter().chain(cost.memory_kib).collect());
-    let letters = cell.verdicts.as_bytes();
-    let alike = letters.windows(2).all(|pair| pair[0] == pair[1]);
-    let verdicts = if alike { cell.verdicts.chars().take(1).collect() } else { visible(&cell.verdicts) };
-    let rest = Rest {
+    let alike = cell.verdicts.windows(2).all(|pair| pair[0] == pair[1]);
+    let shown = if alike { 1 } else { cell.verdicts.len() };
+    let verdicts = cell.verdicts.iter().take(shown).map(|verdict| verdict.letter()).collect();
+    let rest = RareFields {
         given: cell.values.iter().enumerate().filter_map(other).collect(),
         marks: contest.marks[&cell.marks],
-        techniques: Repeated::new(cell.techniques.iter().map(stated).collect()),
+        techniques: PerPosition::new(cell.techniques.iter().map(stated).collect()),
         remarks: cell.remarks.iter().map(|remark| visible(remark)).collect(),
     };
     let ending = contest::ending_number(cell.ending);

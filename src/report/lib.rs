@@ -7,11 +7,12 @@
 //! SITE/instances.html .js                      all instances
 //! SITE/instance.html                           one instance, examination, run or value, by the address's fragment,
 //! SITE/instances/INSTANCE.js                     drawn from this one file of data
-//! SITE/evidence.html .js                       disagreements, weak evidence, what medals hang on
+//! SITE/evidence.html .js                       disagreements, weak evidence, what medals depend on
 //! SITE/runs.html .js                           marked runs and trouble of the infrastructure
 //! SITE/techniques.html                         what each technique solved (E-1.10)
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
 //! SITE/compare.html                            any two entries, run by run
+//! SITE/rules.html                              the contests' rules (docs/rules.md); codes in all pages lead here
 //! SITE/progress.html                           how far a campaign is that has not ended
 //! SITE/runs.js runs/ENTRY.js                   what it compares in SV-COMP and CRV: names, runs of one entry
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
@@ -29,24 +30,26 @@ mod instance;
 mod list;
 mod matrix;
 mod names;
+mod other_contests;
 mod output;
 mod pictures;
 pub mod plots;
 mod progress;
+mod rule_page;
 mod run;
 mod script;
 mod show;
-mod sister;
 mod site;
 mod table;
 pub mod tables;
 mod tool;
 
-pub use contest::Material;
+pub use contest::SiteInput;
+pub use other_contests::write_other_site;
 pub use show::visible;
-pub use sister::write_sister_site;
 
-use mcc_base::in_order::{Feed, in_order};
+use mcc_base::names::RunId;
+use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_judge::judgement::{Judgement, JudgementError};
 use mcc_store::{Attempt, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
@@ -101,7 +104,7 @@ struct KeptAttempt {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct SiteSummary {
     pub examination_pages: usize,
     pub instances: usize,
     /// Runs whose outputs are in the site.
@@ -114,12 +117,12 @@ pub struct Written {
 /// whole site. The same judgement and record give the same bytes, for any number of threads.
 pub fn write_site(
     judgement: &Judgement,
-    material: Material,
+    material: SiteInput,
     threads: NonZeroUsize,
     out: &Path,
-) -> Result<Written, ReportError> {
+) -> Result<SiteSummary, ReportError> {
     let contest = contest::Contest::new(judgement, material)?;
-    let site = site::NewSite::beside(out)?;
+    let site = site::NewSite::create(out)?;
     let facts = write_in_parallel(&contest, material.record, threads, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
@@ -128,12 +131,13 @@ pub fn write_site(
     if let Some(record) = material.record {
         progress::write(&contest, record, &site)?;
     }
-    site.page("instance.html", &instance::Page { frame: contest.frame("Instance".into(), "") })?;
+    site.page("instance.html", &instance::InstancePage { frame: contest.frame("Instance".into(), "") })?;
+    rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
     let data = site.copy_data(material.judgement_dir, contest.embargo)?;
     index::write(&contest, &facts, &data, &site)?;
     site.finish(&judgement.version)?;
-    Ok(Written {
+    Ok(SiteSummary {
         examination_pages: contest.examinations.len(),
         instances: contest.instances.len(),
         runs: facts.runs(),
@@ -142,7 +146,7 @@ pub fn write_site(
 }
 
 /// A page or file of data that can be made by itself.
-enum Piece {
+enum SitePart {
     Examination(usize),
     Tool(usize),
     Instance(usize, Vec<(contest::RunKey, Vec<KeptAttempt>)>),
@@ -166,34 +170,34 @@ fn write_in_parallel(
         let keys = recorded.get(&instance).map_or(&[][..], Vec::as_slice);
         let runs = keys.iter().map(|&key| {
             let attempts = kept_attempts(record, &contest.run_name(key))?;
-            facts.add(key, &attempts);
+            facts.add(key, &contest.entry(key.0).entry, &attempts);
             Ok((key, attempts))
         });
         runs.collect::<Result<Vec<_>, ReportError>>()
     };
-    let feed = |feed: Feed<'_, Piece>| {
+    let feed = |feed: Feed<'_, SitePart>| {
         let progress = record.map(plots::progress_of).transpose()?.flatten();
-        let _ = feed(Piece::Pictures(progress));
-        let big = contest.examinations.iter().map(|&examination| Piece::Examination(examination));
-        for piece in big.chain(contest.entries.iter().map(|&entry| Piece::Tool(entry))) {
-            if feed(piece).is_err() {
+        let _ = feed(SitePart::Pictures(progress));
+        let big = contest.examinations.iter().map(|&examination| SitePart::Examination(examination));
+        for part in big.chain(contest.entries.iter().map(|&entry| SitePart::Tool(entry))) {
+            if feed(part).is_err() {
                 return Ok(());
             }
         }
         for &instance in &contest.instances {
-            if feed(Piece::Instance(instance, read(instance, &mut facts)?)).is_err() {
+            if feed(SitePart::Instance(instance, read(instance, &mut facts)?)).is_err() {
                 return Ok(());
             }
         }
         Ok(())
     };
-    let work = |_: &mut (), piece: Piece| match piece {
-        Piece::Examination(examination) => table::write(contest, examination, site),
-        Piece::Pictures(progress) => pictures::write(contest, progress, site),
-        Piece::Tool(entry) => tool::write(contest, entry, site),
-        Piece::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
+    let work = |_: &mut (), part: SitePart| match part {
+        SitePart::Examination(examination) => table::write(contest, examination, site),
+        SitePart::Pictures(progress) => pictures::write(contest, progress, site),
+        SitePart::Tool(entry) => tool::write(contest, entry, site),
+        SitePart::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
     };
-    let (fed, _): (Result<(), ReportError>, _) = in_order(threads, || (), feed, work, |done| done)?;
+    let (fed, _): (Result<(), ReportError>, _) = ordered_map(threads, || (), feed, work, |done| done)?;
     fed?;
     if let Some(record) = record {
         facts.finish(record);
@@ -203,18 +207,20 @@ fn write_in_parallel(
 
 /// All attempts at a run in order; the last one is the one that was judged.
 fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
-    let attempts = match record.attempts(run) {
+    let other = || ReportError::OtherRecord { run: run.into(), record: record.dir().into() };
+    let run: RunId = run.parse().map_err(|_| other())?;
+    let attempts = match record.attempts(&run) {
         Err(StoreError::UnknownRun { .. }) => Vec::new(),
         attempts => attempts?,
     };
     if attempts.is_empty() {
-        return Err(ReportError::OtherRecord { run: run.into(), record: record.dir().into() });
+        return Err(other());
     }
-    let reruns = record.reruns(run)?;
+    let reruns = record.reruns(&run)?;
     let judged = attempts.last().map(|attempt| attempt.number);
     let keep = |attempt: Attempt| {
         let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
-        let dir = record.outputs_dir(run, attempt.number);
+        let dir = record.outputs_dir(&run, attempt.number);
         // The samples are no text; `docs/record.md` says how they are read.
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();

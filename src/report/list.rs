@@ -5,7 +5,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
 use askama::Template;
-use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted};
+use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted, ValueVerdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn instances(contest: &Contest) -> List {
         let known = |block: &Block| block.trusted.iter().filter(|of| of.value.is_some()).count();
         let cells = || blocks().flat_map(|block| &block.cells);
         let shown = |cell: &&Cell| contest.entry_number(cell.entry).is_some();
-        let wrong: usize = cells().filter(shown).map(|cell| cell.verdicts.matches('-').count()).sum();
+        let wrong: u64 = cells().filter(shown).map(|cell| cell.verdicts.count(ValueVerdict::Wrong)).sum();
         vec![
             Field::from(number),
             Field::Text(visible(&of.family)),
@@ -55,7 +55,7 @@ fn instances(contest: &Contest) -> List {
             Field::from(values),
             Field::from(blocks().map(known).sum::<usize>()),
             Field::from(cells().filter(shown).filter(|cell| cell.complete).count()),
-            Field::from(wrong),
+            Field::from(wrong as usize),
         ]
     };
     List {
@@ -77,12 +77,12 @@ pub fn evidence(contest: &Contest) -> List {
     let mut rows = Vec::new();
     for block in contest.shown_blocks() {
         for (position, trusted) in block.trusted.iter().enumerate() {
-            let of = |verdicts: &[u8]| -> Vec<usize> {
-                let said = |cell: &&Cell| verdicts.contains(&cell.verdicts.as_bytes()[position]);
+            let of = |verdicts: &[ValueVerdict]| -> Vec<usize> {
+                let said = |cell: &&Cell| verdicts.contains(&cell.verdicts[position]);
                 block.cells.iter().filter(said).filter_map(|cell| contest.entry_number(cell.entry)).collect()
             };
-            let against = of(b"-");
-            let Some(why) = doubt(trusted, !against.is_empty()) else { continue };
+            let against = of(&[ValueVerdict::Wrong]);
+            let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
             let is_weak = trusted.weak.is_some_and(|weak| weak.word() == why);
             rows.push((
                 is_weak,
@@ -96,7 +96,7 @@ pub fn evidence(contest: &Contest) -> List {
                         show::shortened(&value).unwrap_or(value)
                     })),
                     Field::Text(trusted.basis.to_string()),
-                    Field::Numbers(of(b"+?")),
+                    Field::Numbers(of(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
                     Field::Numbers(against),
                 ],
             ));
@@ -120,7 +120,7 @@ pub fn evidence(contest: &Contest) -> List {
 }
 
 /// Why a value deserves a look; None: it does not.
-fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
+fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     match trusted.basis {
         Basis::Override => Some("override".into()),
         Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit => {
@@ -131,7 +131,7 @@ fn doubt(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     }
 }
 
-/// Marked runs, and those that ended by trouble of the infrastructure or needed more than one attempt. `attempts`
+/// Marked runs, and those that ended in infrastructure or needed more than one attempt. `attempts`
 /// are counted where there is a record.
 pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> List {
     let mut rows = Vec::new();
@@ -139,15 +139,17 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
         for cell in &block.cells {
             let Some(entry) = contest.entry_number(cell.entry) else { continue };
             let tries = attempts.get(&(cell.entry, block.instance, block.examination)).copied();
-            let troubled = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
-            if cell.marks.is_empty() && !troubled {
+            let has_failures = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
+            if cell.marks.is_empty() && !has_failures {
                 continue;
             }
             rows.push(vec![
                 Field::from(entry),
                 Field::from(contest.instance_number(block.instance)),
                 Field::from(block.examination),
-                Field::Text(contest::words(cell.ending).into()),
+                Field::Text(
+                    if cell.was_made() { contest::words(cell.ending) } else { "not made yet" }.into(),
+                ),
                 Field::Text(visible(&cell.marks.join(" "))),
                 Field::from(tries),
             ]);

@@ -1,8 +1,8 @@
 //! Data of the tables whose cells are runs: tools x instances of an examination, examinations x instances of a tool.
 
-use super::contest::{self, Contest, ENDINGS, Tally};
+use super::contest::{self, CellCounts, Contest, ENDINGS};
 use super::show;
-use mcc_judge::judgement::{Block, Cell};
+use mcc_judge::judgement::{Block, Cell, JudgementError};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
 /// A cell in numbers: right, wrong, unjudged and not computed values, ending, marks and, where they were measured,
 /// CPU and wall-clock time in ms and memory in KiB.
 fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
-    let Tally { right, wrong, unjudged, all } = Tally::of(block, cell);
+    let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
     let ending = contest::ending_number(cell.ending);
     let mut numbers = Vec::with_capacity(9);
     numbers.extend([right, wrong, unjudged, all - right - wrong - unjudged, ending].map(|n| n as u64));
@@ -51,7 +51,12 @@ impl Matrix {
         Self::new("entries", examination, columns, rows)
     }
 
-    pub fn of_entry(contest: &Contest, entry: usize) -> Self {
+    /// The runs of an entry.
+    ///
+    /// # Errors
+    /// The site does not show that entry.
+    pub fn of_entry(contest: &Contest, entry: usize) -> Result<Self, JudgementError> {
+        let of = contest.shown_entry(entry)?;
         let mut rows = Vec::new();
         for (number, &instance) in contest.instances.iter().enumerate() {
             let cell = |&examination: &usize| {
@@ -64,8 +69,7 @@ impl Matrix {
                 rows.push(MatrixRow(number, cells));
             }
         }
-        let of = contest.entry_number(entry).unwrap_or_default();
-        Self::new("examinations", of, contest.examinations.clone(), rows)
+        Ok(Self::new("examinations", of, contest.examinations.clone(), rows))
     }
 
     fn new(across: &'static str, of: usize, columns: Vec<usize>, rows: Vec<MatrixRow>) -> Self {
@@ -91,7 +95,7 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
         let Some(block) = contest.block(examination, instance) else { continue };
         let of = &contest.judgement.instances[instance];
         for cell in block.cells.iter().filter(|cell| contest.entry_number(cell.entry).is_some()) {
-            let Tally { right, wrong, unjudged, all } = Tally::of(block, cell);
+            let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
             let mut number = itoa::Buffer::new();
             for name in [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry] {
                 table.write_field(show::visible(name)).expect("memory takes all");

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Serialize)]
-pub struct Names {
+pub struct SiteNames {
     contest: String,
     entries: Vec<EntryName>,
     /// Name, family, status, and the name of its data where that differs from its name.
@@ -50,7 +50,7 @@ struct ExaminationName {
     name: String,
 }
 
-pub fn names(contest: &Contest) -> Names {
+pub fn names(contest: &Contest) -> SiteNames {
     let judgement = contest.judgement;
     let judging = &judgement.edition.judging;
     let entry = |&entry: &usize| {
@@ -84,7 +84,7 @@ pub fn names(contest: &Contest) -> Names {
     let examination = |name: &String| ExaminationName { name: visible(name) };
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
-    Names {
+    SiteNames {
         contest: visible(&judgement.edition.title),
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),

@@ -29,7 +29,7 @@ pub fn excerpt(mut from: impl Read + Seek) -> io::Result<Excerpt> {
     let mut head = Vec::new();
     if bytes <= HEAD + TAIL {
         from.read_to_end(&mut head)?;
-        return Ok(Excerpt { head: seen(&head), tail: None, skipped: 0, bytes });
+        return Ok(Excerpt { head: visible_parts(&head), tail: None, skipped: 0, bytes });
     }
     from.by_ref().take(HEAD).read_to_end(&mut head)?;
     match head.iter().rposition(|&byte| byte == b'\n') {
@@ -45,7 +45,7 @@ pub fn excerpt(mut from: impl Read + Seek) -> io::Result<Excerpt> {
     };
     let tail = &tail[start..];
     let skipped = bytes - head.len() as u64 - tail.len() as u64;
-    Ok(Excerpt { head: seen(&head), tail: Some(seen(tail)), skipped, bytes })
+    Ok(Excerpt { head: visible_parts(&head), tail: Some(visible_parts(tail)), skipped, bytes })
 }
 
 /// The length up to which no character is cut in two.
@@ -60,8 +60,8 @@ fn whole_characters(bytes: &[u8]) -> usize {
 
 /// Controls as `⟨ESC⟩`, bytes that are no UTF-8 as `⟨xFF⟩`, long lines cut. The carriage return of a line's end is
 /// not shown: every line of a console has one.
-fn seen(bytes: &[u8]) -> Vec<String> {
-    let mut page = Page { parts: vec![String::with_capacity(bytes.len())], in_line: 0, cut: 0 };
+fn visible_parts(bytes: &[u8]) -> Vec<String> {
+    let mut page = ExcerptBuilder { parts: vec![String::with_capacity(bytes.len())], in_line: 0, cut: 0 };
     for chunk in bytes.utf8_chunks() {
         let mut chars = chunk.valid().chars().peekable();
         while let Some(c) = chars.next() {
@@ -83,7 +83,7 @@ fn seen(bytes: &[u8]) -> Vec<String> {
     page.parts
 }
 
-struct Page {
+struct ExcerptBuilder {
     /// Text, words, text, ...
     parts: Vec<String>,
     /// Characters of the current line so far, and how many of them were left out.
@@ -91,7 +91,7 @@ struct Page {
     cut: usize,
 }
 
-impl Page {
+impl ExcerptBuilder {
     fn fits(&mut self) -> bool {
         self.in_line += 1;
         if self.in_line > LINE {
@@ -180,8 +180,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn all_that_a_tool_prints_is_seen(bytes in proptest::collection::vec(0u8.., 0..5000)) {
-            let seen = |c: char| c == '\n' || c == '\t' || show::control(c).is_none();
-            proptest::prop_assert!(shown(&bytes).head.concat().chars().all(seen));
+            let visible_parts = |c: char| c == '\n' || c == '\t' || show::control(c).is_none();
+            proptest::prop_assert!(shown(&bytes).head.concat().chars().all(visible_parts));
         }
     }
 }

@@ -6,26 +6,26 @@ use super::show::visible;
 use super::site::{NewSite, segment};
 use super::{ReportError, compare, tables};
 use askama::Template;
-use mcc_judge::sister;
+use mcc_judge::other_contests;
 use std::collections::BTreeSet;
 
 #[derive(Template)]
 #[template(path = "pictures.html")]
-struct Page {
+struct PicturesPage {
     frame: Frame,
     /// Of what, and the pictures of it.
-    groups: Vec<(String, Vec<Shown>)>,
+    groups: Vec<(String, Vec<PictureEntry>)>,
     compare: bool,
 }
 
 /// What a page says of a picture.
-pub struct Shown {
+pub struct PictureEntry {
     pub name: String,
     pub title: String,
     pub description: String,
 }
 
-impl Shown {
+impl PictureEntry {
     pub fn of(picture: &Picture) -> Self {
         let Picture { name, title, description, .. } = picture;
         Self { name: name.clone(), title: title.clone(), description: description.clone() }
@@ -46,7 +46,7 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let whole = [plots::confidence(judgement), progress];
     let pictures = plots::pictures(&runs);
     let compare = compare::write(&runs, contest.frame("Compare two".into(), ""), site)?;
-    let page = Page {
+    let page = PicturesPage {
         frame: contest.frame("Pictures".into(), ""),
         groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
         compare,
@@ -56,8 +56,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
 }
 
 /// The same of SV-COMP or CRV. `scores` are its pictures by score; `compare` says whether that page is there.
-pub fn write_sister(
-    judgement: &sister::Judgement,
+pub fn write_other(
+    judgement: &other_contests::Judgement,
     runs: &Runs,
     scores: Vec<Picture>,
     compare: bool,
@@ -66,9 +66,9 @@ pub fn write_sister(
 ) -> Result<(), ReportError> {
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
     let pictures = plots::pictures(runs).into_iter().chain(scores);
-    let page = Page { frame, groups: grouped(pictures, &groups, site)?, compare };
+    let page = PicturesPage { frame, groups: grouped(pictures, &groups, site)?, compare };
     site.page("pictures.html", &page)?;
-    site.file(tables::LATEX, tables::sister_podiums_latex(judgement).as_bytes())
+    site.file(tables::LATEX, tables::other_podiums_latex(judgement).as_bytes())
 }
 
 /// Writes pictures, and sorts them by the group they show; first those of all of it.
@@ -76,16 +76,18 @@ fn grouped(
     pictures: impl Iterator<Item = Picture>,
     names: &[String],
     site: &NewSite,
-) -> Result<Vec<(String, Vec<Shown>)>, ReportError> {
-    let mut groups: Vec<(String, Vec<Shown>)> = std::iter::once("All of it".to_owned())
+) -> Result<Vec<(String, Vec<PictureEntry>)>, ReportError> {
+    let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("All of it".to_owned())
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
     for picture in pictures {
         write_one("pictures", &picture, site)?;
-        let of = |name: &String| picture.name.ends_with(&format!("-{}", segment(name)));
-        let group = names.iter().position(of).map_or(0, |at| at + 1);
-        groups[group].1.push(Shown::of(&picture));
+        // The longest fits: `solved-ReachSafety-Loops` is not a picture of `Loops`.
+        let of = |name: &str| picture.name.ends_with(&format!("-{}", segment(name)));
+        let fitting = names.iter().enumerate().filter(|(_, name)| of(name));
+        let group = fitting.max_by_key(|(_, name)| name.len()).map_or(0, |(at, _)| at + 1);
+        groups[group].1.push(PictureEntry::of(&picture));
     }
     groups.retain(|(_, shown)| !shown.is_empty());
     Ok(groups)

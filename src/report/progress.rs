@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Template)]
 #[template(path = "progress.html")]
-struct Page {
+struct ProgressPage {
     frame: Frame,
     recorded: String,
     planned: String,
@@ -30,8 +30,8 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
     let mut open: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for run in record.open_runs() {
         let run = run?.run;
-        let entry = contest.entries.iter().position(|&e| judgement.entries[e].entry == run.entry);
-        let examination = judgement.examinations.iter().position(|name| *name == run.examination);
+        let entry = contest.entries.iter().position(|&e| run.entry == judgement.entries[e].entry);
+        let examination = judgement.examinations.iter().position(|name| run.examination == *name);
         if let Some(place) = entry.zip(examination) {
             *open.entry(place).or_default() += 1;
         }
@@ -44,7 +44,7 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
             |e: &usize| open.get(&(number, *e)).map_or(String::new(), |&count| show::thousands(count));
         (visible(&judgement.entries[entry].entry), examinations.iter().map(count).collect())
     };
-    let page = Page {
+    let page = ProgressPage {
         frame: contest.frame("Progress".into(), ""),
         recorded: show::thousands(summary.recorded),
         planned: show::thousands(summary.planned),

@@ -40,7 +40,7 @@ struct RunData {
 struct AttemptData {
     number: u32,
     /// `judged`, or `superseded` and why.
-    standing: String,
+    state: String,
     outcome: String,
     started: String,
     host: String,
@@ -208,14 +208,14 @@ pub fn outcome(outcome: &Outcome) -> String {
 
 fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptData {
     let KeptAttempt { attempt, rerun, .. } = kept;
-    let standing = match (judged, rerun) {
+    let state = match (judged, rerun) {
         (true, _) => "judged".to_owned(),
         (false, None) => "superseded".to_owned(),
         (false, Some(reason)) => format!("superseded: {}", visible(reason)),
     };
     AttemptData {
         number: attempt.number,
-        standing,
+        state,
         outcome: outcome(&attempt.outcome),
         started: visible(&attempt.started_at),
         host: visible(&attempt.host.name),
@@ -231,7 +231,7 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         ("Outcome", outcome(&attempt.outcome)),
         ("Started", visible(&attempt.started_at)),
         (
-            "Asked for",
+            "Asked for by the rules",
             format!("{} CPU, {} of memory", visible(&machine.cpu_model), show::kib(machine.memory_mib << 10)),
         ),
     ];
@@ -251,17 +251,23 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         let (out, err) = (show::bytes(measured.stdout_bytes), show::bytes(measured.stderr_bytes));
         facts.push(("Printed", format!("{out} on stdout, {err} on stderr")));
     }
-    let room = &attempt.room;
-    if !room.cpus.is_empty() {
-        let cpus = room.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let environment = &attempt.environment;
+    if !environment.cpus.is_empty() {
+        let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         facts.push(("Pinned to the host's CPUs", cpus));
     }
-    if !room.confined.is_empty() {
-        let words = room.confined.iter().chain(&room.unconfined).cloned().collect::<Vec<_>>();
-        facts.push(("Confined by", visible(&words.join("; "))));
+    for (label, words) in
+        [("Confined by", &environment.confined), ("Not confined by", &environment.unconfined)]
+    {
+        if !words.is_empty() {
+            facts.push((label, visible(&words.join("; "))));
+        }
     }
-    if !room.cpu_flags_missing.is_empty() {
-        facts.push(("CPU flags it did not see", visible(&room.cpu_flags_missing.join(" "))));
+    if attempt.facts.is_some() && environment.cpu_flags.is_empty() {
+        facts.push(("CPU flags", "unknown: the guest did not say".to_owned()));
+    }
+    if !environment.cpu_flags_missing.is_empty() {
+        facts.push(("CPU flags it did not see", visible(&environment.cpu_flags_missing.join(" "))));
     }
     let limits = &contest.judgement.edition.limits;
     facts

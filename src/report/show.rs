@@ -71,7 +71,7 @@ pub fn value(value: &Value) -> String {
             format!("{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
         }
         Value::Overflow => "Inf (too large for its writer)".into(),
-        Value::Lost => "X (wrong, value not kept)".into(),
+        Value::NotKept => "X (wrong, value not kept)".into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The folder of a site: written beside its place, then renamed.
 
-use super::{ReportError, tables};
+use super::{ReportError, rule_page, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What lies at the top of a site; a folder with anything else is not ours to replace.
-const TOP: [&str; 23] = [
+const TOP_LEVEL: [&str; 24] = [
     "index.html",
     "instance.html",
     "instances.html",
@@ -22,6 +22,7 @@ const TOP: [&str; 23] = [
     "runs.js",
     "techniques.html",
     "progress.html",
+    rule_page::PATH,
     "pictures.html",
     "pictures",
     "compare.html",
@@ -56,12 +57,12 @@ const DATA: [&str; 15] = [
     "quantiles.csv",
 ];
 /// Files of more bytes are packed.
-const PACKED: usize = 1 << 20;
+const GZIP_FROM_BYTES: usize = 1 << 20;
 /// Those that name no instance: all that is published while an embargo holds (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
 /// Looks and scripts of the pages.
-const STILL: [(&str, &str); 6] = [
+const STATIC_FILES: [(&str, &str); 6] = [
     ("site.css", include_str!("templates/site.css")),
     ("scripts/site.js", include_str!("templates/site.js")),
     ("scripts/table.js", include_str!("templates/table.js")),
@@ -78,7 +79,7 @@ pub struct NewSite {
 
 impl NewSite {
     /// A new folder next to `place`, so that the last step is a rename.
-    pub fn beside(place: &Path) -> Result<Self, ReportError> {
+    pub fn create(place: &Path) -> Result<Self, ReportError> {
         // A link to a site stays a link; what it names is replaced.
         let place = match fs::canonicalize(place) {
             Ok(place) => place,
@@ -86,7 +87,7 @@ impl NewSite {
                 .map_err(|source| ReportError::Write { path: place.into(), source })?,
             Err(source) => return Err(ReportError::Write { path: place.into(), source }),
         };
-        refuse_foreign(&place)?;
+        check_replaceable(&place)?;
         let failed = |source| ReportError::Write { path: place.clone(), source };
         let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
             return Err(failed(io::Error::other("a site needs a folder of its own")));
@@ -97,30 +98,32 @@ impl NewSite {
         Ok(Self { folder, place })
     }
 
+    /// A page, in whose text the codes of rules lead to the page of the rules.
     pub fn page(&self, path: &str, template: &impl Template) -> Result<(), ReportError> {
         let page = template.render().map_err(|source| ReportError::Template { page: path.into(), source })?;
-        self.file(path, page.as_bytes())
+        let root = "../".repeat(path.matches('/').count());
+        self.file(path, rule_page::with_links(&page, &root).as_bytes())
     }
 
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
-        let (mut file, path) = self.create(path)?;
+        let (mut file, path) = self.create_file(path)?;
         file.write_all(content).map_err(|source| ReportError::Write { path, source })
     }
 
     /// Copies `from` to `path` of the site; the error says which of the two was at fault.
     pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
-        let (mut file, path) = self.create(path)?;
+        let (mut file, path) = self.create_file(path)?;
         io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
     /// Writes a file of data, a long one packed with gzip; returns its name.
     fn publish(&self, name: &str, content: &[u8]) -> Result<String, ReportError> {
-        if content.len() <= PACKED {
+        if content.len() <= GZIP_FROM_BYTES {
             self.file(&format!("data/{name}"), content)?;
             return Ok(name.to_owned());
         }
         let name = format!("{name}.gz");
-        let (file, path) = self.create(&format!("data/{name}"))?;
+        let (file, path) = self.create_file(&format!("data/{name}"))?;
         let mut packed = GzEncoder::new(file, Compression::fast());
         let written = packed.write_all(content).and_then(|()| packed.finish());
         written.map_err(|source| ReportError::Write { path, source })?;
@@ -128,7 +131,7 @@ impl NewSite {
     }
 
     /// A new file, and its folders where they are not there yet.
-    fn create(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
+    fn create_file(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
         let path = self.folder.path().join(path);
         let file = match fs::File::create_new(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -160,7 +163,7 @@ impl NewSite {
             };
             names.push(self.publish(name, &content)?);
             // What a longer table holds stands in judgement.json too.
-            if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= PACKED) {
+            if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= GZIP_FROM_BYTES) {
                 let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
                 names.push(self.publish(&format!("{stem}.json"), &json)?);
             }
@@ -170,12 +173,12 @@ impl NewSite {
 
     /// Puts the new site in its place; an older site there goes away.
     pub fn finish(self, version: &str) -> Result<(), ReportError> {
-        STILL.iter().try_for_each(|(path, content)| self.file(path, content.as_bytes()))?;
+        STATIC_FILES.iter().try_for_each(|(path, content)| self.file(path, content.as_bytes()))?;
         let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": version });
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
         let failed = |source| ReportError::Write { path: self.place.clone(), source };
         // Looked at again: something may have been put there meanwhile.
-        refuse_foreign(&self.place)?;
+        check_replaceable(&self.place)?;
         if self.place.exists() {
             let parent = self.place.parent().unwrap_or(Path::new("."));
             let old = public_dir(".old-site-", parent).map_err(failed)?;
@@ -200,7 +203,7 @@ fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(fs::Permissions::from_mode(0o777)).tempdir_in(parent)
 }
 
-fn refuse_foreign(place: &Path) -> Result<(), ReportError> {
+fn check_replaceable(place: &Path) -> Result<(), ReportError> {
     let failed = |source| ReportError::Write { path: place.into(), source };
     let entries = match fs::read_dir(place) {
         Ok(entries) => entries,
@@ -212,8 +215,8 @@ fn refuse_foreign(place: &Path) -> Result<(), ReportError> {
         names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
-    let ours = names.iter().any(|name| name == MADE_BY);
-    match names.into_iter().find(|name| !ours || !TOP.contains(&name.as_str())) {
+    let made_by_us = names.iter().any(|name| name == MADE_BY);
+    match names.into_iter().find(|name| !made_by_us || !TOP_LEVEL.contains(&name.as_str())) {
         Some(entry) => Err(ReportError::Foreign { path: place.into(), entry }),
         None => Ok(()),
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 #[derive(Template)]
 #[template(path = "examination.html")]
-struct Page {
+struct ExaminationPage {
     frame: Frame,
     name: String,
     values: usize,
@@ -23,7 +23,7 @@ struct Page {
     /// Its data, as the page knows them: script, CSV.
     data: [String; 2],
     /// The pages of all examinations.
-    beside: Vec<(String, String)>,
+    siblings: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
     marks: Vec<(String, String)>,
 }
@@ -53,7 +53,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     site.file(&csv, &matrix::csv(contest, examination))?;
     let of = judgement.scores.iter().filter(|score| score.examination == examination);
-    let content = Page {
+    let content = ExaminationPage {
         frame: contest.frame(name.clone(), "../"),
         name,
         values: values(contest, examination),
@@ -64,7 +64,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         }),
         endings: endings.columns,
         data: [file_name(&data), file_name(&csv)],
-        beside: beside(&contest.examinations, examination, |other| {
+        siblings: siblings(&contest.examinations, examination, |other| {
             (contest.table_path(other, "html"), &judgement.examinations[other])
         }),
         legend: legend(),
@@ -80,7 +80,7 @@ pub fn legend() -> Vec<(&'static str, &'static str)> {
 }
 
 /// Links and names of pages of one kind, from the one of `this`, which has no link; `of` gives a page's path and name.
-pub fn beside<'a>(
+pub fn siblings<'a>(
     pages: &[usize],
     this: usize,
     of: impl Fn(usize) -> (String, &'a str),
@@ -196,7 +196,7 @@ impl Endings {
         }
         let occurring: Vec<usize> =
             (0..ENDINGS.len()).filter(|&at| counts.iter().any(|counts| counts[at] > 0)).collect();
-        let is_known = occurring.iter().any(|&at| ENDINGS[at] != Ending::Unsaid);
+        let is_known = occurring.iter().any(|&at| ENDINGS[at] != Ending::NotStated);
         let occurring = if is_known { occurring } else { Vec::new() };
         Self { columns: occurring.iter().map(|&at| column(ENDINGS[at])).collect(), occurring, counts }
     }
@@ -211,7 +211,7 @@ impl Endings {
 fn column(ending: Ending) -> (&'static str, &'static str) {
     match ending {
         Ending::Answered => ("Answered", "ended by itself with a well-formed answer"),
-        Ending::Unsaid => ("–", contest::words(ending)),
+        Ending::NotStated => ("–", contest::words(ending)),
         _ => (contest::code(ending), contest::words(ending)),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::show::{self, visible};
 use mcc_edition::Status;
-use mcc_judge::judgement::{Entry, Judgement};
-use mcc_judge::sister;
+use mcc_judge::judgement::{Entry, Judgement, VariantRank};
+use mcc_judge::other_contests;
 use num_rational::BigRational;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -16,8 +16,8 @@ const COUNTS: [&str; 14] = [
     "agreed",
     "answered",
     "rank",
-    "rank_struck",
-    "rank_then",
+    "rank_removed",
+    "rank_rejudged",
     "right",
     "runs",
     "runs_compared",
@@ -55,7 +55,7 @@ pub fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
 }
 
 /// A place on a podium: rank, entry, what is said beside its name, points, medal.
-type Place<'a> = (Option<u32>, &'a Entry, &'a str, &'a BigRational, &'a str);
+type LatexPlace<'a> = (Option<u32>, &'a Entry, &'a str, &'a BigRational, &'a str);
 
 /// The podiums as a LaTeX file to `\input`: a table for each category that has places. It needs the package booktabs.
 pub fn podiums_latex(judgement: &Judgement) -> String {
@@ -64,48 +64,49 @@ pub fn podiums_latex(judgement: &Judgement) -> String {
     let resigned = |entry: &Entry| entry.status == Status::Resigned;
     let vanished = |name: &str| entries.iter().any(|of| of.entry == name && resigned(of));
     let provisional = judgement.unresolved.iter().any(|run| !vanished(&run.entry));
-    let mut latex = opening(&judgement.edition.title, &judgement.version, provisional);
+    let mut latex = latex_preamble(&judgement.edition.title, &judgement.version, provisional);
     for podium in &judgement.podiums {
         let shown = podium.places.iter().filter(|place| !resigned(&entries[place.entry]));
         let places = shown.map(|place| {
-            let variant = match place.variant.as_str() {
-                "best" => "best variant",
-                "other" => "other variant",
-                _ => "",
+            let variant = match place.variant {
+                VariantRank::Best => "best variant",
+                VariantRank::Other => "other variant",
+                VariantRank::Only => "",
             };
-            (place.rank, &entries[place.entry], variant, &place.points, place.medal.as_str())
+            (place.rank, &entries[place.entry], variant, &place.points, place.medal.word())
         });
-        let places: Vec<Place> = places.collect();
+        let places: Vec<LatexPlace> = places.collect();
         table(&mut latex, &podium.category, provisional, &places);
     }
     latex
 }
 
-/// The same of a sister contest.
-pub fn sister_podiums_latex(judgement: &sister::Judgement) -> String {
-    let mut latex = opening(judgement.edition.title(), &judgement.version, false);
+/// The same of another contest.
+pub fn other_podiums_latex(judgement: &other_contests::Judgement) -> String {
+    let mut latex = latex_preamble(judgement.edition.title(), &judgement.version, false);
     for podium in &judgement.podiums {
         let places = podium.places.iter().map(|place| {
             let entry = &judgement.entries[place.entry];
-            (place.rank, entry, place.note.as_str(), &place.points, place.medal.as_str())
+            (place.rank, entry, place.note.as_str(), &place.points, place.medal.word())
         });
-        let places: Vec<Place> = places.collect();
+        let places: Vec<LatexPlace> = places.collect();
         table(&mut latex, &judgement.categories[podium.category].category, false, &places);
     }
     latex
 }
 
-fn opening(contest: &str, version: &str, provisional: bool) -> String {
+fn latex_preamble(contest: &str, version: &str, provisional: bool) -> String {
     // In a comment all but the end of its line is harmless, and `visible` leaves none.
     let mut latex = format!("% Podiums of {}, by mcc-harness {}.\n", visible(contest), visible(version));
     latex += "% Use: \\usepackage{booktabs} in the preamble, \\input{podiums} where they belong.\n";
     if provisional {
-        latex += "% PROVISIONAL: some runs never got a fair machine, no medal is given.\n";
+        latex +=
+            "% PROVISIONAL: some runs have no result (infrastructure, or not made yet), no medal is given.\n";
     }
     latex
 }
 
-fn table(latex: &mut String, category: &str, provisional: bool, places: &[Place]) {
+fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexPlace]) {
     if places.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use mcc_edition::Status;
 
 #[derive(Template)]
 #[template(path = "tool.html")]
-struct Page {
+struct ToolPage {
     frame: Frame,
     name: String,
     tool: String,
@@ -28,21 +28,21 @@ struct Page {
     examinations: Vec<String>,
     data: String,
     /// The pages of all entries.
-    beside: Vec<(String, String)>,
+    siblings: Vec<(String, String)>,
 }
 
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let of = contest.entry(entry);
     let name = visible(&of.entry);
-    let matrix = Matrix::of_entry(contest, entry);
+    let matrix = Matrix::of_entry(contest, entry)?;
     let data = contest.tool_path(entry, "js");
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     let endings = Endings::of_entry(contest, entry);
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
     let confidence = &judgement.confidence[entry];
-    let page = Page {
+    let page = ToolPage {
         frame: contest.frame(name.clone(), "../"),
         name,
         tool: visible(&of.tool),
@@ -61,7 +61,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         techniques: evidence::techniques(contest, Some(entry)),
         examinations: contest.examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
         data: file_name(&data),
-        beside: table::beside(&contest.entries, entry, |other| {
+        siblings: table::siblings(&contest.entries, entry, |other| {
             (contest.tool_path(other, "html"), &contest.entry(other).entry)
         }),
     };

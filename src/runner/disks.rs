@@ -1,16 +1,17 @@
 //! The disks that a campaign's machines see: images opened, every file digested.
 
 use super::RunnerError;
-use crate::cluster::Stage;
+use crate::cluster::StagingFolder;
+use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
-use mcc_executor::{EntryDisks, Watched};
+use mcc_executor::{EntryDisks, FileStamps};
 use mcc_store::Disk;
 use mcc_vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The image of each entry.
-pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<String, Image>, RunnerError> {
+pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
     let open = |tool: &mcc_campaign::Tool| {
         let image = match tool.channel {
             mcc_campaign::Channel::Agent => {
@@ -30,7 +31,7 @@ fn named(
     campaign: &Campaign,
     tool: &mcc_campaign::Tool,
     image: Result<Image, String>,
-) -> Result<(String, Image), RunnerError> {
+) -> Result<(EntryName, Image), RunnerError> {
     let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
     Ok((tool.entry.clone(), image))
 }
@@ -39,15 +40,15 @@ fn named(
 #[derive(Clone, Debug)]
 pub struct CampaignDisks {
     /// By entry.
-    pub entries: BTreeMap<String, EntryDisks>,
+    pub entries: BTreeMap<EntryName, EntryDisks>,
     pub inputs: DiskFile,
     pub inputs_digest: Disk,
-    pub watched: Watched,
+    pub file_stamps: FileStamps,
 }
 
 /// Copies on this node's own storage, by the digests the campaign was submitted with.
 pub struct StagedDisks<'a> {
-    pub stage: &'a Stage,
+    pub stage: &'a StagingFolder,
     /// By role, as `CampaignDisks::all` names them.
     pub submitted: &'a [Disk],
 }
@@ -57,11 +58,12 @@ impl CampaignDisks {
     /// node first where they are to be staged.
     pub fn of(
         campaign: &Campaign,
-        images: &BTreeMap<String, Image>,
+        images: &BTreeMap<EntryName, Image>,
         inputs: &Image,
         staged: Option<&StagedDisks>,
     ) -> Result<Self, RunnerError> {
-        let mut digested = DigestedFiles { staged, known: BTreeMap::new(), watched: Watched::default() };
+        let mut digested =
+            DigestedFiles { staged, known: BTreeMap::new(), file_stamps: FileStamps::default() };
         let mut entries = BTreeMap::new();
         for tool in &campaign.tools {
             let (entry, image) = (&tool.entry, &images[&tool.entry]);
@@ -94,7 +96,12 @@ impl CampaignDisks {
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
         let (path, inputs_digest) = digested.of("inputs", "", &inputs.disk())?;
-        Ok(Self { entries, inputs: DiskFile::new(path, "raw"), inputs_digest, watched: digested.watched })
+        Ok(Self {
+            entries,
+            inputs: DiskFile::new(path, "raw"),
+            inputs_digest,
+            file_stamps: digested.file_stamps,
+        })
     }
 
     /// For the facts of a record: the inputs disk, and each entry's own by role and entry (`disk LoLA`).
@@ -116,7 +123,7 @@ fn role_of(role: &str, entry: &str) -> String {
 struct DigestedFiles<'a> {
     staged: Option<&'a StagedDisks<'a>>,
     known: BTreeMap<PathBuf, (PathBuf, Disk)>,
-    watched: Watched,
+    file_stamps: FileStamps,
 }
 
 impl DigestedFiles<'_> {
@@ -132,7 +139,7 @@ impl DigestedFiles<'_> {
                     (place, Disk { role: role.to_owned(), ..submitted.clone() })
                 }
             };
-            self.watched.add(&place).map_err(RunnerError::io(&place))?;
+            self.file_stamps.add(&place).map_err(RunnerError::io(&place))?;
             self.known.insert(path.to_owned(), (place, disk));
         }
         let (place, disk) = &self.known[path];

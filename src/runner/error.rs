@@ -1,11 +1,13 @@
 use crate::archive::ArchiveError;
 use crate::cluster::ClusterError;
 use mcc_base::files::ARCHIVES;
+use mcc_base::names::RunId;
 use mcc_campaign::CampaignError;
 use mcc_edition::EditionError;
 use mcc_executor::ExecutorError;
 use mcc_host::{HostError, LeaseError};
 use mcc_judge::record::RecordError;
+use mcc_model::InstanceName;
 use mcc_store::StoreError;
 use mcc_vm::build::BuildError;
 use mcc_vm::{ImageError, OriginalError};
@@ -54,7 +56,7 @@ pub enum RunnerError {
          (`mcc-harness image inputs`)",
         folder.display()
     )]
-    StaleInputs { folder: PathBuf, instance: String },
+    StaleInputs { folder: PathBuf, instance: InstanceName },
     #[error(
         "the archives in {} changed since {} was made of them; use another --out",
         archives.display(),
@@ -89,15 +91,15 @@ pub enum RunnerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error("no run {0} is recorded; write ENTRY/INSTANCE/EXAMINATION as in answers.csv")]
-    NoSuchRun(String),
+    NoSuchRun(RunId),
     #[error("{run} cannot be replayed: {reason}")]
-    NotReplayable { run: String, reason: &'static str },
+    NotReplayable { run: RunId, reason: &'static str },
     #[error("the record names no {0} of this run")]
     NoDisk(String),
     #[error("the replay of {0} left no record")]
-    NotRecorded(String),
-    #[error("the replay of {run} got no fair machine: infrastructure while {state}: {reason}; try again")]
-    ReplayFailed { run: String, state: String, reason: String },
+    NotRecorded(RunId),
+    #[error("the replay of {run} ended in infrastructure while {state}: {reason}; try again")]
+    ReplayFailed { run: RunId, state: String, reason: String },
 }
 
 impl RunnerError {

@@ -1,7 +1,7 @@
 //! This host as a campaign uses it.
 
 use super::RunnerError;
-use mcc_host::{Accelerator, Book, Leases, Policy, Qemu, Survey};
+use mcc_host::{Accelerator, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use mcc_vm::Backend;
 use std::path::Path;
 
@@ -30,14 +30,14 @@ impl Host {
     /// campaign's file.
     pub(super) fn leases(&self, campaign: &Path) -> Result<Leases, RunnerError> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
-        let book = Book::of_this_host(&name)?;
-        Ok(Leases::new(&self.survey.cores, &self.survey.memory).beside_others(book))
+        let registry = LeaseRegistry::of_this_host(&name)?;
+        Ok(Leases::new(&self.survey.cores, &self.survey.memory).with_registry(registry))
     }
 }
 
 /// The backend that the campaign asks for, if this program and this host have it.
-fn backend(asked: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
-    match asked {
+fn backend(run_questions: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
+    match run_questions {
         mcc_campaign::Backend::Qemu => Ok(Backend::Qemu),
         #[cfg(feature = "libvirt")]
         mcc_campaign::Backend::Libvirt => {

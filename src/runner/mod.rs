@@ -20,9 +20,9 @@ pub use shard::{BoundElsewhere, Shard};
 use mcc_campaign::{History, Hosts, Run};
 use mcc_edition::Edition;
 use mcc_executor::{Executor, Progress};
-use mcc_host::{Leases, keep_to};
-use mcc_store::{Glance, Record, Summary};
-use mcc_vm::States;
+use mcc_host::{Leases, restrict_to_cpus};
+use mcc_store::{Record, RecordSummary, Summary};
+use mcc_vm::SavedStates;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,15 +39,15 @@ pub struct CampaignOptions<'a> {
     pub disks: CampaignDisks,
     /// The campaign's file. Other controllers on this host are shown its name beside the leases.
     pub file: &'a Path,
-    /// Runs at once; None: as many machines of `most_vcpus` as there are cores and memory for.
+    /// Runs at once; None: as many machines of `max_vcpus` as there are cores and memory for.
     pub jobs: Option<usize>,
-    pub most_vcpus: u32,
+    pub max_vcpus: u32,
     /// Marks of every run, beside those of its attempt.
-    pub marks: Vec<String>,
+    pub marks: Vec<mcc_base::Mark>,
     /// Durations of runs in earlier campaigns; the runner adds those of `record`.
     pub history: History,
     /// Set by the caller to stop: no new run begins, running ones end normally.
-    pub drain: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
 }
 
 /// Runs the open runs of one record on this host.
@@ -64,40 +64,40 @@ pub enum CampaignEnd {
     Complete,
     /// At least one run is recorded as infrastructure.
     Infrastructure,
-    /// Stopped by `CampaignOptions::drain` while runs are open.
+    /// Stopped by `CampaignOptions::stop` while runs are open.
     Stopped,
 }
 
 impl<'a> CampaignRunner<'a> {
     /// Reads what the record holds so far and leases nothing yet.
     pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
-        let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, drain, .. } =
+        let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, stop, .. } =
             options;
         let leases = host.leases(options.file)?;
-        let glance = Glance::at(record.dir())?;
-        glance.teach(&mut history);
-        let capacity = leases.capacity(options.most_vcpus, edition.machine.memory_mib).max(1) as usize;
+        let record_summary = RecordSummary::at(record.dir())?;
+        record_summary.add_run_times_to(&mut history);
+        let capacity = leases.capacity(options.max_vcpus, edition.machine.memory_mib).max(1) as usize;
         let executor = Executor {
             record,
             edition,
             disks: disks.entries,
             inputs: disks.inputs,
             inputs_digest: disks.inputs_digest,
-            states: restore.then(|| States::new(record.dir().join("states"))),
+            states: restore.then(|| SavedStates::new(record.dir().join("states"))),
             host: mcc_executor::host_facts(&host.survey, host.accelerator, &host.qemu),
             backend: host.backend,
             accelerator: host.accelerator,
             policy: host.policy,
             boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),
             stall: Duration::from_secs(hosts.stall_s.get()),
-            watched: disks.watched,
+            file_stamps: disks.file_stamps,
             jobs: options.jobs.unwrap_or(capacity),
             marks,
             history,
-            machines: &mcc_executor::attempt,
-            drain,
+            run_attempt: &mcc_executor::attempt,
+            stop,
         };
-        Ok(Self { executor, leases, before: glance.summary() })
+        Ok(Self { executor, leases, before: record_summary.summary() })
     }
 
     pub fn record(&self) -> &'a Record {
@@ -130,10 +130,10 @@ impl<'a> CampaignRunner<'a> {
     ) -> Result<CampaignEnd, RunnerError> {
         let Self { executor, leases, .. } = self;
         // E-5.5: this thread, and every thread and process that it starts, stays off the cores that runs lease.
-        let _kept = keep_to(leases.housekeeping())?;
+        let _kept = restrict_to_cpus(leases.housekeeping())?;
         executor.run(leases, wanted, show)?;
         let summary = executor.record.summary()?;
-        Ok(if executor.drain.load(Ordering::Relaxed) && summary.recorded < summary.planned {
+        Ok(if executor.stop.load(Ordering::Relaxed) && summary.recorded < summary.planned {
             CampaignEnd::Stopped
         } else if summary.outcomes.contains_key("infrastructure") {
             CampaignEnd::Infrastructure
@@ -145,9 +145,9 @@ impl<'a> CampaignRunner<'a> {
 
 /// Durations of the runs in these records.
 pub fn history_of(records: &[PathBuf]) -> Result<History, RunnerError> {
-    let mut history = History::of_instances();
+    let mut history = History::with_instances();
     for results in records {
-        Record::open_readonly(results).and_then(|record| record.teach(&mut history))?;
+        Record::open_readonly(results).and_then(|record| record.add_run_times_to(&mut history))?;
     }
     Ok(history)
 }

@@ -2,6 +2,7 @@
 
 use super::inputs::inputs_disk;
 use super::{CampaignDisks, InputsEvent, RunnerError, open_images};
+use mcc_base::names::EntryName;
 use mcc_campaign::{Campaign, InstanceFacts, Plan, Run};
 use mcc_edition::Edition;
 use mcc_store::{CampaignFacts, Record, StoreError};
@@ -16,7 +17,7 @@ pub struct PreparedCampaign {
     pub edition: Edition,
     pub plan: Plan,
     instances: Vec<InstanceFacts>,
-    images: BTreeMap<String, Image>,
+    images: BTreeMap<EntryName, Image>,
 }
 
 impl PreparedCampaign {

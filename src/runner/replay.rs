@@ -1,11 +1,12 @@
 //! Boots the machine of a recorded run again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::archive::{Disks, seen_by};
+use crate::archive::{DiskFinder, machine_files};
+use mcc_base::names::RunId;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
-use mcc_executor::{EntryDisks, Watched};
+use mcc_executor::{EntryDisks, FileStamps};
 use mcc_judge::record::{answers_of, edition_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
 use mcc_vm::{DiskFile, Guest};
@@ -25,7 +26,7 @@ pub struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// The run `id` of `record`. Its disks are looked for in `given`, beside the record, and where they lay when the
     /// run was made.
-    pub fn of(record: &'a Record, id: &str, given: &[PathBuf]) -> Result<Self, RunnerError> {
+    pub fn of(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
         let edition = edition_of(record)?;
         let original = recorded(record, id)?;
         let answers = answers_of(&edition, record, &original)?;
@@ -51,10 +52,10 @@ impl<'a> Replay<'a> {
             disks: self.disks.clone(),
             file: Path::new("replay"),
             jobs: Some(1),
-            most_vcpus: run.vcpus,
+            max_vcpus: run.vcpus,
             marks: vec![],
             history: History::default(),
-            drain: &AtomicBool::new(false),
+            stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;
         let Some(made) = replayed.records().next().transpose()? else {
@@ -69,36 +70,36 @@ impl<'a> Replay<'a> {
 }
 
 /// The run, if there was a machine that can be booted again.
-fn recorded(record: &Record, id: &str) -> Result<RunRecord, RunnerError> {
-    let wanted = |run: &RunRecord| run.run.id() == id;
+fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
+    let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
-        return Err(RunnerError::NoSuchRun(id.to_owned()));
+        return Err(RunnerError::NoSuchRun(id.clone()));
     };
     let reason = if !run.run.competes {
         "the entry does not compete there, so there was no machine"
     } else if run.last.outcome.is_infrastructure() {
-        "it never got a fair machine, so there is nothing to compare with"
+        "every attempt ended in infrastructure, so there is nothing to compare with"
     } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
         "it ran on an original disk over ssh, whose private key is in no record"
     } else {
         return Ok(run);
     };
-    Err(RunnerError::NotReplayable { run: id.to_owned(), reason })
+    Err(RunnerError::NotReplayable { run: id.clone(), reason })
 }
 
 fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
     let attempt = &original.last;
-    let mut places = Disks::default();
+    let mut places = DiskFinder::default();
     let own = [folder.join("disks"), folder.join("inputs")];
-    for place in given.iter().cloned().chain(own).chain(seen_by(attempt)) {
-        places.look_in(&place);
+    for place in given.iter().cloned().chain(own).chain(machine_files(attempt)) {
+        places.add_folder(&place);
     }
-    let mut watched = Watched::default();
+    let mut file_stamps = FileStamps::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
         let path = places.find(disk)?;
-        watched.add(&path).map_err(RunnerError::io(&path))?;
+        file_stamps.add(&path).map_err(RunnerError::io(&path))?;
         Ok((path, disk.clone()))
     };
     let (kernel, kernel_digest) = find("kernel")?;
@@ -112,7 +113,7 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         digests: vec![disk_digest, kernel_digest, initrd_digest],
     };
     let entries = BTreeMap::from([(original.run.entry.clone(), entry)]);
-    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, watched })
+    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, file_stamps })
 }
 
 /// `[hosts]` of the campaign: a host as slow as the original's is given as long to boot.

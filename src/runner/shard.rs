@@ -4,10 +4,10 @@ use super::{
     CampaignDisks, CampaignEnd, CampaignOptions, CampaignRunner, Host, RunnerError, StagedDisks, history_of,
     open_images, packed_inputs,
 };
-use crate::cluster::{Batch, Cluster, Here, MARGIN_S, Reason, Resources, Slurm, Stage};
+use crate::cluster::{Batch, Cluster, MARGIN_S, Reason, Resources, Slurm, SlurmTask, StagingFolder};
+use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
 use mcc_edition::Edition;
-use mcc_host::MARK_MIXED_HOST;
 use mcc_store::{Record, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 /// One task of a batch: a model, and the node it is on.
 pub struct Shard {
     cluster: Cluster,
-    engine: Slurm,
+    batch_system: Slurm,
     model: String,
     node: String,
     mixed_host: bool,
@@ -34,14 +34,14 @@ impl Shard {
     pub fn open(results: &Path, batch: &str) -> Result<Self, RunnerError> {
         let cluster = Cluster::open(results)?;
         let facts = cluster.batch(batch)?;
-        let here = Here::find().map_err(RunnerError::NotAJob)?;
-        let none = || RunnerError::NoTask { batch: batch.to_owned(), index: here.index };
-        let model = facts.models.get(here.index as usize).ok_or_else(none)?.clone();
-        let engine = Slurm { settings: cluster.facts().settings.clone() };
+        let slurm_task = SlurmTask::find().map_err(RunnerError::NotAJob)?;
+        let none = || RunnerError::NoTask { batch: batch.to_owned(), index: slurm_task.index };
+        let model = facts.models.get(slurm_task.index as usize).ok_or_else(none)?.clone();
+        let batch_system = Slurm { settings: cluster.facts().settings.clone() };
         let need = cluster.facts().needs.iter().find(|need| need.model == model).ok_or_else(none)?;
-        let time_s = here.limit_s.unwrap_or(need.worst_case_s + MARGIN_S);
-        let (resources, mixed_host, node) = (need.resources, facts.mixed_host, here.node);
-        Ok(Self { cluster, engine, model, node, mixed_host, resources, time_s })
+        let time_s = slurm_task.limit_s.unwrap_or(need.worst_case_s + MARGIN_S);
+        let (resources, mixed_host, node) = (need.resources, facts.mixed_host, slurm_task.node);
+        Ok(Self { cluster, batch_system, model, node, mixed_host, resources, time_s })
     }
 
     pub fn model(&self) -> &str {
@@ -56,7 +56,7 @@ impl Shard {
     pub fn bound_elsewhere(&self) -> Result<Option<BoundElsewhere>, RunnerError> {
         match self.cluster.hosts(&self.model)?.nodes.last() {
             Some(bound) if *bound != self.node && !self.mixed_host => {
-                let job = self.hand_in(bound, Reason::Bound)?;
+                let job = self.submit_batch(bound, Reason::WrongNode)?;
                 Ok(Some(BoundElsewhere { node: bound.clone(), job }))
             }
             _ => Ok(None),
@@ -66,18 +66,18 @@ impl Shard {
     /// Runs the model's open runs on this node, by `run`. Returns how that ended, and the counts of the model's record.
     pub fn run(
         &self,
-        drain: &AtomicBool,
+        stop: &AtomicBool,
         run: impl FnOnce(CampaignRunner) -> Result<CampaignEnd, RunnerError>,
     ) -> Result<(Result<CampaignEnd, RunnerError>, Summary), RunnerError> {
         let (cluster, model) = (&self.cluster, self.model.as_str());
-        let hosts = cluster.bind(model, &self.node)?;
+        let hosts = cluster.record_node(model, &self.node)?;
         let whole = Record::open_readonly(cluster.results())?;
         let campaign = Campaign::load(&cluster.facts().campaign)?;
         let edition: Edition =
             serde_json::from_str(&whole.facts().edition).map_err(RunnerError::RecordedEdition)?;
         let images = open_images(&campaign)?;
         let inputs = packed_inputs(&campaign, cluster.results())?;
-        let stage = Stage::open(&cluster.facts().settings.stage)?;
+        let stage = StagingFolder::open(&cluster.facts().settings.stage)?;
         let staged = StagedDisks { stage: &stage, submitted: &whole.facts().disks };
         let disks = CampaignDisks::of(&campaign, &images, &inputs, Some(&staged))?;
         let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model))?;
@@ -93,10 +93,10 @@ impl Shard {
             disks,
             file: &cluster.facts().campaign,
             jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
-            most_vcpus: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
-            marks: if hosts.nodes.len() > 1 { vec![MARK_MIXED_HOST.to_owned()] } else { vec![] },
+            max_vcpus: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
+            marks: if hosts.nodes.len() > 1 { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
-            drain,
+            stop,
         };
         let ended = CampaignRunner::new(&host, options).and_then(run);
         Ok((ended, record.summary()?))
@@ -104,10 +104,10 @@ impl Shard {
 
     /// Hands in what is left of the model, for this node. Returns the job.
     pub fn hand_in_rest(&self) -> Result<String, RunnerError> {
-        self.hand_in(&self.node, Reason::Chain)
+        self.submit_batch(&self.node, Reason::Chain)
     }
 
-    fn hand_in(&self, node: &str, reason: Reason) -> Result<String, RunnerError> {
+    fn submit_batch(&self, node: &str, reason: Reason) -> Result<String, RunnerError> {
         let batch = Batch {
             name: self.cluster.new_name(),
             models: vec![self.model.clone()],
@@ -115,6 +115,6 @@ impl Shard {
             time_s: self.time_s,
             node: Some(node.to_owned()),
         };
-        Ok(self.cluster.hand_in(&self.engine, &batch, reason, false)?)
+        Ok(self.cluster.submit_batch(&self.batch_system, &batch, reason, false)?)
     }
 }

@@ -1,4 +1,5 @@
 use super::{Disk, StoreError};
+use mcc_base::names::RunId;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,18 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct AttemptDir {
     pub(super) path: PathBuf,
-    pub(super) run: String,
+    pub(super) run: RunId,
     pub(super) number: u32,
 }
 
 impl AttemptDir {
-    pub(super) fn create(path: PathBuf, run: &str, number: u32) -> Result<Self, StoreError> {
+    pub(super) fn create(path: PathBuf, run: &RunId, number: u32) -> Result<Self, StoreError> {
         // Not `create_dir_all`: that it is already there means the attempt is under way.
         fs::create_dir(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::UnderWay { run: run.to_owned(), number },
+            io::ErrorKind::AlreadyExists => StoreError::RunningAttempt { run: run.clone(), number },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
-        let dir = Self { path, run: run.to_owned(), number };
+        let dir = Self { path, run: run.clone(), number };
         let outputs = dir.outputs();
         fs::create_dir(&outputs).map_err(|source| StoreError::Io {
             action: "create",
@@ -39,7 +40,7 @@ impl AttemptDir {
         self.path.join("outputs")
     }
 
-    pub fn run(&self) -> &str {
+    pub fn run(&self) -> &RunId {
         &self.run
     }
 

@@ -1,15 +1,16 @@
 use mcc_base::files::is_full;
+use mcc_base::names::RunId;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a record; every message names the place and the way out.
+/// What can go wrong with a record; every message names the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot {action} {path}: {source}{way_out}", path = path.display(), way_out = room(is_full(source)))]
+    #[error("cannot {action} {path}: {source}{remedy}", path = path.display(), remedy = disk_full_hint(is_full(source)))]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
     Database { path: PathBuf, source: rusqlite::Error },
-    #[error("the record {path} cannot be written: {source}{way_out}", path = path.display(), way_out = room(true))]
-    Unwritten { path: PathBuf, source: rusqlite::Error },
+    #[error("the record {path} cannot be written: {source}{remedy}", path = path.display(), remedy = disk_full_hint(true))]
+    WriteFailed { path: PathBuf, source: rusqlite::Error },
     #[error(
         "the record in {dir} was left by a controller that did not end in order, and this folder is read-only; \
          copy it to a writable place and read it there",
@@ -45,21 +46,21 @@ pub enum StoreError {
          shard; collect into a new folder, without one of the two",
         dir = dir.display()
     )]
-    Conflict { run: String, dir: PathBuf },
+    Conflict { run: RunId, dir: PathBuf },
     #[error("the record {path} was opened for reading only", path = dir.display())]
     ReadOnly { dir: PathBuf },
     #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
     UnknownRun { run: String },
     #[error("run {run} already has its record; a run is recorded once")]
-    AlreadyRecorded { run: String },
+    AlreadyRecorded { run: RunId },
     #[error("attempt {number} at run {run} is under way already")]
-    UnderWay { run: String, number: u32 },
+    RunningAttempt { run: RunId, number: u32 },
     #[error("attempt {attempt} was handed in with the directory of attempt {dir}")]
     WrongAttempt { attempt: String, dir: String },
 }
 
-/// The way out of a full or failing disk.
-fn room(needed: bool) -> &'static str {
+/// The remedy of a full or failing disk.
+fn disk_full_hint(needed: bool) -> &'static str {
     match needed {
         true => {
             "; nothing recorded is lost: make room there (or repair that disk), then `run` again to go on"
@@ -74,7 +75,7 @@ impl StoreError {
         use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
         let path = path.to_owned();
         match source.sqlite_error_code() {
-            Some(DiskFull | SystemIoFailure) => Self::Unwritten { path, source },
+            Some(DiskFull | SystemIoFailure) => Self::WriteFailed { path, source },
             _ => Self::Database { path, source },
         }
     }

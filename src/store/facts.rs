@@ -43,37 +43,37 @@ impl CampaignFacts {
         })
     }
 
-    /// What differs from `begun` but for the instances, in words for a message; empty when the record may be resumed.
-    pub(super) fn changes_since(&self, begun: &CampaignFacts) -> Vec<String> {
+    /// What differs from `stored` but for the instances, in words for a message; empty when the record may be resumed.
+    pub(super) fn changes_since(&self, stored: &CampaignFacts) -> Vec<String> {
         let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
         let disks = |facts: &Self| facts.disks.iter().map(|d| (d.role.clone(), d.sha256.clone())).collect();
-        let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.clone(), e.clone())).collect();
-        let mut changes = differences("", self.settings.clone(), begun.settings.clone());
-        changes.extend(differences("", edition(self), edition(begun)));
-        changes.extend(differences("disk ", disks(self), disks(begun)));
-        changes.extend(differences("entry ", entries(self), entries(begun)));
+        let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.to_string(), e.clone())).collect();
+        let mut changes = differences("", self.settings.clone(), stored.settings.clone());
+        changes.extend(differences("", edition(self), edition(stored)));
+        changes.extend(differences("disk ", disks(self), disks(stored)));
+        changes.extend(differences("entry ", entries(self), entries(stored)));
         changes
     }
 }
 
 /// Instances compared one by one with those that a record was begun with: there may be ten thousand, each with a hundred
 /// ids.
-pub(super) struct Instances<'a> {
+pub(super) struct InstanceChanges<'a> {
     now: HashMap<&'a str, &'a InstanceFacts>,
     changes: Vec<String>,
 }
 
-impl<'a> Instances<'a> {
+impl<'a> InstanceChanges<'a> {
     pub fn now(instances: &'a [InstanceFacts]) -> Self {
         let now = instances.iter().map(|instance| (instance.name.as_str(), instance)).collect();
         Self { now, changes: vec![] }
     }
 
-    pub fn begun(&mut self, begun: &InstanceFacts) {
-        match self.now.remove(begun.name.as_str()) {
-            Some(now) if now == begun => {}
-            Some(_) => self.changes.push(format!("instance {} differs", begun.name)),
-            None => self.changes.push(format!("instance {} is gone", begun.name)),
+    pub fn stored(&mut self, stored: &InstanceFacts) {
+        match self.now.remove(stored.name.as_str()) {
+            Some(now) if now == stored => {}
+            Some(_) => self.changes.push(format!("instance {} differs", stored.name)),
+            None => self.changes.push(format!("instance {} is gone", stored.name)),
         }
     }
 
@@ -89,11 +89,11 @@ impl<'a> Instances<'a> {
 fn differences<T: PartialEq>(
     what: &str,
     now: BTreeMap<String, T>,
-    begun: BTreeMap<String, T>,
+    stored: BTreeMap<String, T>,
 ) -> Vec<String> {
-    let names: BTreeSet<_> = now.keys().chain(begun.keys()).collect();
-    let change = |name: &String| match (now.get(name), begun.get(name)) {
-        (Some(now), Some(begun)) if now == begun => None,
+    let names: BTreeSet<_> = now.keys().chain(stored.keys()).collect();
+    let change = |name: &String| match (now.get(name), stored.get(name)) {
+        (Some(now), Some(stored)) if now == stored => None,
         (Some(_), Some(_)) => Some(format!("{what}{name} differs")),
         (Some(_), None) => Some(format!("{what}{name} was not there")),
         _ => Some(format!("{what}{name} is gone")),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// `MCCH`, SQLite's application id: tells a record from any other database.
-const APPLICATION: i64 = 0x4d43_4348;
+const APPLICATION_ID: i64 = 0x4d43_4348;
 /// SQLite's user version. A record of a newer format is refused, never misread.
 ///
 /// 3: what a glance at a million runs needs is indexed; the content is that of 2.
@@ -55,7 +55,7 @@ const INDICES: &str = "
 ";
 
 /// Fills what format 3 added in a record that has rows.
-const INDEXED: &str = "
+const FILL_INDICES: &str = "
     UPDATE runs SET model = json_extract(facts, '$.model');
     UPDATE attempts SET ms = json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms');
 ";
@@ -104,8 +104,10 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
         Ok((number("application_id")?, number("user_version")?, tables))
     };
     match found() {
-        Ok((APPLICATION, found @ 1..=FORMAT, _)) => Ok(Some(found)),
-        Ok((APPLICATION, found, _)) => Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
+        Ok((APPLICATION_ID, found @ 1..=FORMAT, _)) => Ok(Some(found)),
+        Ok((APPLICATION_ID, found, _)) => {
+            Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT })
+        }
         // A controller was killed before it began the record.
         Ok((0, 0, 0)) => Ok(None),
         Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
@@ -135,7 +137,7 @@ pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Res
     transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [json(&rest)?])?;
     let version = env!("CARGO_PKG_VERSION");
     transaction.execute("INSERT INTO facts (key, value) VALUES ('mcc-harness', ?1)", [version])?;
-    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }
@@ -147,7 +149,7 @@ pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
         transaction.execute_batch(RERUNS)?;
     }
     transaction.execute_batch(INDICES)?;
-    transaction.execute_batch(INDEXED)?;
+    transaction.execute_batch(FILL_INDICES)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }

@@ -9,29 +9,29 @@
 //!
 //! A run is *recorded* when its last attempt is the tool's outcome, or the retries for infrastructure are used
 //! up. That, the attempt itself and the place of its outputs become true in one transaction, after the outputs
-//! are on disk (P1, P3).
+//! are on disk (R1, R3).
 
 mod attempt_dir;
 mod copy;
-mod db;
+mod database;
 mod error;
 mod facts;
 mod format;
-mod glance;
 mod list;
 mod lock;
 mod merge;
 mod record;
+mod record_summary;
 mod rerun;
 mod samples;
 
 pub use attempt_dir::AttemptDir;
-pub use db::{Record, Standing};
+pub use database::{Record, RunState};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
-pub use glance::{Glance, Tally, UnderWay};
 pub use list::{OpenRun, RunRecord, Summary};
-pub use merge::{Adopted, Part};
-pub use record::{Attempt, Disk, HostFacts, MemorySource, Outcome, Room, RunFacts, Sample};
+pub use merge::{MergeCounts, RecordPart};
+pub use record::{Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
+pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

@@ -1,7 +1,8 @@
 //! What is read from a record: open runs, records, attempts, samples, counts.
 
-use super::glance::entry_of;
+use super::record_summary::entry_or_default;
 use super::{Attempt, Record, Sample, StoreError, samples};
+use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::params;
 use std::collections::BTreeMap;
@@ -96,7 +97,7 @@ impl Record {
     }
 
     /// Every committed attempt at a run, oldest first.
-    pub fn attempts(&self, run: &str) -> Result<Vec<Attempt>, StoreError> {
+    pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
         let attempts: Vec<String> =
             self.rows("SELECT facts FROM attempts WHERE run = ?1 ORDER BY number", [position], |row| {
@@ -113,7 +114,7 @@ impl Record {
             attempts += made;
             let Some((outcome, _)) = end else { return Ok(()) };
             summary.recorded += 1;
-            *entry_of(&mut summary.outcomes, outcome) += 1;
+            *entry_or_default(&mut summary.outcomes, outcome) += 1;
             Ok(())
         })?;
         summary.retried = attempts - summary.recorded;

@@ -3,6 +3,7 @@
 use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
+use mcc_base::names::RunId;
 use mcc_campaign::InstanceFacts;
 use rusqlite::params;
 use std::collections::HashMap;
@@ -11,21 +12,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// One record to bring into another, with those it replaces.
-pub struct Part<'a> {
+pub struct RecordPart<'a> {
     pub record: &'a Record,
     /// Why its attempts do not count any more; they are kept and shown. None: they count.
     pub superseded: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Adopted {
+pub struct MergeCounts {
     /// Attempts that were not here before.
     pub attempts: u64,
     /// Runs that are recorded here only now.
     pub runs: u64,
 }
 
-impl std::ops::AddAssign for Adopted {
+impl std::ops::AddAssign for MergeCounts {
     fn add_assign(&mut self, other: Self) {
         self.attempts += other.attempts;
         self.runs += other.runs;
@@ -36,8 +37,8 @@ impl std::ops::AddAssign for Adopted {
 const BATCH: usize = 500;
 
 /// What the parts say of one run.
-struct Merged {
-    run: String,
+struct MergedRun {
+    run: RunId,
     /// Numbered through, each with the folder its outputs lie in.
     attempts: Vec<(Attempt, PathBuf)>,
     reruns: Vec<Rerun>,
@@ -50,7 +51,7 @@ impl Record {
     ///
     /// # Errors
     /// A part was begun with something else, or has other attempts at a run than the ones that are here.
-    pub fn adopt(&self, parts: &[Part]) -> Result<Adopted, StoreError> {
+    pub fn merge_parts(&self, parts: &[RecordPart]) -> Result<MergeCounts, StoreError> {
         self.writable()?;
         for part in parts {
             let changes = part.record.facts().part_of(self.facts(), self.instances_by_name());
@@ -58,43 +59,42 @@ impl Record {
                 return Err(StoreError::Changed { dir: part.record.dir().to_owned(), changes });
             }
         }
-        let Some(last) = parts.last() else { return Ok(Adopted::default()) };
-        let mut adopted = Adopted::default();
+        let Some(last) = parts.last() else { return Ok(MergeCounts::default()) };
+        let mut counts = MergeCounts::default();
         let mut batch = vec![];
-        for run in last.record.standing() {
+        for run in last.record.recorded_flags() {
             let (run, recorded) = run?;
             // A superseded part that nothing follows yet leaves its runs open.
             let merged = merged(parts, run, recorded && last.superseded.is_none())?;
-            if self.lacks(&merged, last.record)? {
+            if self.has_new_attempts(&merged, last.record)? {
                 batch.push(merged);
             }
             if batch.len() == BATCH {
-                adopted += self.adopt_batch(&std::mem::take(&mut batch))?;
+                counts += self.merge_batch(&std::mem::take(&mut batch))?;
             }
         }
-        adopted += self.adopt_batch(&batch)?;
-        Ok(adopted)
+        counts += self.merge_batch(&batch)?;
+        Ok(counts)
     }
 
     /// The numbers of the instances of the facts.
     fn instances_by_name(&self) -> &HashMap<String, usize> {
-        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.clone(), number);
+        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.to_string(), number);
         self.by_name.get_or_init(|| self.facts().instances.iter().enumerate().map(number).collect())
     }
 
     /// Every run with its id and whether it is recorded, by id.
-    fn standing(&self) -> impl Iterator<Item = Result<(String, bool), StoreError>> {
+    fn recorded_flags(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
         let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
-            self.rows(page, params![after, BATCH as i64], |row| {
-                let run: (String, bool) = (row.get(0)?, row.get(1)?);
-                Ok((run.0.clone(), run))
-            })
+            let rows: Vec<(String, bool)> =
+                self.rows(page, params![after, BATCH as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.into_iter().map(|(id, recorded)| Ok((id.clone(), (self.run_id(id)?, recorded)))).collect()
         })
     }
 
     /// Whether there is anything of a run that is not here yet.
-    fn lacks(&self, merged: &Merged, from: &Record) -> Result<bool, StoreError> {
+    fn has_new_attempts(&self, merged: &MergedRun, from: &Record) -> Result<bool, StoreError> {
         let here = self.attempts(&merged.run)?;
         let reruns = self.reruns(&merged.run)?;
         let common = here.len().min(merged.attempts.len());
@@ -106,14 +106,14 @@ impl Record {
         }
     }
 
-    fn adopt_batch(&self, batch: &[Merged]) -> Result<Adopted, StoreError> {
-        let mut adopted = Adopted::default();
+    fn merge_batch(&self, batch: &[MergedRun]) -> Result<MergeCounts, StoreError> {
+        let mut counts = MergeCounts::default();
         let mut rows = vec![];
         for merged in batch {
             let (position, here) = self.find(&merged.run)?;
             for (attempt, outputs) in &merged.attempts[here as usize..] {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
-                take_outputs(outputs, &place).map_err(|source| StoreError::Io {
+                copy_outputs(outputs, &place).map_err(|source| StoreError::Io {
                     action: "bring the outputs to",
                     path: place,
                     source,
@@ -140,18 +140,18 @@ impl Record {
                     transaction.execute(
                         "INSERT INTO reruns (run, after, reason)
                          SELECT position, ?2, ?3 FROM runs WHERE id = ?1 ON CONFLICT DO NOTHING",
-                        (&merged.run, rerun.after, &rerun.reason),
+                        (merged.run.as_str(), rerun.after, &rerun.reason),
                     )?;
                 }
                 let changed = transaction
                     .prepare_cached("UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2")?
-                    .execute((&merged.run, merged.recorded))?;
-                adopted.runs += (changed * usize::from(merged.recorded)) as u64;
+                    .execute((merged.run.as_str(), merged.recorded))?;
+                counts.runs += (changed * usize::from(merged.recorded)) as u64;
             }
             Ok(())
         })?;
-        adopted.attempts = rows.len() as u64;
-        Ok(adopted)
+        counts.attempts = rows.len() as u64;
+        Ok(counts)
     }
 
     fn unsynced(&self, source: io::Error) -> StoreError {
@@ -161,8 +161,8 @@ impl Record {
 
 /// The attempts at a run in all parts, numbered through; where a part is superseded, a new count of retries
 /// begins after it.
-fn merged(parts: &[Part], run: String, recorded: bool) -> Result<Merged, StoreError> {
-    let mut merged = Merged { run, attempts: vec![], reruns: vec![], recorded };
+fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun, StoreError> {
+    let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded };
     for part in parts {
         let before = merged.attempts.len() as u32;
         let reruns = part.record.reruns(&merged.run)?;
@@ -182,7 +182,7 @@ fn merged(parts: &[Part], run: String, recorded: bool) -> Result<Merged, StoreEr
 
 /// Links the files of an attempt where both lie on one file system, else copies them; a folder that a killed
 /// one left half is replaced.
-fn take_outputs(from: &Path, place: &Path) -> io::Result<()> {
+fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
     if place.exists() {
         fs::remove_dir_all(place)?;
     }
@@ -208,7 +208,7 @@ impl CampaignFacts {
     fn part_of(&self, whole: &Self, instances: &HashMap<String, usize>) -> Vec<String> {
         let mut changes = self.changes_since(whole);
         let differs = |mine: &&InstanceFacts| {
-            instances.get(&mine.name).is_none_or(|&number| whole.instances[number] != **mine)
+            instances.get(mine.name.as_str()).is_none_or(|&number| whole.instances[number] != **mine)
         };
         let differing = self.instances.iter().filter(differs);
         changes.extend(differing.map(|instance| format!("instance {} differs", instance.name)));

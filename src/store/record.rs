@@ -1,6 +1,8 @@
 //! What is kept of a run.
 
+use mcc_base::Mark;
 use mcc_base::digest;
+use mcc_base::names::RunId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -59,7 +61,7 @@ impl Outcome {
         }
     }
 
-    /// Ours, never the tool's (P2).
+    /// Ours, never the tool's (R2).
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Infrastructure { .. })
     }
@@ -68,14 +70,12 @@ impl Outcome {
 /// One attempt at a run, whole. Times are milliseconds unless the name says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// `entry/instance/examination`
-    pub run: String,
+    pub run: RunId,
     /// 1, 2, ...
     pub number: u32,
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// `degraded:tcg`, `degraded:shared-cores`, `degraded:overcommitted-memory`, `output-truncated`, ...
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
     /// RFC 3339, the host's wall clock; only for people, never computed with.
     pub started_at: String,
     pub host: HostFacts,
@@ -85,7 +85,7 @@ pub struct Attempt {
     pub machine: Vec<String>,
     /// What the machine had of its host, and its guest of it. Empty where there was none.
     #[serde(default)]
-    pub room: Room,
+    pub environment: Environment,
     /// None where the tool was never started.
     pub facts: Option<RunFacts>,
     /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; `Record::commit` fills it in.
@@ -94,7 +94,7 @@ pub struct Attempt {
 
 /// Where and how confined a machine ran, and what its guest saw of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Room {
+pub struct Environment {
     /// The host's CPUs its vCPUs were pinned to.
     pub cpus: Vec<u32>,
     /// What kept QEMU away from its host: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.

@@ -1,6 +1,7 @@
 //! Recorded runs that are opened again.
 
 use super::{Record, StoreError};
+use mcc_base::names::RunId;
 use mcc_campaign::Run;
 
 /// An organizer's decision that the attempts so far do not count; they are kept and shown.
@@ -12,7 +13,7 @@ pub struct Rerun {
 }
 
 impl Record {
-    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (P2). How many.
+    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (R2). How many.
     pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
         self.writable()?;
         let mut reopened = 0;
@@ -29,7 +30,7 @@ impl Record {
 
     /// Opens the recorded runs again that `wanted` takes: each is attempted anew, with a new budget of retries,
     /// and its last attempt is the one that is judged. Their ids, in the order they were planned.
-    pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<String>, StoreError> {
+    pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<RunId>, StoreError> {
         self.writable()?;
         let recorded: Vec<(i64, String)> =
             self.rows("SELECT position, facts FROM runs WHERE recorded = 1 ORDER BY position", [], |row| {
@@ -58,12 +59,12 @@ impl Record {
     }
 
     /// The decisions to make a run anew, oldest first.
-    pub fn reruns(&self, run: &str) -> Result<Vec<Rerun>, StoreError> {
+    pub fn reruns(&self, run: &RunId) -> Result<Vec<Rerun>, StoreError> {
         if self.format() < 2 {
             return Ok(vec![]);
         }
         let query =
             "SELECT after, reason FROM reruns JOIN runs ON run = position WHERE id = ?1 ORDER BY after";
-        self.rows(query, [run], |row| Ok(Rerun { after: row.get(0)?, reason: row.get(1)? }))
+        self.rows(query, [run.as_str()], |row| Ok(Rerun { after: row.get(0)?, reason: row.get(1)? }))
     }
 }

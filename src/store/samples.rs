@@ -21,8 +21,8 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
         let file = BufWriter::new(File::create(&path)?);
         let mut rows = csv::Writer::from_writer(GzEncoder::new(file, Compression::default()));
         samples.iter().try_for_each(|sample| rows.serialize(sample))?;
-        let compressed = rows.into_inner().map_err(|error| error.into_error())?;
-        compressed.finish()?.into_inner().map_err(|error| error.into_error()).map(drop)
+        let compressed = rows.into_inner().map_err(csv::IntoInnerError::into_error)?;
+        compressed.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error).map(drop)
     };
     written().map_err(|source| StoreError::Io { action: "write", path: path.clone(), source })
 }

@@ -1,9 +1,9 @@
 //! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
 
 use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
-use super::original::OpenError;
+use super::original_disk::OpenError;
 use mcc_base::digest;
-use mcc_base::files::{ARCHIVES, BUILDING};
+use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
 use mcc_host::find_program;
 use std::fs;
 use std::io;
@@ -45,7 +45,7 @@ pub const PROGRAMS: [(&str, &str); 13] = [
 ];
 
 /// Those that a reference or a tool's disk needs.
-const OF_DISK: [&str; 10] =
+const DISK_PROGRAMS: [&str; 10] =
     ["bash", "mmdebstrap", "mke2fs", "debugfs", "qemu-img", "cpio", "lz4", "tar", "dpkg-deb", "strip"];
 
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum BuildError {
     #[error("{}: {reason}", path.display())]
     Tool { path: PathBuf, reason: &'static str },
     #[error("{} is there already and is no image of ours: choose another folder", .0.display())]
-    Foreign(PathBuf),
+    NotAnImage(PathBuf),
     #[error(transparent)]
     Image(#[from] ImageError),
     #[error(transparent)]
@@ -94,12 +94,12 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
     build.tool.map_or(Ok(()), check_tool)?;
     let base = build.reference.map(Image::open).transpose()?;
     let packages = build.packages.join(",");
-    let rootfs_by = digest::bytes(format!("{ROOTFS}{packages}"));
+    let rootfs_recipe = digest::bytes(format!("{ROOTFS}{packages}"));
     let before = Image::open(build.out).ok().filter(|before| {
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
-        !build.refresh && kept && before.facts.rootfs_by == rootfs_by
+        !build.refresh && kept && before.facts.rootfs_recipe == rootfs_recipe
     });
-    into_place(build.out, &OF_DISK, |out| {
+    build_atomically(build.out, &DISK_PROGRAMS, |out| {
         let mut listed = base.as_ref().or(before.as_ref()).map(|image| image.facts.packages.clone());
         let rootfs = match (&base, &before) {
             (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
@@ -132,11 +132,11 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             }
         }
         progress("making the disk");
-        let tool = tool_or_none(build.tool, out)?;
+        let tool = tool_or_placeholder(build.tool, out)?;
         let settings =
             [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", build.size.as_ref())];
         recipe("disk", DISK, out, &settings)?;
-        forget_no_tool(out)?;
+        remove_placeholder_tool(out)?;
         // Only a reference image is built on: a tool's keeps no file system of its own.
         if base.is_some() && out.join("rootfs.tar").exists() {
             remove(&out.join("rootfs.tar"))?;
@@ -149,7 +149,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
             original: None,
             packages: listed.unwrap_or_default(),
-            rootfs_by: if base.is_some() { String::new() } else { rootfs_by },
+            rootfs_recipe: if base.is_some() { String::new() } else { rootfs_recipe },
             instances: vec![],
             edition: None,
         })
@@ -167,8 +167,8 @@ pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
 }
 
 /// The tool's folder; where there is no tool, one that does not compete, in `out`.
-pub(super) fn tool_or_none(tool: Option<&Path>, out: &Path) -> Result<PathBuf, BuildError> {
-    let none = out.join(NO_TOOL);
+pub(super) fn tool_or_placeholder(tool: Option<&Path>, out: &Path) -> Result<PathBuf, BuildError> {
+    let none = out.join(PLACEHOLDER_TOOL);
     if let Some(tool) = tool {
         return Ok(tool.to_owned());
     }
@@ -178,10 +178,10 @@ pub(super) fn tool_or_none(tool: Option<&Path>, out: &Path) -> Result<PathBuf, B
     Ok(none)
 }
 
-const NO_TOOL: &str = "no-tool";
+const PLACEHOLDER_TOOL: &str = "no-tool";
 
-pub(super) fn forget_no_tool(out: &Path) -> Result<(), BuildError> {
-    let none = out.join(NO_TOOL);
+pub(super) fn remove_placeholder_tool(out: &Path) -> Result<(), BuildError> {
+    let none = out.join(PLACEHOLDER_TOOL);
     if none.exists() { fs::remove_dir_all(&none).map_err(io_at(&none)) } else { Ok(()) }
 }
 
@@ -205,7 +205,7 @@ pub fn inputs(
     out: &Path,
     progress: Progress,
 ) -> Result<Image, BuildError> {
-    into_place(out, &["bash", "mke2fs", "debugfs"], |out| {
+    build_atomically(out, &["bash", "mke2fs", "debugfs"], |out| {
         progress(&format!("packing {} instances", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;
@@ -225,7 +225,7 @@ pub fn inputs(
             boot: None,
             original: None,
             packages: vec![],
-            rootfs_by: String::new(),
+            rootfs_recipe: String::new(),
             instances,
             edition: edition.map(str::to_owned),
         })
@@ -233,7 +233,7 @@ pub fn inputs(
 }
 
 /// Builds beside `out`, then renames: an image is there whole or not at all.
-pub(super) fn into_place(
+pub(super) fn build_atomically(
     out: &Path,
     needed: &[&str],
     build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
@@ -244,14 +244,14 @@ pub(super) fn into_place(
         return Err(BuildError::Missing { program, package });
     }
     if out.exists() && Image::open(out).is_err() {
-        return Err(BuildError::Foreign(out.to_owned()));
+        return Err(BuildError::NotAnImage(out.to_owned()));
     }
     let parent = match out.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let beside = tempfile::Builder::new().prefix(BUILDING).tempdir_in(parent).map_err(io_at(parent))?;
+    let beside = tempfile::Builder::new().prefix(BUILD_PREFIX).tempdir_in(parent).map_err(io_at(parent))?;
     let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
     let facts = build(&work)?;
     let json = work.join("image.json");

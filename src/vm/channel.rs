@@ -1,9 +1,9 @@
 //! How the host talks to a guest.
 
-use super::machine::VmError;
+use super::error::VmError;
 use super::qmp::Lines;
 use super::ssh::{self, Ssh};
-use mcc_base::guest::{GuestEvent, Request, Signed};
+use mcc_base::guest::{GuestEvent, GuestMessage, Request};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
@@ -30,14 +30,14 @@ impl Channel {
     }
 
     /// The next event, without waiting.
-    pub fn next(&mut self) -> Result<Option<Signed>, VmError> {
+    pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         let lines = match self {
             Self::Agent(lines) => lines,
             Self::Ssh(ssh) => return ssh.next(),
         };
         while let Some(line) = lines.next().map_err(VmError::Agent)? {
-            if let Ok(signed) = serde_json::from_slice(&line) {
-                return Ok(Some(signed));
+            if let Ok(message) = serde_json::from_slice(&line) {
+                return Ok(Some(message));
             }
         }
         Ok(None)
@@ -52,10 +52,10 @@ impl Channel {
     }
 
     /// What to wait for, and the moment to look again all the same.
-    pub fn waits_for(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
+    pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         match self {
             Self::Agent(lines) => (vec![lines.stream.as_fd()], None),
-            Self::Ssh(ssh) => ssh.waits_for(),
+            Self::Ssh(ssh) => ssh.poll_targets(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Disk images on the host, by digest.
 
-use super::original::OriginalFacts;
+use super::original_disk::OriginalFacts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct ImageFacts {
     pub packages: Vec<String>,
     /// Digest of the recipe and the package names `rootfs.tar` was made by.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub rootfs_by: String,
+    pub rootfs_recipe: String,
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]
     pub instances: Vec<PackedInstance>,

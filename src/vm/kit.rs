@@ -2,8 +2,8 @@
 //! sshd, the inputs disk, a start script, instructions. What an author hands in is the disk with a tool on it.
 
 use super::build::{
-    BuildError, Progress, check_tool, copy, forget_no_tool, inputs, into_place, io_at, recipe, remove,
-    rootfs, tool_or_none,
+    BuildError, Progress, build_atomically, check_tool, copy, inputs, io_at, recipe, remove,
+    remove_placeholder_tool, rootfs, tool_or_placeholder,
 };
 use super::image::{Image, ImageError, ImageFacts};
 use std::fs;
@@ -59,14 +59,14 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         let reason = "a kit is built on a reference image, with its kernel.deb and rootfs.tar".to_owned();
         return Err(ImageError::Bad { path: build.reference.to_owned(), reason }.into());
     }
-    into_place(build.out, &NEEDED, |out| {
+    build_atomically(build.out, &NEEDED, |out| {
         progress("adding Debian packages");
         let packages: Vec<&str> =
             PACKAGES.into_iter().chain(build.packages.iter().map(String::as_str)).collect();
         let listed = rootfs(&base, &packages.join(","), out)?;
         progress("making the disk");
         let rootfs = out.join("rootfs.tar");
-        let tool = tool_or_none(build.tool, out)?;
+        let tool = tool_or_placeholder(build.tool, out)?;
         let settings = [
             ("ROOTFS", rootfs.as_os_str()),
             ("KERNEL", kernel.as_os_str()),
@@ -77,7 +77,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
             ("SSHD_CONFIG", SSHD_CONFIG.as_ref()),
         ];
         recipe("kit/recipe", RECIPE, out, &settings)?;
-        forget_no_tool(out)?;
+        remove_placeholder_tool(out)?;
         remove(&rootfs)?;
         if !build.archives.is_empty() {
             let packed = inputs(build.archives, None, &out.join("inputs"), progress)?;
@@ -98,7 +98,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
 /// Takes an author's disk over: an image folder with the disk as it was handed in, and what is read from it.
 pub fn import(disk: &Path, out: &Path) -> Result<Image, BuildError> {
     let facts = Image::open_original(disk)?.facts;
-    into_place(out, &[], |out| {
+    build_atomically(out, &[], |out| {
         copy(disk, &out.join(&facts.disk))?;
         Ok(facts)
     })

@@ -2,27 +2,31 @@
 //! of contests.
 
 pub mod build;
+mod cgroup;
 mod channel;
-mod confine;
-mod group;
+mod error;
 mod image;
+mod isolation;
 pub mod kit;
 #[cfg(feature = "libvirt")]
 pub mod libvirt;
 mod machine;
-mod original;
+mod original_disk;
 mod process;
-mod pulse;
 mod qmp;
-mod saved;
-mod sink;
+mod saved_state;
 mod spec;
 mod ssh;
+mod stall;
+mod states;
+mod stream_file;
 
-pub use confine::Confinement;
+pub use error::VmError;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
-pub use machine::{Event, Machine, Stream, VmError};
-pub use original::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
-pub use saved::{Saved, SavedError, States};
-pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, Start, Wiring, argv};
+pub use isolation::Isolation;
+pub use machine::{Event, Machine, Stream};
+pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
+pub use saved_state::{SavedError, SavedState};
+pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use ssh::Login;
+pub use states::SavedStates;

@@ -5,11 +5,12 @@
 //! measurement do not depend on a daemon's answers. The domain ends with the connection it was made over
 //! (AUTODESTROY), and so with its controller.
 
-use super::confine::Confinement;
-use super::group::{PREFIX, sweep};
-use super::machine::{Begun, VmError, poll_readable};
-use super::process::{Process, pidfd, wait_for};
-use super::saved::overlay;
+use super::cgroup::{PREFIX, remove_stale};
+use super::error::VmError;
+use super::isolation::Isolation;
+use super::process::{Process, StartedQemu, pidfd, wait_for};
+use super::qmp::poll_readable;
+use super::saved_state::overlay;
 use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use mcc_host::{Accelerator, Qemu, find_program};
@@ -28,8 +29,8 @@ use std::time::{Duration, Instant};
 use virt::connect::Connect;
 use virt::sys::{VIR_DOMAIN_START_AUTODESTROY, VIR_DOMAIN_START_PAUSED};
 
-/// In the order of `Begun::ours`; the last three are virtio ports of these names.
-const ENDS: [&str; 5] = ["qmp", "console", CONTROL, STDOUT, STDERR];
+/// In the order of `StartedQemu::host_side`; the last three are virtio ports of these names.
+const SOCKETS: [&str; 5] = ["qmp", "console", CONTROL, STDOUT, STDERR];
 
 /// Where the libvirt of the whole host writes what QEMU says, a file per domain that it never removes.
 const LOGS: &str = "/var/log/libvirt/qemu";
@@ -42,21 +43,21 @@ pub(super) struct Domain {
     qemu: u32,
     /// None: it had ended before it was looked at.
     end: Option<OwnedFd>,
-    held: Option<Held>,
+    handle: Option<DomainHandle>,
     released: Option<Receiver<()>>,
     name: String,
     log: PathBuf,
 }
 
 /// Dropped, the domain is destroyed, then the connection closed.
-struct Held {
+struct DomainHandle {
     domain: virt::domain::Domain,
     _connection: Connection,
 }
 
 struct Connection(Connect);
 
-impl Drop for Held {
+impl Drop for DomainHandle {
     fn drop(&mut self) {
         // It is gone already where its QEMU was killed.
         let _ = self.domain.destroy();
@@ -73,9 +74,9 @@ impl Drop for Connection {
 /// time.
 ///
 /// # Errors
-/// Why not, and the way out.
-pub fn check(patience: Duration) -> Result<(), VmError> {
-    within(patience, || connect()?.0.get_capabilities().map(drop).map_err(said))
+/// Why not, and the remedy.
+pub fn check(timeout: Duration) -> Result<(), VmError> {
+    with_timeout(timeout, || connect()?.0.get_capabilities().map(drop).map_err(said))
 }
 
 /// As `LIBVIRT_DEFAULT_URI` says; else root has the host's, anybody else one of their own.
@@ -96,20 +97,20 @@ fn said(error: virt::error::Error) -> String {
 }
 
 /// What libvirt does, while nobody waits for it longer than that: what comes later is dropped.
-fn within<T: Send + 'static>(
-    patience: Duration,
+fn with_timeout<T: Send + 'static>(
+    timeout: Duration,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, VmError> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || drop(send.send(work())));
-    match receive.recv_timeout(patience) {
+    match receive.recv_timeout(timeout) {
         Ok(done) => done.map_err(VmError::Libvirt),
-        Err(_) => Err(VmError::Libvirt(format!("no answer within {} s", patience.as_secs()))),
+        Err(_) => Err(VmError::Libvirt(format!("no answer within {} s", timeout.as_secs()))),
     }
 }
 
 /// Starts the machine, stopped. Its overlay is unlinked as soon as QEMU has it open.
-pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Result<Begun, VmError> {
+pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Result<StartedQemu, VmError> {
     let at = |path: &Path| {
         let path = path.to_owned();
         move |source| VmError::Io { path, source }
@@ -124,10 +125,10 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         fs::set_permissions(new.path(), Permissions::from_mode(0o711)).map_err(at(new.path()))?;
         Ok::<_, VmError>(new)
     };
-    sweep(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
+    remove_stale(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
     let outer = private(&std::env::temp_dir())?;
     let inner = private(outer.path())?;
-    let listeners = ENDS.map(|end| {
+    let listeners = SOCKETS.map(|end| {
         let path = inner.path().join(end);
         let listener = UnixListener::bind(&path).map_err(at(&path))?;
         fs::set_permissions(&path, Permissions::from_mode(0o666)).map_err(at(&path))?;
@@ -135,27 +136,30 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
-    overlay(&spec.disk, &overlay_file).map_err(|error| VmError::Libvirt(error.to_string()))?;
+    overlay(&spec.disk.path, &spec.disk.format, &overlay_file)
+        .map_err(|error| VmError::Libvirt(error.to_string()))?;
 
     let of = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
-    let created = within(left, move || create(&of.0, &of.1, &of.2, &of.3));
+    let created = with_timeout(left, move || create(&of.0, &of.1, &of.2, &of.3));
     let unlinked = fs::remove_file(&overlay_file).map_err(at(&overlay_file));
-    let (held, confinement) = created?;
+    let (handle, isolation) = created?;
     unlinked?;
 
     let mut peers = vec![];
-    let mut ours = vec![];
+    let mut host_side = vec![];
     for listener in listeners {
         let (end, peer) = accept(&listener?, deadline)?;
         peers.push(peer);
-        ours.push(end);
+        host_side.push(end);
     }
     let qemu = peers[0];
-    let ours = <[UnixStream; 5]>::try_from(ours).ok().filter(|_| peers.iter().all(|peer| *peer == qemu));
-    let ours = ours.ok_or_else(|| VmError::Libvirt(format!("strangers at its sockets: {peers:?}")))?;
-    let domain = Domain { qemu, end: pidfd(qemu), held: Some(held), released: None, name, log };
-    Ok(Begun { qemu: Process::Domain(domain), ours, outputs: vec![], confinement, own: None })
+    let host_side =
+        <[UnixStream; 5]>::try_from(host_side).ok().filter(|_| peers.iter().all(|peer| *peer == qemu));
+    let host_side =
+        host_side.ok_or_else(|| VmError::Libvirt(format!("strangers at its sockets: {peers:?}")))?;
+    let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
+    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, outputs: vec![], isolation, own: None })
 }
 
 /// QEMU's end of a socket, and which process it is.
@@ -176,19 +180,19 @@ fn create(
     name: &str,
     sockets: &Path,
     overlay: &Path,
-) -> Result<(Held, Confinement), String> {
+) -> Result<(DomainHandle, Isolation), String> {
     if !matches!((&spec.guest, &spec.start), (Guest::Agent { .. }, Start::Boot)) {
         return Err("its machines boot our own disks: no original ones, no saved states".to_owned());
     }
     let connection = connect()?;
     let capabilities = connection.0.get_capabilities().map_err(said)?;
     let folder = overlay.parent().unwrap_or(Path::new("/"));
-    let confinement = Confinement::by_libvirt(qemu_user(&capabilities), &spec.files(), folder);
+    let isolation = Isolation::by_libvirt(qemu_user(&capabilities), &spec.files(), folder);
     let xml =
-        xml(spec, name, sockets, overlay, confinement.stays_root()).map_err(|error| error.to_string())?;
+        xml(spec, name, sockets, overlay, isolation.runs_as_root()).map_err(|error| error.to_string())?;
     let flags = VIR_DOMAIN_START_PAUSED | VIR_DOMAIN_START_AUTODESTROY;
     let domain = virt::domain::Domain::create_xml(&connection.0, &xml, flags).map_err(said)?;
-    Ok((Held { domain, _connection: connection }, confinement))
+    Ok((DomainHandle { domain, _connection: connection }, isolation))
 }
 
 /// Who libvirt runs QEMU as, from its capabilities: `<baselabel type='qemu'>+64055:+64055</baselabel>`.
@@ -212,7 +216,7 @@ impl Domain {
 
     /// QEMU at once, where we may; libvirt in any case, which notices.
     pub fn kill(&mut self) {
-        let Some(held) = self.held.take() else { return };
+        let Some(handle) = self.handle.take() else { return };
         if let Some(end) = &self.end {
             let no_info = std::ptr::null::<nix::libc::siginfo_t>();
             // SAFETY: a system call on a descriptor of ours; without information the kernel fills in its own.
@@ -228,7 +232,7 @@ impl Domain {
         }
         let (send, receive) = mpsc::channel();
         thread::spawn(move || {
-            drop(held);
+            drop(handle);
             let _ = send.send(());
         });
         self.released = Some(receive);
@@ -244,7 +248,7 @@ impl Domain {
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
             // Only root may, and only of the host's libvirt.
             if let Ok(text) = fs::read_to_string(&log)
-                && fs::write(&self.log, said_by_qemu(&text)).is_ok()
+                && fs::write(&self.log, qemu_messages(&text)).is_ok()
             {
                 let _ = fs::remove_file(log);
             }
@@ -257,7 +261,7 @@ impl Domain {
 }
 
 /// What follows QEMU's command in libvirt's log; the command is in the record.
-fn said_by_qemu(log: &str) -> &str {
+fn qemu_messages(log: &str) -> &str {
     match log.rsplit_once(" \\\n") {
         Some((_, end_of_command)) => end_of_command.split_once('\n').map_or("", |(_, said)| said),
         None => log,
@@ -265,7 +269,7 @@ fn said_by_qemu(log: &str) -> &str {
 }
 
 /// The domain as the record keeps it, line by line.
-pub(super) fn described(spec: &MachineSpec) -> Vec<String> {
+pub(super) fn description(spec: &MachineSpec) -> Vec<String> {
     let xml = xml(spec, "<name>", Path::new("/<sockets>"), Path::new("/<overlay>"), false);
     xml.unwrap_or_else(|error| error.to_string()).lines().map(str::to_owned).collect()
 }
@@ -288,11 +292,11 @@ fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: 
         text(w, "memory", &[("unit", "MiB")], &spec.memory_mib.to_string())?;
         text(w, "vcpu", &[("placement", "static")], &vcpus)?;
         w.create_element("cputune").write_inner_content(|w| {
-            for (vcpu, cpu) in spec.pin_to.iter().enumerate() {
+            for (vcpu, cpu) in spec.vcpu_cpus.iter().enumerate() {
                 empty(w, "vcpupin", &[("vcpu", &vcpu.to_string()), ("cpuset", &cpu.to_string())])?;
             }
-            if !spec.rest_on.is_empty() {
-                let rest: Vec<String> = spec.rest_on.iter().map(u32::to_string).collect();
+            if !spec.housekeeping_cpus.is_empty() {
+                let rest: Vec<String> = spec.housekeeping_cpus.iter().map(u32::to_string).collect();
                 empty(w, "emulatorpin", &[("cpuset", &rest.join(","))])?;
             }
             Ok(())
@@ -334,7 +338,7 @@ fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: 
 fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     let mut args = vec![
         "-chardev".to_owned(),
-        format!("socket,id=qmp,path={}", sockets.join(ENDS[0]).display()),
+        format!("socket,id=qmp,path={}", sockets.join(SOCKETS[0]).display()),
         "-mon".to_owned(),
         "chardev=qmp,mode=control".to_owned(),
     ];
@@ -375,8 +379,8 @@ fn devices(w: &mut Xml, spec: &MachineSpec, sockets: &Path, overlay: &Path) -> i
         })?;
         Ok::<_, io::Error>(())
     };
-    stream("serial", ENDS[1], [("type", "isa-serial"), ("port", "0")])?;
-    ENDS[2..].iter().try_for_each(|port| stream("channel", port, [("type", "virtio"), ("name", port)]))
+    stream("serial", SOCKETS[1], [("type", "isa-serial"), ("port", "0")])?;
+    SOCKETS[2..].iter().try_for_each(|port| stream("channel", port, [("type", "virtio"), ("name", port)]))
 }
 
 /// The disk of that number: an overlay of `base`, or read-only.
@@ -389,7 +393,7 @@ fn disk(
 ) -> io::Result<()> {
     let kind = [("type", "file"), ("device", "disk")];
     w.create_element("disk").with_attributes(kind).write_inner_content(|w| {
-        // As `spec::STOP_ON_ERROR` (P2).
+        // As `spec::STOP_ON_ERROR` (R2).
         let driver = [
             ("name", "qemu"),
             ("type", file.format.as_str()),
@@ -457,8 +461,8 @@ mod tests {
             disk: DiskFile::new("/i/tool.qcow2".into(), "qcow2"),
             read_only_disks: vec![DiskFile::new("/i/inputs.ext4".into(), "raw")],
             start: Start::Boot,
-            pin_to: vec![2, 3],
-            rest_on: vec![0, 1],
+            vcpu_cpus: vec![2, 3],
+            housekeeping_cpus: vec![0, 1],
         }
     }
 
@@ -486,8 +490,11 @@ mod tests {
     fn the_log_of_a_machine_is_what_qemu_said_not_how_libvirt_began_it() {
         let command =
             "2026: starting up\nLC_ALL=C \\\n/usr/bin/qemu \\\n-append 'panic=-1' \\\n-msg timestamp=on\n";
-        assert_eq!(said_by_qemu(&format!("{command}qemu: oh\nshutting down\n")), "qemu: oh\nshutting down\n");
-        assert_eq!((said_by_qemu(command), said_by_qemu("qemu: oh\n")), ("", "qemu: oh\n"));
+        assert_eq!(
+            qemu_messages(&format!("{command}qemu: oh\nshutting down\n")),
+            "qemu: oh\nshutting down\n"
+        );
+        assert_eq!((qemu_messages(command), qemu_messages("qemu: oh\n")), ("", "qemu: oh\n"));
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
 use super::channel::Channel;
-use super::confine::Confinement;
+use super::error::VmError;
+use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
-use super::process::{Process, cpu_set};
-use super::pulse::{Pulse, since_boot};
-use super::qmp::{Lines, Qmp};
-use super::sink::{Poured, Sink};
-use super::spec::{Backend, Guest, MachineSpec, Start, Wiring, argv};
+use super::process::{Process, StartedQemu, cpu_set};
+use super::qmp::{Lines, Qmp, poll_readable};
+use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
+use super::stall::{StallDetector, since_boot};
+use super::stream_file::{ReadResult, Sink};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_host::Qemu;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use serde_json::json;
@@ -32,50 +32,6 @@ const CONSOLE_CAP: u64 = 1 << 20;
 
 /// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
-
-/// What went wrong with a machine; never a tool's fault by itself.
-#[derive(Debug, thiserror::Error)]
-pub enum VmError {
-    #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
-    NoQemu,
-    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does)")]
-    NoSsh,
-    #[error("cannot start {QEMU}: {0}")]
-    Start(#[source] io::Error),
-    #[error("QMP: {0}")]
-    Qmp(String),
-    #[error("QEMU ended {0}")]
-    Gone(String),
-    #[cfg(feature = "libvirt")]
-    #[error("libvirt: {0}")]
-    Libvirt(String),
-    #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
-    Pin { cpu: u32, source: nix::Error },
-    #[error("QEMU stopped the machine: {0}")]
-    Stopped(String),
-    #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
-    Disk { device: String, operation: String, reason: String, full: bool },
-    #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
-    Suspended(Duration),
-    #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
-    CpuFlags(String),
-    /// Over either channel.
-    #[error("guest agent: {0}")]
-    Agent(String),
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-}
-
-impl VmError {
-    /// Whether the host has no room left: no other attempt will do better.
-    pub fn is_full_disk(&self) -> bool {
-        match self {
-            Self::Disk { full, .. } => *full,
-            Self::Io { source, .. } => mcc_base::files::is_full(source),
-            _ => false,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -106,21 +62,9 @@ pub struct Machine {
     nonce: String,
     buffer: Vec<u8>,
     folder: PathBuf,
-    pulse: Pulse,
+    stall_detector: StallDetector,
     balloon: Balloon,
-    confinement: Confinement,
-}
-
-/// A QEMU that was started stopped (`-S`).
-pub(super) struct Begun {
-    pub qemu: Process,
-    /// QMP, console, control, stdout, stderr: non-blocking.
-    pub ours: [UnixStream; 5],
-    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
-    pub outputs: Vec<OwnedFd>,
-    pub confinement: Confinement,
-    /// Where QEMU makes its overlay; not libvirt's, which is given one.
-    pub own: Option<tempfile::TempDir>,
+    isolation: Isolation,
 }
 
 /// What the guest's kernel says of its memory, asked for through QEMU.
@@ -142,7 +86,7 @@ impl Balloon {
 }
 
 /// A machine is looked at so often at least: what comes much later shows that the controller was held up.
-const BEAT: Duration = Duration::from_secs(1);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
@@ -153,20 +97,20 @@ impl Machine {
         spec: &MachineSpec,
         folder: &Path,
         output_cap: u64,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, VmError> {
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let create = |name: &str| {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
         // Its folder stays until the guest runs: QEMU opens its overlay there some time after it was started.
-        let Begun { qemu, ours, outputs, confinement, own: _own } = match spec.backend {
+        let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
         };
-        let [qmp, console, control, stdout, stderr] = ours;
+        let [qmp, console, control, stdout, stderr] = host_side;
         let mut machine = Self {
             qemu,
             qmp: Qmp::new(qmp),
@@ -178,57 +122,59 @@ impl Machine {
             nonce: String::new(),
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
-            pulse: Pulse::new(Duration::ZERO),
+            stall_detector: StallDetector::new(Duration::ZERO),
             balloon: Balloon::default(),
-            confinement,
+            isolation,
         };
-        machine.let_run(spec, outputs, deadline).map_err(|error| machine.explained(error))?;
-        machine.pulse = Pulse::new(since_boot());
+        machine.start_guest(spec, outputs, deadline).map_err(|error| machine.with_cause(error))?;
+        machine.stall_detector = StallDetector::new(since_boot());
         Ok(machine)
     }
 
     /// One process of ours. Its messages go to `log`.
-    fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<Begun, VmError> {
+    fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<StartedQemu, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
-            let (ours, theirs) = UnixStream::pair().map_err(VmError::Start)?;
-            ours.set_nonblocking(true).map_err(VmError::Start)?;
-            let number = theirs.as_raw_fd().to_string();
-            ends.push(theirs);
-            Ok((ours, number))
+            let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
+            host_side.set_nonblocking(true).map_err(VmError::Start)?;
+            let number = peer_side.as_raw_fd().to_string();
+            ends.push(peer_side);
+            Ok((host_side, number))
         };
         let (qmp, qmp_fd) = pair()?;
         let (console, console_fd) = pair()?;
         let (control, control_fd) = pair()?;
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
-        let wiring = Wiring {
+        let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
             console: console_fd,
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
         };
-        let confinement = Confinement::new(spec.memory_mib, &spec.files(), folder);
+        let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
         // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
         let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
-        confinement.give(own.path()).map_err(VmError::Start)?;
+        isolation.chown_folder(own.path()).map_err(VmError::Start)?;
         if let Start::Keep(overlay) = &spec.start {
-            confinement.give(overlay).map_err(VmError::Start)?;
+            isolation.chown_folder(overlay).map_err(VmError::Start)?;
         }
-        let door = confinement.door();
+        let pre_exec_setup = isolation.pre_exec_setup();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &wiring)).env("TMPDIR", own.path());
+        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // The streams of a tool that is talked to over ssh never meet QEMU.
         let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..of_qemu].iter().map(|end| end.as_raw_fd()).collect();
-        let rest = cpu_set(&spec.rest_on);
+        let inherited: Vec<i32> = ends[..of_qemu].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
-                door.enter()?;
+                // The signals of a terminal are for the controller alone.
+                nix::unistd::setsid()?;
+                pre_exec_setup.apply()?;
                 // After the change of user, which takes it back.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
                 if nix::unistd::getppid().as_raw() as u32 != controller {
@@ -249,14 +195,14 @@ impl Machine {
         })?;
         // Without our copies of QEMU's ends, its death is seen as the end of every stream.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
-        let ours = [qmp, console, control, stdout, stderr];
-        Ok(Begun { qemu: Process::Child(qemu), ours, outputs, confinement, own: Some(own) })
+        let host_side = [qmp, console, control, stdout, stderr];
+        Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
     }
 
     /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
     ///
     /// `outputs`: QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
-    fn let_run(
+    fn start_guest(
         &mut self,
         spec: &MachineSpec,
         outputs: Vec<OwnedFd>,
@@ -278,7 +224,7 @@ impl Machine {
                 spec.vcpus
             )));
         }
-        for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.pin_to) {
+        for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.vcpu_cpus) {
             self.qemu.pin(*thread, *cpu).map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
         if let Start::Restore(saved) = &spec.start {
@@ -302,7 +248,7 @@ impl Machine {
         if let Request::Prepare(job) = request {
             self.nonce.clone_from(&job.nonce);
         }
-        self.control.send(request).map_err(|error| self.explained(error))
+        self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
     /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
@@ -310,24 +256,24 @@ impl Machine {
     /// # Errors
     /// QEMU ended, a channel broke, or the output cannot be kept.
     pub fn wait(&mut self, deadline: Instant) -> Result<Event, VmError> {
-        self.wait_inner(deadline).map_err(|error| self.explained(error))
+        self.wait_inner(deadline).map_err(|error| self.with_cause(error))
     }
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            if let Some(signed) = self.control.next()? {
-                if signed.nonce == self.nonce {
-                    return Ok(Event::Guest(signed.event));
+            if let Some(message) = self.control.next()? {
+                if message.nonce == self.nonce {
+                    return Ok(Event::Guest(message.event));
                 }
             } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
                 let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
                 if let Some(event) = message["event"].as_str() {
-                    return self.qemu_said(event, &message["data"]);
+                    return self.handle_qemu_event(event, &message["data"]);
                 }
                 if message["id"] == BALLOON {
                     self.balloon.note(&message);
                 }
-            } else if let Some(event) = self.pour()? {
+            } else if let Some(event) = self.read_available()? {
                 return Ok(event);
             } else {
                 self.poll(deadline)?;
@@ -346,7 +292,7 @@ impl Machine {
     }
 
     /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
-    fn qemu_said(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
+    fn handle_qemu_event(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
             "BLOCK_IO_ERROR" => Err(VmError::Disk {
@@ -378,13 +324,13 @@ impl Machine {
     /// The longest time in which the machine was not looked at though it was to be: the controller was stopped,
     /// or its host suspended.
     pub fn stalled(&self) -> Duration {
-        self.pulse.longest()
+        self.stall_detector.longest()
     }
 
     /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
     pub fn wait_for_output(&mut self, bytes: (u64, u64), deadline: Instant) -> Result<bool, VmError> {
         while self.received() != bytes {
-            self.pour()?;
+            self.read_available()?;
             if !self.poll(deadline)? {
                 return Ok(self.received() == bytes);
             }
@@ -401,13 +347,13 @@ impl Machine {
         if left.is_zero() {
             return Ok(false);
         }
-        let (mut fds, look) = self.control.waits_for();
+        let (mut fds, look) = self.control.poll_targets();
         fds.push(self.qmp.lines.stream.as_fd());
         fds.extend(self.open_sinks());
         let look = look.map(|at| at.saturating_duration_since(Instant::now()));
-        let asked = left.min(BEAT).min(look.unwrap_or(BEAT));
+        let asked = left.min(MAX_POLL_INTERVAL).min(look.unwrap_or(MAX_POLL_INTERVAL));
         poll_readable(&fds, asked);
-        self.pulse.beat(since_boot(), asked);
+        self.stall_detector.observe(since_boot(), asked);
         Ok(true)
     }
 
@@ -417,16 +363,16 @@ impl Machine {
     }
 
     /// Moves what the streams hold, one buffer each.
-    fn pour(&mut self) -> Result<Option<Event>, VmError> {
+    fn read_available(&mut self) -> Result<Option<Event>, VmError> {
         let sinks = [
             (&mut self.console, "console", None),
             (&mut self.stdout, "stdout", Some(Stream::Stdout)),
             (&mut self.stderr, "stderr", Some(Stream::Stderr)),
         ];
         for (sink, name, stream) in sinks {
-            let poured = sink.pour(&mut self.buffer);
-            let poured = poured.map_err(|source| VmError::Io { path: self.folder.join(name), source })?;
-            if let (Poured::Full, Some(stream)) = (poured, stream) {
+            let read = sink.read_available(&mut self.buffer);
+            let read = read.map_err(|source| VmError::Io { path: self.folder.join(name), source })?;
+            if let (ReadResult::Full, Some(stream)) = (read, stream) {
                 return Ok(Some(Event::OutputLimit(stream)));
             }
         }
@@ -455,8 +401,8 @@ impl Machine {
         Ok(self.balloon.used_kib)
     }
 
-    pub fn confinement(&self) -> &Confinement {
-        &self.confinement
+    pub fn isolation(&self) -> &Isolation {
+        &self.isolation
     }
 
     /// Of the QEMU process.
@@ -496,7 +442,7 @@ impl Machine {
         self.control.close();
         loop {
             let before = (self.received(), self.console.received());
-            self.pour()?;
+            self.read_available()?;
             if (self.received(), self.console.received()) == before {
                 return Ok(());
             }
@@ -509,22 +455,22 @@ impl Machine {
     }
 
     /// An error about a guest that did not do something in time, with the last words of what leads to it.
-    pub fn late(&self, what: &str) -> VmError {
-        let words = self.last_words(self.control.log(), "warning:");
+    pub fn timeout_error(&self, what: &str) -> VmError {
+        let words = self.last_lines(self.control.log(), "warning:");
         let words = words.map(|words| format!(" ({words})")).unwrap_or_default();
         VmError::Agent(format!("was not {what} by its deadline{words}"))
     }
 
     /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
-    fn explained(&mut self, error: VmError) -> VmError {
+    fn with_cause(&mut self, error: VmError) -> VmError {
         let VmError::Gone(when) = error else { return error };
-        self.qemu.let_end(Duration::from_secs(5));
+        self.qemu.wait_or_kill(Duration::from_secs(5));
         let how = self.qemu.wait();
         let _ = self.drain();
         let words = [
-            self.confinement.ceiling_reached(),
-            self.last_words("qemu.log", "warning:"),
-            self.last_words("console", "  "),
+            self.isolation.memory_limit_reached(),
+            self.last_lines("qemu.log", "warning:"),
+            self.last_lines("console", "  "),
         ];
         let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
@@ -532,10 +478,10 @@ impl Machine {
     }
 
     /// The last lines of a log, without those that contain `noise` (or nothing else worth reading).
-    fn last_words(&self, log: &str, noise: &str) -> Option<String> {
+    fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
         let text = fs::read(self.folder.join(log)).ok()?;
         let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().map(untimed);
+        let lines = text.lines().map(strip_timestamp);
         let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
         // A kernel that panics prints its registers last: the cause stands first.
@@ -554,17 +500,9 @@ impl Drop for Machine {
 }
 
 /// Without the time that a kernel puts before what it says: `[    3.451559] Kernel panic - not syncing`.
-fn untimed(line: &str) -> &str {
+fn strip_timestamp(line: &str) -> &str {
     let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
-}
-
-/// Waits until one of the streams has something to read or has ended, at most `patience`.
-pub fn poll_readable(streams: &[BorrowedFd], patience: Duration) {
-    let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
-    // Rounded up, so that a deadline has passed when its wait is over.
-    let millis = (patience + Duration::from_micros(999)).as_millis().min(60_000) as u16;
-    let _ = poll(&mut fds, PollTimeout::from(millis));
 }
 
 /// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.

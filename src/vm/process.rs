@@ -1,5 +1,6 @@
 //! Who holds QEMU: we ourselves, or libvirt.
 
+use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt::Domain;
 use nix::errno::Errno;
@@ -7,6 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::Duration;
 
@@ -15,6 +17,18 @@ pub(super) enum Process {
     Child(Child),
     #[cfg(feature = "libvirt")]
     Domain(Domain),
+}
+
+/// A QEMU that was started stopped (`-S`).
+pub(super) struct StartedQemu {
+    pub qemu: Process,
+    /// QMP, console, control, stdout, stderr: non-blocking.
+    pub host_side: [UnixStream; 5],
+    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    pub outputs: Vec<OwnedFd>,
+    pub isolation: Isolation,
+    /// Where QEMU makes its overlay; not libvirt's, which is given one.
+    pub own: Option<tempfile::TempDir>,
 }
 
 impl Process {
@@ -59,9 +73,9 @@ impl Process {
     }
 
     /// Its streams ended, so QEMU is ending; a QEMU that only closed them is killed.
-    pub fn let_end(&mut self, patience: Duration) {
+    pub fn wait_or_kill(&mut self, timeout: Duration) {
         if let Some(end) = pidfd(self.id()) {
-            wait_for(&end, patience);
+            wait_for(&end, timeout);
         }
         self.kill();
     }
@@ -78,10 +92,10 @@ pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Until the process has ended, at most `patience`.
-pub(super) fn wait_for(process: &OwnedFd, patience: Duration) {
+/// Until the process has ended, at most `timeout`.
+pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) {
     let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let _ = poll(&mut fds, PollTimeout::from(patience.as_millis().min(60_000) as u16));
+    let _ = poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16));
 }
 
 pub(super) fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {

@@ -1,12 +1,13 @@
 //! QEMU's machine protocol: JSON, one object a line.
 
-use super::machine::VmError;
+use super::error::VmError;
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{IoSlice, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -178,7 +179,15 @@ impl Qmp {
             if left.is_zero() {
                 return Err(VmError::Qmp(format!("no answer to {what:?} in time")));
             }
-            super::machine::poll_readable(&[self.lines.stream.as_fd()], left.min(Duration::from_secs(60)));
+            poll_readable(&[self.lines.stream.as_fd()], left.min(Duration::from_secs(60)));
         }
     }
+}
+
+/// Waits until one of the streams has something to read or has ended, at most `timeout`.
+pub(super) fn poll_readable(streams: &[BorrowedFd], timeout: Duration) {
+    let mut fds: Vec<PollFd> = streams.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+    // Rounded up, so that a deadline has passed when its wait is over.
+    let millis = (timeout + Duration::from_micros(999)).as_millis().min(60_000) as u16;
+    let _ = poll(&mut fds, PollTimeout::from(millis));
 }

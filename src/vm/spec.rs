@@ -1,6 +1,6 @@
 //! A machine as asked for, and the QEMU arguments that make it.
 
-use super::saved::Saved;
+use super::saved_state::SavedState;
 use super::ssh::Login;
 use mcc_host::Accelerator;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,9 @@ pub struct MachineSpec {
     pub read_only_disks: Vec<DiskFile>,
     pub start: Start,
     /// Host CPUs for the vCPU threads, one each; empty = not pinned.
-    pub pin_to: Vec<u32>,
+    pub vcpu_cpus: Vec<u32>,
     /// Host CPUs for everything else of QEMU; empty = as inherited.
-    pub rest_on: Vec<u32>,
+    pub housekeeping_cpus: Vec<u32>,
 }
 
 /// How a machine boots and is talked to.
@@ -88,7 +88,7 @@ pub enum Start {
     /// Boots; what it writes goes to this overlay of the disk, which stays.
     Keep(PathBuf),
     /// Goes on where a machine of the same description was saved.
-    Restore(Saved),
+    Restore(SavedState),
 }
 
 impl MachineSpec {
@@ -108,18 +108,18 @@ impl MachineSpec {
     }
 
     /// For the record: what its backend is told, the same for the same machine.
-    pub fn described(&self) -> Vec<String> {
+    pub fn description(&self) -> Vec<String> {
         match self.backend {
-            Backend::Qemu => argv(self, &Wiring::placeholder()),
+            Backend::Qemu => argv(self, &QemuSockets::placeholder()),
             #[cfg(feature = "libvirt")]
-            Backend::Libvirt => super::libvirt::described(self),
+            Backend::Libvirt => super::libvirt::description(self),
         }
     }
 }
 
 /// Where the machine's ends are in this process; numbers of inherited sockets.
 #[derive(Clone, Debug)]
-pub struct Wiring {
+pub struct QemuSockets {
     pub qmp: String,
     pub console: String,
     pub control: String,
@@ -127,7 +127,7 @@ pub struct Wiring {
     pub stderr: String,
 }
 
-impl Wiring {
+impl QemuSockets {
     /// For the record: the same arguments whichever numbers the sockets had.
     pub fn placeholder() -> Self {
         let name = |name: &str| format!("<{name}>");
@@ -146,12 +146,12 @@ impl Wiring {
 pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
-/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (P2).
+/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (R2).
 const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
 
 /// QEMU's arguments. The disk is opened with a throw-away overlay (`snapshot=on`): QEMU unlinks it the
 /// moment it is made, so nothing of it can outlive the machine, whatever ends it.
-pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
+pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     let mut args: Vec<String> = vec![];
     let mut arg = |option: &str, value: &str| {
         args.push(option.to_owned());
@@ -198,16 +198,16 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
     }
     // Only to be asked for what the guest's kernel says of its memory.
     arg("-device", "virtio-balloon-pci,id=balloon0");
-    arg("-chardev", &format!("socket,id=qmp,fd={}", wiring.qmp));
+    arg("-chardev", &format!("socket,id=qmp,fd={}", qemu_sockets.qmp));
     arg("-mon", "chardev=qmp,mode=control");
-    arg("-chardev", &format!("socket,id=console,fd={}", wiring.console));
+    arg("-chardev", &format!("socket,id=console,fd={}", qemu_sockets.console));
     arg("-serial", "chardev:console");
     if let Guest::Agent { .. } = &spec.guest {
         arg("-device", "virtio-serial-pci");
         for (port, fd) in [
-            (mcc_base::guest::CONTROL, &wiring.control),
-            (mcc_base::guest::STDOUT, &wiring.stdout),
-            (mcc_base::guest::STDERR, &wiring.stderr),
+            (mcc_base::guest::CONTROL, &qemu_sockets.control),
+            (mcc_base::guest::STDOUT, &qemu_sockets.stdout),
+            (mcc_base::guest::STDERR, &qemu_sockets.stderr),
         ] {
             arg("-chardev", &format!("socket,id={port},fd={fd}"));
             arg("-device", &format!("virtserialport,chardev={port},name={port}"));
@@ -221,7 +221,7 @@ pub fn argv(spec: &MachineSpec, wiring: &Wiring) -> Vec<String> {
 
 fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
     let file = |path: &Path| path.display().to_string().replace(',', ",,");
-    let thrown_away = |disk: &DiskFile| {
+    let snapshot_drive = |disk: &DiskFile| {
         format!("format={},snapshot=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
     };
     let bus = match &spec.guest {
@@ -233,7 +233,7 @@ fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
         Bus::Ide => ("-device", format!("ide-hd,drive={drive},bus=ide.{},unit={}", unit / 2, unit % 2)),
     };
     let disk = match &spec.start {
-        Start::Boot => thrown_away(&spec.disk),
+        Start::Boot => snapshot_drive(&spec.disk),
         Start::Keep(overlay) => format!("format=qcow2,{STOP_ON_ERROR},file={}", file(overlay)),
         Start::Restore(saved) => {
             format!("format=qcow2,snapshot=on,{STOP_ON_ERROR},file={}", file(&saved.overlay()))
@@ -246,7 +246,7 @@ fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
                 format!("format={},readonly=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
             }
             // IDE knows no read-only disks: QEMU opens the file read-only, and throws away what is written.
-            Bus::Ide => thrown_away(disk),
+            Bus::Ide => snapshot_drive(disk),
         };
         args.push(("-drive", format!("if=none,id=ro{i},{options}")));
         args.push(device(&format!("ro{i}"), i + 1));
@@ -269,14 +269,14 @@ mod tests {
             disk: DiskFile::new("/i/a,b.qcow2".into(), "qcow2"),
             read_only_disks: vec![DiskFile::new("/i/inputs.ext4".into(), "raw")],
             start: Start::Boot,
-            pin_to: vec![],
-            rest_on: vec![],
+            vcpu_cpus: vec![],
+            housekeeping_cpus: vec![],
         }
     }
 
     #[test]
     fn a_machine_has_what_the_rules_say_and_nothing_else() {
-        let args = argv(&spec(), &Wiring::placeholder()).join(" ");
+        let args = argv(&spec(), &QemuSockets::placeholder()).join(" ");
         for part in [
             "-cpu SandyBridge ",
             "-m 16384M ",
@@ -295,7 +295,8 @@ mod tests {
         let login = Login { user: "mcc".into(), key: "/i/key".into() };
         let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
-        let args = argv(&MachineSpec { guest: Guest::Ssh(original), disk, ..spec() }, &Wiring::placeholder());
+        let args =
+            argv(&MachineSpec { guest: Guest::Ssh(original), disk, ..spec() }, &QemuSockets::placeholder());
         let args = args.join(" ");
         for part in [
             "format=vmdk,snapshot=on,werror=stop,rerror=stop,file=/i/lola.vmdk ",

@@ -1,9 +1,9 @@
 //! Talking to an original disk through its own sshd: one connection of the system's `ssh`, on it a session for
 //! control, which answers as the guest agent does (`ssh.bash`), and one for the tool, whose streams are its output.
 
-use super::machine::VmError;
+use super::error::VmError;
 use super::qmp::Lines;
-use mcc_base::guest::{GuestEvent, Job, MAX_LINE, Request, Signed};
+use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -23,11 +23,11 @@ const KNOWN_HOSTS: &str = "known_hosts";
 const CONTROL_PATH: &str = "./ssh";
 
 /// QEMU's user network takes 6 seconds to repeat a packet the guest was not there for; so another knock follows.
-const KNOCK_EVERY: Duration = Duration::from_millis(500);
+const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 /// A lost connection: within this the guest's sshd must answer again.
-const LOST_PATIENCE: Duration = Duration::from_secs(20);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// From the end of the tool's streams to the control session's word on how the tool ended.
-const WORD_PATIENCE: Duration = Duration::from_secs(5);
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Who is let in, and with which key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Ssh {
     /// The tool's session gets these as its stdout and stderr.
     outputs: Option<(OwnedFd, OwnedFd)>,
     /// What the tool's session will run.
-    examination: Option<String>,
+    tool_script: Option<String>,
     nonce: String,
     control: Option<(Child, Lines)>,
     tool: Option<Child>,
@@ -58,27 +58,27 @@ enum Stage {
     Preparing,
     Examining,
     Ended,
-    Drained,
+    OutputComplete,
 }
 
 struct State {
     stage: Stage,
     /// Connections that wait for sshd's greeting, and when the next one is due.
-    knocking: Option<(Vec<TcpStream>, Instant)>,
-    lost: Option<Instant>,
+    probing: Option<(Vec<TcpStream>, Instant)>,
+    lost_since: Option<Instant>,
 }
 
 impl Ssh {
     /// `port` of 127.0.0.1 leads to the guest's sshd; `folder` is the attempt's.
     pub fn new(login: &Login, port: u16, folder: &Path, outputs: (OwnedFd, OwnedFd)) -> Self {
-        let knocking = Some((vec![], Instant::now()));
+        let probing = Some((vec![], Instant::now()));
         Self {
             login: login.clone(),
             port,
             folder: folder.to_owned(),
-            state: State { stage: Stage::Booting, knocking, lost: None },
+            state: State { stage: Stage::Booting, probing, lost_since: None },
             outputs: Some(outputs),
-            examination: None,
+            tool_script: None,
             nonce: String::new(),
             control: None,
             tool: None,
@@ -91,13 +91,13 @@ impl Ssh {
             Request::Ready => Ok(()),
             Request::Prepare(job) => {
                 self.state.stage = Stage::Preparing;
-                let script = preparation(job);
+                let script = prepare_script(job);
                 self.nonce.clone_from(&job.nonce);
-                self.examination = Some(examination(job));
-                self.tell(&script)
+                self.tool_script = Some(tool_script(job));
+                self.send_script(&script)
             }
             Request::Start => {
-                let script = self.examination.take();
+                let script = self.tool_script.take();
                 let script = script.ok_or_else(|| VmError::Agent("start without a job".to_owned()))?;
                 let (stdout, stderr) =
                     self.outputs.take().ok_or_else(|| VmError::Agent("a second job".to_owned()))?;
@@ -106,41 +106,41 @@ impl Ssh {
                 ssh.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
                 self.tool = Some(spawn(&mut ssh)?);
                 self.state.stage = Stage::Examining;
-                self.tell("watch\n")
+                self.send_script("watch\n")
             }
         }
     }
 
     /// The next event, without waiting.
-    pub fn next(&mut self) -> Result<Option<Signed>, VmError> {
-        if self.state.knocking.is_some() && self.knock()? {
-            if self.state.lost.is_some() {
+    pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
+        if self.state.probing.is_some() && self.probe()? {
+            if self.state.lost_since.is_some() {
                 // The guest and its sshd are there: whoever ended our sessions had the tool's rights.
-                return Ok(Some(self.signed(GuestEvent::Lost)));
+                return Ok(Some(self.message(GuestEvent::SessionLost)));
             }
-            self.begin()?;
+            self.open_session()?;
         }
         if let Some((_, lines)) = &mut self.control {
             while let Some(line) = lines.next().map_err(VmError::Agent)? {
-                if let Ok(signed) = serde_json::from_slice::<Signed>(&line) {
-                    if signed.nonce == self.nonce
-                        && matches!(signed.event, GuestEvent::Ended { .. })
+                if let Ok(message) = serde_json::from_slice::<GuestMessage>(&line) {
+                    if message.nonce == self.nonce
+                        && matches!(message.event, GuestEvent::Ended { .. })
                         && self.state.stage == Stage::Examining
                     {
                         self.state.stage = Stage::Ended;
                     }
-                    return Ok(Some(signed));
+                    return Ok(Some(message));
                 }
             }
             if !lines.open {
                 self.end(|ssh| ssh.control.take().map(|(child, _)| child));
-                self.lost()?;
+                self.on_session_end()?;
             }
         }
-        let killed = self.closed.is_some_and(|closed| closed.elapsed() >= WORD_PATIENCE);
+        let killed = self.closed.is_some_and(|closed| closed.elapsed() >= EXIT_STATUS_TIMEOUT);
         if killed && self.state.stage == Stage::Examining {
             self.state.stage = Stage::Ended;
-            return Ok(Some(self.signed(GuestEvent::Lost)));
+            return Ok(Some(self.message(GuestEvent::SessionLost)));
         }
         Ok(None)
     }
@@ -149,18 +149,18 @@ impl Ssh {
     pub fn output_closed(&mut self, (stdout_bytes, stderr_bytes): (u64, u64)) -> Option<GuestEvent> {
         self.closed.get_or_insert_with(Instant::now);
         (self.state.stage == Stage::Ended).then(|| {
-            self.state.stage = Stage::Drained;
-            GuestEvent::Drained { stdout_bytes, stderr_bytes, written: vec![] }
+            self.state.stage = Stage::OutputComplete;
+            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![] }
         })
     }
 
     /// What to wait for, and the moment to look again all the same.
-    pub fn waits_for(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
+    pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         let mut fds: Vec<_> = self.control.iter().map(|(_, lines)| lines.stream.as_fd()).collect();
         let mut look =
-            self.closed.filter(|_| self.state.stage == Stage::Examining).map(|at| at + WORD_PATIENCE);
-        if let Some((knocks, next)) = &self.state.knocking {
-            fds.extend(knocks.iter().map(|knock| knock.as_fd()));
+            self.closed.filter(|_| self.state.stage == Stage::Examining).map(|at| at + EXIT_STATUS_TIMEOUT);
+        if let Some((probes, next)) = &self.state.probing {
+            fds.extend(probes.iter().map(|probe| probe.as_fd()));
             look = Some(*next);
         }
         (fds, look)
@@ -181,18 +181,18 @@ impl Ssh {
     }
 
     /// The host's own word, signed as the machine expects it.
-    fn signed(&self, event: GuestEvent) -> Signed {
-        Signed { nonce: self.nonce.clone(), event }
+    fn message(&self, event: GuestEvent) -> GuestMessage {
+        GuestMessage { nonce: self.nonce.clone(), event }
     }
 
     /// True once sshd greeted.
-    fn knock(&mut self) -> Result<bool, VmError> {
-        let Some((knocks, next)) = &mut self.state.knocking else { return Ok(false) };
-        if self.state.lost.is_some_and(|lost| lost.elapsed() >= LOST_PATIENCE) {
+    fn probe(&mut self) -> Result<bool, VmError> {
+        let Some((probes, next)) = &mut self.state.probing else { return Ok(false) };
+        if self.state.lost_since.is_some_and(|lost_since| lost_since.elapsed() >= RECONNECT_TIMEOUT) {
             return Err(VmError::Agent("the connection was lost and sshd no longer answers".to_owned()));
         }
         let mut greeted = false;
-        knocks.retain_mut(|knock| match knock.read(&mut [0; 4]) {
+        probes.retain_mut(|probe| match probe.read(&mut [0; 4]) {
             Ok(0) => false,
             Ok(_) => {
                 greeted = true;
@@ -201,48 +201,48 @@ impl Ssh {
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         });
         if greeted {
-            self.state.knocking = None;
+            self.state.probing = None;
         } else if Instant::now() >= *next {
             // QEMU itself accepts, so this never waits for the guest.
-            if let Ok(knock) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
-                knock.set_nonblocking(true).map_err(VmError::Start)?;
-                knocks.push(knock);
+            if let Ok(probe) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
+                probe.set_nonblocking(true).map_err(VmError::Start)?;
+                probes.push(probe);
             }
-            *next = Instant::now() + KNOCK_EVERY;
+            *next = Instant::now() + PROBE_INTERVAL;
         }
         Ok(greeted)
     }
 
     /// Opens the connection and its control session.
-    fn begin(&mut self) -> Result<(), VmError> {
-        let (ours, theirs) = UnixStream::pair().map_err(VmError::Start)?;
-        ours.set_nonblocking(true).map_err(VmError::Start)?;
+    fn open_session(&mut self) -> Result<(), VmError> {
+        let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
+        host_side.set_nonblocking(true).map_err(VmError::Start)?;
         let log = File::options().create(true).append(true).open(self.folder.join(LOG));
         let log = log.map_err(|source| VmError::Io { path: self.folder.join(LOG), source })?;
         let mut ssh = self.command();
         ssh.args(["-M", "-T"]).arg(self.address()).arg("exec bash -s");
-        let theirs = OwnedFd::from(theirs);
-        ssh.stdin(theirs.try_clone().map_err(VmError::Start)?).stdout(theirs).stderr(log);
-        self.control = Some((spawn(&mut ssh)?, Lines::new(ours, MAX_LINE)));
-        self.tell(&format!("{SESSION}hello\n"))
+        let peer_side = OwnedFd::from(peer_side);
+        ssh.stdin(peer_side.try_clone().map_err(VmError::Start)?).stdout(peer_side).stderr(log);
+        self.control = Some((spawn(&mut ssh)?, Lines::new(host_side, MAX_LINE)));
+        self.send_script(&format!("{SESSION}hello\n"))
     }
 
     /// The control session ended. Before the guest was ready, sshd was only not ready to let us in.
-    fn lost(&mut self) -> Result<(), VmError> {
-        let again = Some((vec![], Instant::now() + KNOCK_EVERY));
+    fn on_session_end(&mut self) -> Result<(), VmError> {
+        let again = Some((vec![], Instant::now() + PROBE_INTERVAL));
         match self.state.stage {
-            Stage::Booting => self.state.knocking = again,
+            Stage::Booting => self.state.probing = again,
             Stage::Preparing => return Err(VmError::Agent("the connection was lost".to_owned())),
             Stage::Examining => {
-                self.state.knocking = again;
-                self.state.lost = Some(Instant::now());
+                self.state.probing = again;
+                self.state.lost_since = Some(Instant::now());
             }
-            Stage::Ended | Stage::Drained => {}
+            Stage::Ended | Stage::OutputComplete => {}
         }
         Ok(())
     }
 
-    fn tell(&mut self, script: &str) -> Result<(), VmError> {
+    fn send_script(&mut self, script: &str) -> Result<(), VmError> {
         let Some((_, lines)) = &self.control else {
             return Err(VmError::Agent("the connection was lost".to_owned()));
         };
@@ -296,6 +296,8 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
     // SAFETY: between fork and exec only system calls are made, on data prepared before.
     unsafe {
         command.pre_exec(move || {
+            // The signals of a terminal are for the controller alone.
+            nix::unistd::setsid()?;
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             match nix::unistd::getppid().as_raw() as u32 == controller {
                 true => Ok(()),
@@ -311,9 +313,9 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
 
 /// For the control session: everything of the job but its start. Clock, random pool and inputs disk are the
 /// image's own business: its user has no right to them.
-fn preparation(job: &Job) -> String {
+fn prepare_script(job: &Job) -> String {
     let mut script = format!("nonce={}\nwhy=$(set -e; exec 2>&1\npipes {}\n", quoted(&job.nonce), pipes(job));
-    for folder in &job.fresh {
+    for folder in &job.empty_folders {
         script += &format!("rm -rf {0}; mkdir -p {0}\n", quoted(folder));
     }
     if let Some(unpack) = &job.unpack {
@@ -324,7 +326,7 @@ fn preparation(job: &Job) -> String {
 }
 
 /// For the tool's own session, which waits until the control session lets it go.
-fn examination(job: &Job) -> String {
+fn tool_script(job: &Job) -> String {
     let pipes = pipes(job);
     let exports: String =
         job.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();

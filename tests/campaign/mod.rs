@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Far beyond what anything here takes: only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub const EXAMINATIONS: [&str; 9] = [
     "StateSpace",
@@ -55,8 +55,8 @@ impl Folder {
         folder
     }
 
-    /// With a campaign of so many entries, each on one fixture in these examinations, whose QEMU is a stand-in: it boots nothing and does what `stand_in` says, at first a whole run that prints one line.
-    pub fn with_stand_in(entries: usize, examinations: &[&str], more: &str) -> Self {
+    /// With a campaign of so many entries, each on one fixture in these examinations, whose QEMU is a stand-in: it boots nothing and does what `fake_qemu` says, at first a whole run that prints one line.
+    pub fn with_fake_qemu(entries: usize, examinations: &[&str], more: &str) -> Self {
         let mut campaign = format!(
             "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
              examinations = {examinations:?}\n"
@@ -75,17 +75,22 @@ impl Folder {
         let facts =
             format!(r#"{{"format": 1, "kind": "tool", "built_by": "test", "disk": "disk", "boot": {boot}}}"#);
         fs::write(image.join("image.json"), facts).unwrap();
-        folder.stand_in("whole_run $'hello\\n'");
+        folder.fake_qemu("whole_run $'hello\\n'");
         folder
     }
 
-    /// What the stand-in does from now on, in the words of `stand-in.bash`.
-    pub fn stand_in(&self, words: &str) {
-        let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/campaign/stand-in.bash");
+    /// What the stand-in does from now on, in the words of `fake-qemu.bash`.
+    pub fn fake_qemu(&self, words: &str) {
+        // A copy, which the user that QEMU runs as can reach.
+        let fake_qemu = self.path().join("fake-qemu.bash");
+        if !fake_qemu.exists() {
+            fs::write(&fake_qemu, include_str!("fake-qemu.bash")).unwrap();
+        }
         self.put_qemu(&format!(
             "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
              *accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n*accel=tcg*) exit 33;;\nesac\n\
-             . '{stand_in}'\n{words}\n"
+             . '{}'\n{words}\n",
+            fake_qemu.display()
         ));
     }
 
@@ -99,11 +104,11 @@ impl Folder {
 
     /// What QEMU does from now on where it is to run a machine: shell commands before (or instead of) the real
     /// one, which is `$real`. It still tells its version and runs the probe of TCG as it always does.
-    pub fn qemu(&self, misbehaviour: &str) {
+    pub fn qemu(&self, commands: &str) {
         let real = find_program(Qemu::NAME).expect("scripts/setup installs QEMU");
         let script = format!(
             "#!/bin/sh\nreal={}\ncase \" $* \" in\n*accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n\
-             *' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{misbehaviour}\nexec $real \"$@\"\n",
+             *' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{commands}\nexec $real \"$@\"\n",
             real.display()
         );
         self.put_qemu(&script);
@@ -149,18 +154,18 @@ impl Folder {
 
     /// The recorded runs by id.
     pub fn runs(&self) -> BTreeMap<String, RunRecord> {
-        self.record().records().map(|run| run.map(|run| (run.run.id(), run)).unwrap()).collect()
+        self.record().records().map(|run| run.map(|run| (run.run.id().to_string(), run)).unwrap()).collect()
     }
 
     /// `stdout`, `stderr`, ... of an attempt.
     pub fn output(&self, run: &str, attempt: u32, name: &str) -> String {
-        let path = self.record().outputs_dir(run, attempt).join(name);
+        let path = self.record().outputs_dir(&run.parse().unwrap(), attempt).join(name);
         String::from_utf8_lossy(&fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
             .into_owned()
     }
 
     /// What lies in `running/`: something only while a run is under way.
-    pub fn under_way(&self) -> Vec<PathBuf> {
+    pub fn running_folders(&self) -> Vec<PathBuf> {
         let Ok(running) = fs::read_dir(self.results().join("running")) else { return vec![] };
         running.map(|attempt| attempt.unwrap().path()).collect()
     }
@@ -185,7 +190,7 @@ pub fn stderr(assert: &Assert) -> String {
 
 /// Looks until it is so.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::sleep(Duration::from_millis(20));

@@ -1,12 +1,13 @@
 //! Contests to show: judgements built through their types, and real records beside them.
 #![allow(dead_code)]
 
+use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Rules, Status};
 use mcc_harness::judge::judgement::*;
-use mcc_harness::judge::sister;
-use mcc_harness::store::{Attempt, CampaignFacts, Disk, HostFacts, Outcome, Record, Room, RunFacts};
+use mcc_harness::judge::other_contests;
+use mcc_harness::store::{Attempt, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
@@ -80,7 +81,7 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
         entry,
         ending,
         values: verdicts.chars().zip(trusted).map(give).collect(),
-        verdicts: verdicts.into(),
+        verdicts: verdicts.parse().unwrap(),
         points,
         complete: count('+') == trusted.len() as i64,
         cost: Some(Cost { cpu_ms: 12_340 + entry as u64, wall_ms: 13_000, memory_kib: Some(250_000) }),
@@ -98,14 +99,14 @@ pub fn sum_up(judgement: &mut Judgement) {
             let blocks = judgement.blocks.iter().filter(|block| block.examination == examination);
             let cells: Vec<_> =
                 blocks.flat_map(|block| &block.cells).filter(|cell| cell.entry == entry).collect();
-            let count = |letter| cells.iter().map(|cell| cell.verdicts.matches(letter).count() as u64).sum();
+            let count = |verdict| cells.iter().map(|cell| cell.verdicts.count(verdict)).sum();
             let points: BigRational = cells.iter().map(|cell| cell.points.clone()).sum();
             judgement.scores.push(Score {
                 entry,
                 examination,
-                right: count('+'),
-                wrong: count('-'),
-                unjudged: count('?'),
+                right: count(ValueVerdict::Right),
+                wrong: count(ValueVerdict::Wrong),
+                unjudged: count(ValueVerdict::Unjudged),
                 normalized: &points * BigRational::new(4.into(), 3.into()),
                 points,
             });
@@ -135,17 +136,11 @@ pub fn sum_up(judgement: &mut Judgement) {
                 Some(last) if last.points == *points => last.rank,
                 _ => Some(at as u32 + 1),
             };
-            let medal = match rank {
-                Some(1) => "gold",
-                Some(2) => "silver",
-                Some(3) => "bronze",
-                _ => "",
-            };
-            let (variant, medal) = (String::new(), medal.to_owned());
+            let (variant, medal) = (VariantRank::Only, rank.map_or(Medal::None, Medal::of_rank));
             places.push(PodiumPlace { rank, entry: *entry, variant, points: points.clone(), medal });
         }
         for entry in (0..entries).filter(|entry| !competing(entry)) {
-            let (variant, medal) = (String::new(), String::new());
+            let (variant, medal) = (VariantRank::Only, Medal::None);
             places.push(PodiumPlace { rank: None, entry, variant, points: points(entry), medal });
         }
         judgement.podiums.push(Podium { category: rule.category.clone(), places });
@@ -183,7 +178,7 @@ pub fn small() -> Judgement {
                 ("++++", Answered),
                 ("....", CannotCompute),
                 ("--++", Answered),
-                ("++++", Unsaid),
+                ("++++", NotStated),
             ],
         ),
         (
@@ -195,7 +190,7 @@ pub fn small() -> Judgement {
                 ("++..", CpuLimit),
                 ("....", NoAnswer),
                 ("-...", ToolCrash),
-                ("++++", Unsaid),
+                ("++++", NotStated),
             ],
         ),
         (
@@ -207,16 +202,26 @@ pub fn small() -> Judgement {
                 ("....", MemoryLimit),
                 ("....", OutputLimit),
                 ("....", WallLimit),
-                ("....", Unsaid),
+                ("....", NotStated),
             ],
         ),
-        (2, 0, &["T"], [("+", Answered), ("+", Answered), ("+", Answered), ("-", Answered), ("+", Unsaid)]),
-        (2, 1, &["T"], [("+", Answered), ("+", Answered), (".", CpuLimit), ("-", Answered), ("+", Unsaid)]),
+        (
+            2,
+            0,
+            &["T"],
+            [("+", Answered), ("+", Answered), ("+", Answered), ("-", Answered), ("+", NotStated)],
+        ),
+        (
+            2,
+            1,
+            &["T"],
+            [("+", Answered), ("+", Answered), (".", CpuLimit), ("-", Answered), ("+", NotStated)],
+        ),
         (
             2,
             2,
             &["F"],
-            [("+", Answered), ("+", Answered), (".", CannotCompute), (".", Infrastructure), (".", Unsaid)],
+            [("+", Answered), ("+", Answered), (".", CannotCompute), (".", Infrastructure), (".", NotStated)],
         ),
         (
             5,
@@ -227,7 +232,7 @@ pub fn small() -> Judgement {
                 ("++++++++++++++?+", Answered),
                 ("+.+.........+...", Answered),
                 ("+-++++-+++++++?+", Answered),
-                (&all, Unsaid),
+                (&all, NotStated),
             ],
         ),
         (
@@ -239,7 +244,7 @@ pub fn small() -> Judgement {
                 ("++++++++........", CpuLimit),
                 (&none, DidNotCompete),
                 ("+-++++-+++++++?+", Answered),
-                (&all, Unsaid),
+                (&all, NotStated),
             ],
         ),
         (
@@ -251,7 +256,7 @@ pub fn small() -> Judgement {
                 (&none, DidNotCompete),
                 (&none, DidNotCompete),
                 ("--++............", WallLimit),
-                (&none, Unsaid),
+                (&none, NotStated),
             ],
         ),
     ];
@@ -315,7 +320,7 @@ fn printed(run: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
+pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     let ours = outcome.is_infrastructure();
     let facts = RunFacts {
         boot_ms: 2_345,
@@ -331,7 +336,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
     };
     let disk = |role: &str, digit: &str, bytes| Disk { role: role.into(), sha256: digit.repeat(64), bytes };
     Attempt {
-        run: run.into(),
+        run: run.clone(),
         number,
         outcome,
         marks: vec!["degraded:tcg".into()],
@@ -356,7 +361,7 @@ pub fn attempt(run: &str, number: u32, outcome: Outcome) -> Attempt {
             .into(),
         facts: (!ours).then_some(facts),
         outputs: vec![],
-        room: Room::default(),
+        environment: Environment::default(),
     }
 }
 
@@ -371,13 +376,17 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
         entries: judgement
             .entries
             .iter()
-            .map(|e| EntryFacts { entry: e.entry.clone(), tool: e.tool.clone(), kind: Kind::Sequential })
+            .map(|e| EntryFacts {
+                entry: e.entry.parse().expect("a name"),
+                tool: e.tool.clone(),
+                kind: Kind::Sequential,
+            })
             .collect(),
         instances: judgement
             .instances
             .iter()
             .map(|i| InstanceFacts {
-                name: i.instance.clone(),
+                name: i.instance.parse().expect("a name"),
                 family: i.family.clone(),
                 status: i.status.clone(),
                 sha256: "0".repeat(64),
@@ -391,9 +400,9 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
         for cell in &block.cells {
             let instance = &judgement.instances[block.instance];
             let run = Run {
-                entry: judgement.entries[cell.entry].entry.clone(),
-                instance: instance.instance.clone(),
-                examination: judgement.examinations[block.examination].clone(),
+                entry: judgement.entries[cell.entry].entry.parse().expect("a name"),
+                instance: instance.instance.parse().expect("a name"),
+                examination: judgement.examinations[block.examination].parse().expect("a name"),
                 model: instance.family.clone(),
                 vcpus: 1,
                 competes: cell.ending != Ending::DidNotCompete,
@@ -405,7 +414,7 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
     record
 }
 
-fn commit(record: &Record, run: &str, ending: Ending, stdout: Option<Vec<u8>>) {
+fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>) {
     let ours = || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
     let outcomes = match ending {
         Ending::Infrastructure => vec![ours(), ours()],
@@ -436,8 +445,8 @@ fn commit(record: &Record, run: &str, ending: Ending, stdout: Option<Vec<u8>>) {
 }
 
 /// Two tools in one category of SV-COMP; the first is wrong once.
-pub fn sister() -> sister::Judgement {
-    let Ok(Rules::Sister(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
+pub fn other_contests() -> other_contests::Judgement {
+    let Ok(Rules::Other(edition)) = Rules::load("svcomp-2013") else { panic!("an edition of SV-COMP") };
     let cell = |entry, verdict, points: i64, cpu_s: &str| {
         let measured =
             serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);

@@ -8,10 +8,17 @@ use std::path::PathBuf;
 /// None where there is no such data: the caller returns without testing anything, and this says so on stderr.
 /// With `CI=true` missing data fails the test.
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("MCC_HARNESS_DATA").map(PathBuf::from).unwrap_or_else(|| {
-        let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        package.ancestors().find(|folder| folder.join("pnml-fixtures").is_dir()).unwrap().join("../shared")
-    });
+    let root = std::env::var_os("MCC_HARNESS_DATA").map_or_else(
+        || {
+            let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+            package
+                .ancestors()
+                .find(|folder| folder.join("pnml-fixtures").is_dir())
+                .unwrap()
+                .join("../shared")
+        },
+        PathBuf::from,
+    );
     let found = root.join(path);
     if found.exists() {
         return Some(found);

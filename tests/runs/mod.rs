@@ -6,7 +6,7 @@ use mcc_harness::benchkit::Questions;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::model::Archive;
-use mcc_harness::store::{Attempt, CampaignFacts, HostFacts, Outcome, Record, Room, RunFacts};
+use mcc_harness::store::{Attempt, CampaignFacts, Environment, HostFacts, Outcome, Record, RunFacts};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,9 +55,9 @@ pub fn record(
         let mut questions = BTreeMap::new();
         for name in examinations {
             let ids = Questions::of(&archive, edition.examination(name).unwrap().1).unwrap().ids;
-            questions.insert(name.to_string(), ids.unwrap());
+            questions.insert(name.parse().unwrap(), ids.unwrap());
         }
-        let name = archive.instance.as_str().to_owned();
+        let name = archive.instance.clone();
         let surprise = archive.markers().new_model;
         instances.push(InstanceFacts {
             name: name.clone(),
@@ -77,7 +77,7 @@ pub fn record(
         entries: ENTRIES
             .iter()
             .map(|(entry, _)| EntryFacts {
-                entry: entry.to_string(),
+                entry: entry.parse().unwrap(),
                 tool: entry.to_string(),
                 kind: kind(entry),
             })
@@ -91,9 +91,9 @@ pub fn record(
         for examination in examinations {
             for (entry, args) in ENTRIES {
                 runs.push(Run {
-                    entry: entry.into(),
+                    entry: entry.parse().unwrap(),
                     instance: instance.name.clone(),
-                    examination: examination.to_string(),
+                    examination: examination.parse().unwrap(),
                     model: instance.family.clone(),
                     vcpus: 1,
                     competes: args.is_some(),
@@ -103,7 +103,7 @@ pub fn record(
     }
     record.plan_runs(&runs).unwrap();
     for (number, run) in runs.iter().enumerate() {
-        let args = ENTRIES.iter().find(|(entry, _)| *entry == run.entry).unwrap().1;
+        let args = ENTRIES.iter().find(|(entry, _)| run.entry == *entry).unwrap().1;
         let outcome = match number % 9 {
             _ if args.is_none() => Outcome::NotCompeting,
             2 => Outcome::CpuLimit,
@@ -123,7 +123,7 @@ pub fn record(
             marks: if run.entry == "walk" { vec!["degraded:tcg".into()] } else { vec![] },
             started_at: "2026-11-21T06:00:00Z".into(),
             host: host(),
-            room: Room::default(),
+            environment: Environment::default(),
             disks: vec![],
             machine: vec![],
             facts: args.map(|_| RunFacts {

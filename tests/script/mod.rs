@@ -17,8 +17,8 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         disk: DiskFile::new(image.disk(), "qcow2"),
         read_only_disks: vec![],
         start: Start::Boot,
-        pin_to: vec![],
-        rest_on: vec![],
+        vcpu_cpus: vec![],
+        housekeeping_cpus: vec![],
     }
 }
 

@@ -189,18 +189,18 @@ fn ring(more: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn each_global_property_is_told_from_the_others() {
+fn each_global_property_is_distinguished() {
     let places =
         |tokens| format!(r#"<place id="s"><initialMarking><text>{tokens}</text></initialMarking></place>"#);
     // From q the token may leave the ring for good.
-    let way_out = r#"<transition id="w"/><arc id="e" source="q" target="w"/>"#;
+    let exit_transition = r#"<transition id="w"/><arc id="e" source="q" target="w"/>"#;
     // It fires only while nothing ever marks its input.
     let dead = r#"<place id="n"/><transition id="x"/><arc id="f" source="n" target="x"/>"#;
     for (net, safe, stable, quasi_live, live) in [
         (String::new(), "T", "F", "T", "T"),
         (places(2), "F", "T", "T", "T"),
         (places(1), "T", "T", "T", "T"),
-        (way_out.to_owned(), "T", "F", "T", "F"),
+        (exit_transition.to_owned(), "T", "F", "T", "F"),
         (dead.to_owned(), "T", "T", "F", "F"),
     ] {
         let folder = ring(&net);
@@ -218,7 +218,7 @@ fn each_global_property_is_told_from_the_others() {
                 ("QuasiLiveness", "T") | ("OneSafe" | "StableMarking", "F") => {
                     assert_eq!(walked.answers[examination], value, "{net}");
                 }
-                ("Liveness", "F") if net == way_out => assert_eq!(walked.answers[examination], value),
+                ("Liveness", "F") if net == exit_transition => assert_eq!(walked.answers[examination], value),
                 _ => assert_eq!(walked.keywords, ["CANNOT_COMPUTE"], "{net} {examination}"),
             }
         }

@@ -2,8 +2,8 @@
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
-use mcc_base::guest::{Exit, GuestEvent, Job, MOST_WRITTEN, Unpack};
-use mcc_base::kmsg;
+use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
+use mcc_base::guest_kernel_log;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -29,7 +29,7 @@ pub struct Prepared {
     command: Command,
     /// Where files are looked for that it leaves, which folders are its own, and since when (seconds since 1970).
     home: String,
-    fresh: Vec<String>,
+    empty_folders: Vec<String>,
     since: i64,
 }
 
@@ -49,7 +49,7 @@ impl User {
     }
 
     /// Does something with the rights of this user. The agent has one thread until its job runs.
-    fn act<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
+    fn as_user<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
         setegid(self.gid)?;
         seteuid(self.uid)?;
         let done = what();
@@ -81,7 +81,7 @@ impl User {
 /// Makes the job's surroundings. Nothing of the tool runs yet.
 pub fn prepare(job: &Job) -> Result<Prepared> {
     set_clock(job.clock_ns)?;
-    feed_random_pool(&job.seed)?;
+    seed_random_pool(&job.seed)?;
     fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory +cpu +pids").context("cgroup controllers")?;
     fs::create_dir(GROUP).context(GROUP)?;
     for disk in &job.mounts {
@@ -90,7 +90,7 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
             .with_context(|| format!("mounting {} at {}", disk.device, disk.at))?;
     }
     let user = User::named(&job.user)?;
-    for folder in &job.fresh {
+    for folder in &job.empty_folders {
         if Path::new(folder).exists() {
             fs::remove_dir_all(folder).with_context(|| folder.clone())?;
         }
@@ -98,14 +98,19 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
         chown(&**folder, Some(user.uid), Some(user.gid))?;
     }
     if let Some(unpack) = &job.unpack {
-        user.act(|| untar(unpack)).with_context(|| format!("unpacking {}", unpack.archive))?;
+        user.as_user(|| untar(unpack)).with_context(|| format!("unpacking {}", unpack.archive))?;
     }
     let (program, arguments) = job.command.split_first().context("an empty command")?;
     let mut command = user.command(program);
     command.args(arguments).envs(&job.env).current_dir(&job.cwd);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let home = job.env.get("HOME").cloned().unwrap_or_default();
-    Ok(Prepared { command, home, fresh: job.fresh.clone(), since: (job.clock_ns / 1_000_000_000) as i64 })
+    Ok(Prepared {
+        command,
+        home,
+        empty_folders: job.empty_folders.clone(),
+        since: (job.clock_ns / 1_000_000_000) as i64,
+    })
 }
 
 /// Unpacks an archive of one folder of plain files. In this process: starting tar and gzip costs a guest
@@ -137,7 +142,7 @@ fn set_clock(ns: u64) -> Result<()> {
 
 /// Credits the host's random bytes, so that no program waits for entropy on a machine just booted, and draws on
 /// them at once: the generator of a restored machine is that of every other machine restored so.
-fn feed_random_pool(hex: &str) -> Result<()> {
+fn seed_random_pool(hex: &str) -> Result<()> {
     #[repr(C)]
     struct Pool {
         bits: i32,
@@ -164,36 +169,36 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
     let mut kernel_log = KernelLog::from_now();
     let io_wait_before = io_wait_ms();
     let mut tool = prepared.command.spawn().context("starting the command")?;
-    control.say(GuestEvent::Started)?;
+    control.send(GuestEvent::Started)?;
     let pid = Pid::from_raw(tool.id() as i32);
     let (tool_stdout, tool_stderr) = (tool.stdout.take().unwrap(), tool.stderr.take().unwrap());
     thread::scope(|scope| {
-        let stdout = scope.spawn(|| pump(tool_stdout, stdout));
-        let stderr = scope.spawn(|| pump(tool_stderr, stderr));
+        let stdout = scope.spawn(|| forward_output(tool_stdout, stdout));
+        let stderr = scope.spawn(|| forward_output(tool_stderr, stderr));
         let (ended, until_ended) = channel::<()>();
         scope.spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = until_ended.recv_timeout(Duration::from_secs(1)) {
-                if control.say(sample(io_wait_before)).is_err() {
+                if control.send(sample(io_wait_before)).is_err() {
                     break;
                 }
             }
         });
-        let exit = reap(pid, ended)?;
+        let exit = wait_and_reap(pid, ended)?;
         let left_behind = group_file("cgroup.procs").lines().count() as u64;
-        control.say(GuestEvent::Ended {
+        control.send(GuestEvent::Ended {
             exit,
             memory_kib: group_number("memory.peak") / 1024,
             oom_kills: field(&group_file("memory.events"), "oom_kill"),
             left_behind,
             io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
-            kernel_log: kernel_log.as_mut().map(KernelLog::telling).unwrap_or_default(),
+            kernel_log: kernel_log.as_mut().map(KernelLog::relevant_line).unwrap_or_default(),
         })?;
         // Whoever is left holds the pipes open; the job is over for them too.
         fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
         let written = written(&prepared);
-        control.say(GuestEvent::Drained { stdout_bytes, stderr_bytes, written })
+        control.send(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written })
     })
 }
 
@@ -202,19 +207,19 @@ fn written(job: &Prepared) -> Vec<String> {
     if job.home.is_empty() {
         return vec![];
     }
-    let own = |path: &Path| job.fresh.iter().any(|folder| path == Path::new(folder));
+    let own = |path: &Path| job.empty_folders.iter().any(|folder| path == Path::new(folder));
     let files = walkdir::WalkDir::new(&job.home).same_file_system(true).sort_by_file_name().into_iter();
     let files = files.filter_entry(|entry| !own(entry.path())).flatten();
     files
         .filter(|entry| entry.file_type().is_file())
         .filter(|entry| entry.path().symlink_metadata().is_ok_and(|found| found.ctime() >= job.since))
         .map(|entry| entry.path().display().to_string())
-        .take(MOST_WRITTEN)
+        .take(MAX_LEFTOVER_FILES)
         .collect()
 }
 
 /// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
-fn reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
+fn wait_and_reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
     let _ended = ended;
     loop {
         match waitpid(None, None) {
@@ -231,7 +236,7 @@ const PIPE: i32 = 1 << 20;
 
 /// Hands what the tool writes on to its port and counts the bytes. The kernel moves pages (splice): nothing is
 /// copied, and a full pipe is one request to the host.
-fn pump(from: impl AsFd, to: File) -> Result<u64> {
+fn forward_output(from: impl AsFd, to: File) -> Result<u64> {
     fcntl(&from, FcntlArg::F_SETPIPE_SZ(PIPE)).context("the tool's pipe")?;
     let (pipe, port) = (from.as_fd().as_raw_fd(), to.as_raw_fd());
     let mut bytes = 0;
@@ -290,14 +295,16 @@ impl KernelLog {
     }
 
     /// What it tells of the tool's end, the first lines of it.
-    fn telling(&mut self) -> Vec<String> {
+    fn relevant_line(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut record = [0; 8192];
-        while lines.len() < kmsg::MOST_LINES {
+        while lines.len() < guest_kernel_log::MAX_LINES {
             match self.0.read(&mut record) {
                 Ok(0) => break,
                 // A record each.
-                Ok(n) => lines.extend(kmsg::telling(&String::from_utf8_lossy(&record[..n]))),
+                Ok(n) => {
+                    lines.extend(guest_kernel_log::relevant_line(&String::from_utf8_lossy(&record[..n])))
+                }
                 // EPIPE: records were overwritten; what follows is read.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 Err(_) => break,

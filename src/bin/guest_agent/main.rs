@@ -27,27 +27,27 @@ fn serve() -> anyhow::Result<()> {
     let mut control = port::Control::open(&hotplug, CONTROL)?;
     let stdout = port::open(&hotplug, STDOUT)?;
     let stderr = port::open(&hotplug, STDERR)?;
-    control.say(boot::ready()?)?;
+    control.send(boot::ready()?)?;
 
     let job = loop {
         match control.next_request()? {
             Request::Prepare(job) => break job,
-            Request::Ready => control.say(boot::ready()?)?,
+            Request::Ready => control.send(boot::ready()?)?,
             Request::Start => anyhow::bail!("start without a job"),
         }
     };
-    control.sign_with(&job.nonce);
+    control.set_nonce(&job.nonce);
     let prepared = match job::prepare(&job) {
         Ok(prepared) => prepared,
         Err(error) => {
-            control.say(GuestEvent::Failed { reason: format!("{error:#}") })?;
-            return port::wait_for_the_end();
+            control.send(GuestEvent::Failed { reason: format!("{error:#}") })?;
+            return port::wait_forever();
         }
     };
-    control.say(GuestEvent::Prepared)?;
+    control.send(GuestEvent::Prepared)?;
     let Request::Start = control.next_request()? else { anyhow::bail!("a second job") };
     if let Err(error) = job::run(prepared, &control, stdout, stderr) {
-        control.say(GuestEvent::Failed { reason: format!("{error:#}") })?;
+        control.send(GuestEvent::Failed { reason: format!("{error:#}") })?;
     }
-    port::wait_for_the_end()
+    port::wait_forever()
 }

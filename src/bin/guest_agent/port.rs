@@ -2,7 +2,7 @@
 
 use crate::boot::Hotplug;
 use anyhow::{Context, Result};
-use mcc_base::guest::{GuestEvent, MAX_LINE, Request, Signed};
+use mcc_base::guest::{GuestEvent, GuestMessage, MAX_LINE, Request};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::Mutex;
@@ -33,12 +33,12 @@ impl Control {
         Ok(Self { requests: BufReader::new(port), events, nonce: String::new() })
     }
 
-    pub fn sign_with(&mut self, nonce: &str) {
+    pub fn set_nonce(&mut self, nonce: &str) {
         self.nonce = nonce.to_owned();
     }
 
-    pub fn say(&self, event: GuestEvent) -> Result<()> {
-        let mut line = serde_json::to_vec(&Signed { nonce: self.nonce.clone(), event })?;
+    pub fn send(&self, event: GuestEvent) -> Result<()> {
+        let mut line = serde_json::to_vec(&GuestMessage { nonce: self.nonce.clone(), event })?;
         line.push(b'\n');
         self.events.lock().unwrap().write_all(&line).context("control port")
     }
@@ -51,7 +51,7 @@ impl Control {
 }
 
 /// The host halts the machine; until then the first process must not exit.
-pub fn wait_for_the_end() -> Result<()> {
+pub fn wait_forever() -> Result<()> {
     loop {
         nix::unistd::pause();
     }

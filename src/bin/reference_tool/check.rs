@@ -124,7 +124,7 @@ pub fn properties(
                 }
                 Query::Reach { .. } => {}
                 Query::Ctl(formula) => {
-                    answers.give(number, Answer::Truth(checker.holds_initially(formula)))?
+                    answers.give(number, Answer::Truth(checker.holds_initially(formula)))?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A small explicit-state checker for P/T nets: an example of a tool, and a jury of known honesty for tests.
+//! A small explicit-state checker for P/T nets: an example of a tool, and a tool with known answers for tests.
 //!
 //! Runs in the unpacked instance folder, as BenchKit starts a tool: reads BK_EXAMINATION and BK_INPUT,
 //! `model.pnml` and `<Examination>.xml`, and prints answers as soon as it knows them.

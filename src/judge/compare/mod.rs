@@ -1,18 +1,18 @@
 //! What differs between two judgements of one contest: rules, instances, values, points, ranks and medals, and what the
 //! tools answered and needed; and what only one of them has. Entries, instances and examinations are matched by name.
-//! In a sister contest an examination is a category, a trusted value the right answer, an ending the verdict.
+//! In another contest an examination is a category, a trusted value the right answer, an ending the verdict.
 
 mod sides;
 mod text;
 
-pub use sides::Compared;
+pub use sides::JudgementSide;
 
-use super::judgement::{Basis, Ending};
-use super::sister::{Points, Verdict};
+use super::judgement::{Basis, Ending, Medal};
+use super::other_contests::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
-use sides::{Known, Named, RunView, Said};
+use sides::{BlockRef, ComparedAnswer, KnownValue, RunView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub settings: Vec<Change<String>>,
     /// Entries whose tool or status differ.
     pub entries: Vec<Change<String>>,
-    /// Instances that only one judgement has, or whose family, status or weight differ (sister contests: categories).
+    /// Instances that only one judgement has, or whose family, status or weight differ (other contests: categories).
     pub instances: Vec<Change<String>>,
     pub only_before: OneSided,
     pub only_after: OneSided,
@@ -58,7 +58,7 @@ pub struct Comparison {
     /// What the same entry answered otherwise.
     pub answers: Vec<AnswerChange>,
     /// Runs that ended otherwise, or with another verdict.
-    pub endings: Vec<RunChange<Ended>>,
+    pub endings: Vec<RunChange<EndingOrVerdict>>,
     /// Runs whose CPU times (CRV: execution times; milliseconds) are further apart than the factor asked for, and by a
     /// second or more.
     pub times: Vec<RunChange<u64>>,
@@ -114,7 +114,7 @@ impl fmt::Display for BlockName {
 pub struct ValueChange {
     #[serde(flatten)]
     pub block: BlockName,
-    /// None in the sister contests.
+    /// None in the other contests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// None = unknown.
@@ -153,23 +153,23 @@ impl PointsChange {
 pub struct PlaceChange {
     pub category: String,
     pub entry: String,
-    pub before: Option<Place>,
-    pub after: Option<Place>,
+    pub before: Option<ComparedPlace>,
+    pub after: Option<ComparedPlace>,
 }
 
 impl PlaceChange {
     /// Whether more than points changes.
     pub fn is_of_rank(&self) -> bool {
-        let rank = |place: &Option<Place>| place.as_ref().map(|place| (place.rank, place.medal.clone()));
+        let rank = |place: &Option<ComparedPlace>| place.as_ref().map(|place| (place.rank, place.medal));
         rank(&self.before) != rank(&self.after)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ComparedPlace {
     /// None: another variant, or out of competition.
     pub rank: Option<u32>,
-    pub medal: String,
+    pub medal: Medal,
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
 }
@@ -179,7 +179,7 @@ pub struct AnswerChange {
     pub entry: String,
     #[serde(flatten)]
     pub block: BlockName,
-    /// None in the sister contests.
+    /// None in the other contests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// None = not computed.
@@ -199,10 +199,10 @@ pub struct RunChange<T> {
 /// What became of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Ended {
+pub enum EndingOrVerdict {
     Ending(Ending),
-    /// Of a sister contest.
-    Verdict(Verdict),
+    /// Of another contest.
+    Verdict(RunVerdict),
 }
 
 /// Times less than this apart (milliseconds) are noise, whatever their ratio.
@@ -210,7 +210,7 @@ const NOISE_MS: u64 = 1000;
 
 /// Compares two judgements; times differ where one is more than `factor` times the other. Judgements without a run in
 /// common are refused: that nothing differs would say nothing.
-pub fn compare<J: Compared>(before: &J, after: &J, factor: u64) -> Result<Comparison, CompareError> {
+pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<Comparison, CompareError> {
     if before.contest() != after.contest() {
         return Err(CompareError::Contests(before.contest().to_owned(), after.contest().to_owned()));
     }
@@ -236,27 +236,27 @@ pub fn compare<J: Compared>(before: &J, after: &J, factor: u64) -> Result<Compar
         times_compared: 0,
     };
     let (names_before, names_after) = (before.blocks(), after.blocks());
-    let mut blocks: BTreeMap<Named<'_>, usize> =
+    let mut blocks: BTreeMap<BlockRef<'_>, usize> =
         names_after.iter().enumerate().map(|(at, name)| (*name, at)).collect();
     let mut bases: BTreeMap<(Basis, Basis), u64> = BTreeMap::new();
     let mut common = 0usize;
     for (at, name) in names_before.iter().enumerate() {
-        let (was, block) = (before.block(at), name.owned());
+        let (before_block, block) = (before.block(at), name.owned());
         let Some(at) = blocks.remove(name) else {
-            comparison.only_before.add(&block, was.values.len(), &was.runs);
+            comparison.only_before.add(&block, before_block.values.len(), &before_block.runs);
             continue;
         };
         common += 1;
         let is = after.block(at);
-        comparison.values(&block, &was.values, &is.values, &mut bases, J::POSITIONS);
+        comparison.values(&block, &before_block.values, &is.values, &mut bases, J::POSITIONS);
         for (runs, others, side) in [
-            (&was.runs, &is.runs, &mut comparison.only_before),
-            (&is.runs, &was.runs, &mut comparison.only_after),
+            (&before_block.runs, &is.runs, &mut comparison.only_before),
+            (&is.runs, &before_block.runs, &mut comparison.only_after),
         ] {
             let alone = runs.iter().filter(|run| others.iter().all(|other| other.entry != run.entry));
             side.runs.extend(alone.map(|run| run.name(&block)));
         }
-        for a in &was.runs {
+        for a in &before_block.runs {
             if let Some(b) = is.runs.iter().find(|b| b.entry == a.entry) {
                 comparison.run(&block, a, b, factor, J::POSITIONS);
             }
@@ -277,7 +277,7 @@ pub fn compare<J: Compared>(before: &J, after: &J, factor: u64) -> Result<Compar
     Ok(comparison)
 }
 
-fn first_few(names: &[Named<'_>]) -> String {
+fn first_few(names: &[BlockRef<'_>]) -> String {
     const FEW: usize = 2;
     let mut shown: Vec<String> = names.iter().take(FEW).map(|name| name.owned().to_string()).collect();
     match names.len() {
@@ -301,19 +301,21 @@ impl Comparison {
     fn values(
         &mut self,
         block: &BlockName,
-        was: &[Known<'_>],
-        is: &[Known<'_>],
+        before_block: &[KnownValue<'_>],
+        is: &[KnownValue<'_>],
         bases: &mut BTreeMap<(Basis, Basis), u64>,
         positions: bool,
     ) {
-        for (position, ((before, basis_before), (after, basis_after))) in was.iter().zip(is).enumerate() {
+        for (position, ((before, basis_before), (after, basis_after))) in
+            before_block.iter().zip(is).enumerate()
+        {
             self.values_compared += 1;
             if let (Some(before), Some(after)) = (basis_before, basis_after)
                 && before != after
             {
                 *bases.entry((*before, *after)).or_default() += 1;
             }
-            if !Said::same(*before, *after) {
+            if !ComparedAnswer::same(*before, *after) {
                 self.values.push(ValueChange {
                     block: block.clone(),
                     position: positions.then_some(position),
@@ -324,7 +326,9 @@ impl Comparison {
                 });
             }
         }
-        for (more, less, side) in [(was, is, &mut self.only_before), (is, was, &mut self.only_after)] {
+        for (more, less, side) in
+            [(before_block, is, &mut self.only_before), (is, before_block, &mut self.only_after)]
+        {
             if more.len() > less.len() {
                 side.values.push(BlockValues { block: block.clone(), values: more.len() - less.len() });
             }
@@ -336,7 +340,7 @@ impl Comparison {
         self.runs_compared += 1;
         for (position, (before, after)) in a.said.iter().zip(&b.said).enumerate() {
             self.answers_compared += u64::from(before.is_some() || after.is_some());
-            if !Said::same(*before, *after) {
+            if !ComparedAnswer::same(*before, *after) {
                 self.answers.push(AnswerChange {
                     entry: a.entry.to_owned(),
                     block: block.clone(),
@@ -350,7 +354,7 @@ impl Comparison {
             let [before, after] = [a, b].map(|run| Points(run.points.clone()));
             self.run_points.push(a.change(block, before, after));
         }
-        if let (Some(before), Some(after)) = (a.ended, b.ended)
+        if let (Some(before), Some(after)) = (a.how_ended, b.how_ended)
             && before != after
         {
             self.endings.push(a.change(block, before, after));
@@ -389,7 +393,7 @@ fn differing<T: Clone + PartialEq>(
     keys.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
-fn entries<J: Compared>(judgement: &J) -> BTreeMap<String, String> {
+fn entries<J: JudgementSide>(judgement: &J) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     for entry in judgement.entries() {
         let mut said = entry.status.word().to_owned();
@@ -405,7 +409,7 @@ fn entries<J: Compared>(judgement: &J) -> BTreeMap<String, String> {
 }
 
 /// The settings as keys with dots, but for what they are called and where they come from.
-fn settings(judgement: &impl Compared) -> BTreeMap<String, String> {
+fn settings(judgement: &impl JudgementSide) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     flatten("", &judgement.settings(), &mut keys);
     keys.retain(|key, _| !["title", "sources", "unknown"].iter().any(|told| key.starts_with(told)));
@@ -438,7 +442,7 @@ fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     names.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
-type Podiums<'j> = Vec<(&'j str, BTreeMap<String, Place>)>;
+type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// In the order of the categories, then of the places after (before, where the entry is gone).
 fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {

@@ -1,8 +1,8 @@
-//! What is compared of a judgement, the MCC's or a sister contest's.
+//! What is compared of a judgement, the MCC's or another contest's.
 
-use super::{BlockName, Ended, Place, Podiums, Scores};
+use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
 use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
-use crate::sister;
+use crate::other_contests;
 use mcc_benchkit::Value;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A judgement as one side of a comparison.
-pub trait Compared {
+pub trait JudgementSide {
     /// Whether a block has several values, numbered.
     const POSITIONS: bool;
     /// How the entry stands to what its `tool` says.
@@ -28,20 +28,20 @@ pub trait Compared {
     /// By category, in order; places by entry.
     fn podiums(&self) -> Podiums<'_>;
     /// The names of the blocks, in order.
-    fn blocks(&self) -> Vec<Named<'_>>;
+    fn blocks(&self) -> Vec<BlockRef<'_>>;
     /// A block by its place in `blocks`.
-    fn block(&self, at: usize) -> View<'_>;
+    fn block(&self, at: usize) -> BlockView<'_>;
 }
 
 /// As `BlockName`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Named<'j> {
+pub struct BlockRef<'j> {
     examination: &'j str,
     instance: &'j str,
     property: &'j str,
 }
 
-impl Named<'_> {
+impl BlockRef<'_> {
     pub fn owned(&self) -> BlockName {
         let [instance, examination, property] =
             [self.instance, self.examination, self.property].map(str::to_owned);
@@ -50,32 +50,32 @@ impl Named<'_> {
 }
 
 /// One examination on one instance.
-pub struct View<'j> {
-    pub values: Vec<Known<'j>>,
+pub struct BlockView<'j> {
+    pub values: Vec<KnownValue<'j>>,
     pub runs: Vec<RunView<'j>>,
 }
 
 /// A trusted value and its basis; a right answer.
-pub type Known<'j> = (Option<Said<'j>>, Option<Basis>);
+pub type KnownValue<'j> = (Option<ComparedAnswer<'j>>, Option<Basis>);
 
 pub struct RunView<'j> {
     pub entry: &'j str,
     /// By position.
-    pub said: Vec<Option<Said<'j>>>,
+    pub said: Vec<Option<ComparedAnswer<'j>>>,
     /// None where the source does not say.
-    pub ended: Option<Ended>,
+    pub how_ended: Option<EndingOrVerdict>,
     pub points: &'j BigRational,
     pub time_ms: Option<u64>,
 }
 
-/// An answer: a value, or the words of a sister contest.
+/// An answer: a value, or the words of another contest.
 #[derive(Clone, Copy)]
-pub enum Said<'j> {
+pub enum ComparedAnswer<'j> {
     Value(&'j Value),
     Words(&'j str),
 }
 
-impl<'j> Said<'j> {
+impl<'j> ComparedAnswer<'j> {
     fn words(words: &'j str) -> Option<Self> {
         (!words.is_empty()).then_some(Self::Words(words))
     }
@@ -92,7 +92,7 @@ impl<'j> Said<'j> {
     }
 }
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for ComparedAnswer<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(value) => value.fmt(out),
@@ -101,7 +101,7 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-impl Compared for Judgement {
+impl JudgementSide for Judgement {
     const POSITIONS: bool = true;
     const TOOL_OF: &'static str = "variant of";
     const HINT: &'static str = " (runs on obfuscated instances are judged with --names)";
@@ -134,15 +134,15 @@ impl Compared for Judgement {
 
     fn podiums(&self) -> Podiums<'_> {
         let place = |PodiumPlace { rank, entry, points, medal, .. }: &PodiumPlace| {
-            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+            let place = ComparedPlace { rank: *rank, medal: *medal, points: points.clone() };
             (self.entries[*entry].entry.clone(), place)
         };
         let podiums = self.podiums.iter();
         podiums.map(|of| (of.category.as_str(), of.places.iter().map(place).collect())).collect()
     }
 
-    fn blocks(&self) -> Vec<Named<'_>> {
-        let name = self.blocks.iter().map(|block| Named {
+    fn blocks(&self) -> Vec<BlockRef<'_>> {
+        let name = self.blocks.iter().map(|block| BlockRef {
             examination: &self.examinations[block.examination],
             instance: &self.instances[block.instance].instance,
             property: "",
@@ -150,21 +150,22 @@ impl Compared for Judgement {
         name.collect()
     }
 
-    fn block(&self, at: usize) -> View<'_> {
+    fn block(&self, at: usize) -> BlockView<'_> {
         let block = &self.blocks[at];
-        let values = block.trusted.iter().map(|of| (of.value.as_ref().map(Said::Value), Some(of.basis)));
+        let values =
+            block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: cell.values.iter().map(|value| value.as_ref().map(Said::Value)).collect(),
-            ended: (cell.ending != Ending::Unsaid).then_some(Ended::Ending(cell.ending)),
+            said: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
+            how_ended: (cell.ending != Ending::NotStated).then_some(EndingOrVerdict::Ending(cell.ending)),
             points: &cell.points,
             time_ms: cell.cost.map(|cost| cost.cpu_ms),
         });
-        View { values: values.collect(), runs: runs.collect() }
+        BlockView { values: values.collect(), runs: runs.collect() }
     }
 }
 
-impl Compared for sister::Judgement {
+impl JudgementSide for other_contests::Judgement {
     const POSITIONS: bool = false;
     const TOOL_OF: &'static str = "of team";
     const HINT: &'static str = "";
@@ -216,16 +217,16 @@ impl Compared for sister::Judgement {
     }
 
     fn podiums(&self) -> Podiums<'_> {
-        let place = |sister::Place { rank, entry, points, medal, .. }: &sister::Place| {
-            let place = Place { rank: *rank, medal: medal.clone(), points: points.clone() };
+        let place = |other_contests::CategoryPlace { rank, entry, points, medal, .. }: &other_contests::CategoryPlace| {
+            let place = ComparedPlace { rank: *rank, medal: *medal, points: points.clone() };
             (self.entries[*entry].entry.clone(), place)
         };
-        let name = |of: &sister::Podium| self.categories[of.category].category.as_str();
+        let name = |of: &other_contests::Podium| self.categories[of.category].category.as_str();
         self.podiums.iter().map(|of| (name(of), of.places.iter().map(place).collect())).collect()
     }
 
-    fn blocks(&self) -> Vec<Named<'_>> {
-        let name = self.blocks.iter().map(|block| Named {
+    fn blocks(&self) -> Vec<BlockRef<'_>> {
+        let name = self.blocks.iter().map(|block| BlockRef {
             examination: &self.categories[block.category].category,
             instance: &block.instance,
             property: &block.property,
@@ -233,21 +234,21 @@ impl Compared for sister::Judgement {
         name.collect()
     }
 
-    fn block(&self, at: usize) -> View<'_> {
+    fn block(&self, at: usize) -> BlockView<'_> {
         let block = &self.blocks[at];
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: vec![Said::words(&cell.said)],
-            ended: Some(Ended::Verdict(cell.verdict)),
+            said: vec![ComparedAnswer::words(&cell.said)],
+            how_ended: Some(EndingOrVerdict::Verdict(cell.verdict)),
             points: &cell.points,
             time_ms: time_ms(&cell.measured),
         });
-        View { values: vec![(Said::words(&block.expected), None)], runs: runs.collect() }
+        BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
     }
 }
 
 /// CPU time (SV-COMP) or execution time (CRV), to the millisecond.
-fn time_ms(measured: &[sister::Measure]) -> Option<u64> {
+fn time_ms(measured: &[other_contests::Measure]) -> Option<u64> {
     let seconds = &measured.iter().find(|of| ["cpu_s", "time_s"].contains(&of.what.as_str()))?.mean;
     (seconds * BigRational::from_integer(1000.into())).round().to_integer().to_u64()
 }

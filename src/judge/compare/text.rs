@@ -65,11 +65,13 @@ impl fmt::Display for Comparison {
             vec![entry.clone(), numbered(block, *position), before, "->".to_owned(), after]
         });
         section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
-        let ended = self.endings.iter().map(|change| {
-            let word = |ended: Ended| serde_json::to_value(ended).ok()?.as_str().map(str::to_owned);
+        let how_ended = self.endings.iter().map(|change| {
+            let word = |how_ended: EndingOrVerdict| {
+                serde_json::to_value(how_ended).ok()?.as_str().map(str::to_owned)
+            };
             run(change, word(change.before).unwrap_or_default(), word(change.after).unwrap_or_default())
         });
-        section(out, &format!("of {} {endings}", self.runs_compared), ended.collect(), &[])?;
+        section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;
         let slower =
             self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
         section(out, &format!("of {} {times} differ", self.times_compared), slower.collect(), &[2, 4])
@@ -147,9 +149,9 @@ fn numbered(block: &BlockName, position: Option<usize>) -> String {
 }
 
 fn place(change: &PlaceChange) -> Vec<String> {
-    let place = |place: &Option<Place>| match place {
+    let place = |place: &Option<ComparedPlace>| match place {
         None => "-".to_owned(),
-        Some(Place { rank, medal, points }) => {
+        Some(ComparedPlace { rank, medal, points }) => {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
             format!("{rank} {medal} {}", decimals(points)).replace("  ", " ")
         }

@@ -6,11 +6,11 @@ mod source;
 pub use source::{CrvError, read};
 
 use crate::judgement::{Entry, InputDigest};
-use crate::sister::{
-    self, Block, Category, Cell, Judgement, Measure, Points, Score, Standing, Ties, Verdict,
+use crate::other_contests::{
+    self, Block, Category, Cell, Contender, Judgement, Measure, Points, RunVerdict, Score, Ties,
 };
 use mcc_edition::crv::{CrvEdition, Monitoring};
-use mcc_edition::{SisterEdition, Status, StatusRule};
+use mcc_edition::{OtherEdition, Status, StatusRule};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// As a table says, else what was said where the printed score calls it right.
-    fn right_verdict(&self) -> Option<&str> {
+    fn expected_verdict(&self) -> Option<&str> {
         let printed = self.outcome == Outcome::PrintedRight;
         self.expected.as_deref().or(printed.then_some(self.said.as_str()))
     }
@@ -80,10 +80,10 @@ pub struct Total {
 }
 
 /// A tool on a benchmark over all its experiments.
-struct Bench {
+struct BenchmarkResult {
     tool: usize,
     said: String,
-    verdict: Verdict,
+    verdict: RunVerdict,
     why: String,
     correctness: BigRational,
     time: Option<Measure>,
@@ -91,29 +91,38 @@ struct Bench {
 }
 
 /// The experiments of a benchmark, by entry number.
-type OfEntries<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
+type ExperimentsByEntry<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
 
 /// Judges all results by an edition.
-pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
+///
+/// # Errors
+/// A result names a track that the edition does not have.
+pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, CrvError> {
+    let tracks = edition.tracks.len();
+    let named = results.experiments.iter().map(|of| (of.track, &of.tool));
+    let mut named = named.chain(results.totals.iter().map(|of| (of.track, &of.tool)));
+    if let Some((track, tool)) = named.find(|(track, _)| *track >= tracks) {
+        return Err(CrvError::UnknownTrack { tool: tool.clone(), track, tracks });
+    }
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
     let mut entries = entries(edition, &results);
     entries.retain(|of| of.status != Status::Resigned);
     results.experiments.retain(|of| status(&of.tool).is_judged());
     results.totals.retain(|of| status(&of.tool).is_judged());
-    let blocks = blocks(edition, &entries, &results.experiments);
+    let blocks = blocks(edition, &entries, &results.experiments)?;
     results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
-    let scores = scores(&entries, &blocks, &results.totals);
+    let scores = scores(&entries, &blocks, &results.totals)?;
     let tracks: BTreeSet<usize> = scores.keys().map(|(track, _)| *track).collect();
     let podiums = tracks.iter().map(|track| {
         let here = scores.values().filter(|score| score.category == *track);
-        let standings = here.map(|score| Standing {
+        let contenders = here.map(|score| Contender {
             entry: score.entry,
             points: score.points.clone().map_or_else(BigRational::zero, |Points(points)| points),
             success_cpu_s: None,
             note: score.note.clone(),
         });
-        sister::podium(*track, &entries, standings.collect(), &Ties::Margin(&edition.tie_margin))
+        other_contests::podium(*track, &entries, contenders.collect(), &Ties::Margin(&edition.tie_margin))
     });
     let podiums = podiums.collect();
     let categories = edition.tracks.iter().enumerate().map(|(number, track)| Category {
@@ -124,10 +133,10 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
         note: if tracks.contains(&number) { String::new() } else { "no result".to_owned() },
     });
     results.inputs.sort_by(|a, b| (&a.file, &a.sha256).cmp(&(&b.file, &b.sha256)));
-    Judgement {
+    Ok(Judgement {
         contest: "crv".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Crv(edition.without_resigned()),
+        edition: OtherEdition::Crv(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         categories: categories.collect(),
@@ -137,7 +146,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Judgement {
         scores: scores.into_values().collect(),
         podiums,
         quantiles: Vec::new(),
-    }
+    })
 }
 
 /// Everybody with an experiment or a total, by name.
@@ -153,36 +162,45 @@ fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
     names.into_iter().map(entry).collect()
 }
 
-/// The number of an entry.
-fn number(entries: &[Entry], name: &str) -> usize {
-    entries.binary_search_by(|known| known.entry.as_str().cmp(name)).unwrap_or_default()
+/// The number of an entry; `entries` are sorted by name.
+///
+/// # Errors
+/// No entry has that name.
+fn number(entries: &[Entry], name: &str) -> Result<usize, CrvError> {
+    let found = entries.binary_search_by(|known| known.entry.as_str().cmp(name));
+    found.map_err(|_| CrvError::UnknownEntry { tool: name.to_owned() })
 }
 
 /// One block for each benchmark of each track, in natural order: benchmark 2 before 10.
-fn blocks(edition: &CrvEdition, entries: &[Entry], experiments: &[Experiment]) -> Vec<Block> {
-    let mut grouped: BTreeMap<(usize, u64, &str), OfEntries> = BTreeMap::new();
+fn blocks(
+    edition: &CrvEdition,
+    entries: &[Entry],
+    experiments: &[Experiment],
+) -> Result<Vec<Block>, CrvError> {
+    let mut grouped: BTreeMap<(usize, u64, &str), ExperimentsByEntry> = BTreeMap::new();
     for of in experiments {
         let order = of.benchmark.parse::<u64>().unwrap_or(u64::MAX);
         let block = grouped.entry((of.track, order, &of.benchmark)).or_default();
-        block.entry(number(entries, &of.tool)).or_default().push(of);
+        block.entry(number(entries, &of.tool)?).or_default().push(of);
     }
-    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &OfEntries)| Block {
+    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &ExperimentsByEntry)| Block {
         category: *track,
         instance: (*benchmark).to_owned(),
         property: String::new(),
         // Tables agree on it, or they are refused.
-        expected: of.values().flatten().find_map(|of| of.right_verdict()).unwrap_or_default().to_owned(),
+        expected: of.values().flatten().find_map(|of| of.expected_verdict()).unwrap_or_default().to_owned(),
         cells: cells(edition, entries, of),
     };
-    grouped.iter().map(block).collect()
+    Ok(grouped.iter().map(block).collect())
 }
 
 /// What each entry got on a benchmark.
-fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
-    let benches: Vec<Bench> = of.iter().map(|(tool, of)| bench(edition, *tool, of)).collect();
-    let overheads = shares(edition, entries, &benches, |of| of.time.as_ref());
-    let memories = shares(edition, entries, &benches, |of| of.memory.as_ref());
-    let cell = |((of, overhead), memory): ((Bench, BigRational), BigRational)| {
+fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Vec<Cell> {
+    let benchmark_results: Vec<BenchmarkResult> =
+        of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
+    let overheads = shares(edition, entries, &benchmark_results, |of| of.time.as_ref());
+    let memories = shares(edition, entries, &benchmark_results, |of| of.memory.as_ref());
+    let cell = |((of, overhead), memory): ((BenchmarkResult, BigRational), BigRational)| {
         let parts = [of.correctness, overhead, memory];
         Cell {
             entry: of.tool,
@@ -194,19 +212,23 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &OfEntries) -> Vec<Cell> {
             measured: of.time.into_iter().chain(of.memory).collect(),
         }
     };
-    benches.into_iter().zip(overheads).zip(memories).map(cell).collect()
+    benchmark_results.into_iter().zip(overheads).zip(memories).map(cell).collect()
 }
 
 /// By track and entry: the sums over the blocks; the printed totals of a track without any.
-fn scores(entries: &[Entry], blocks: &[Block], totals: &[Total]) -> BTreeMap<(usize, usize), Score> {
+fn scores(
+    entries: &[Entry],
+    blocks: &[Block],
+    totals: &[Total],
+) -> Result<BTreeMap<(usize, usize), Score>, CrvError> {
     let mut scores: BTreeMap<(usize, usize), Score> = BTreeMap::new();
     for block in blocks {
         for cell in &block.cells {
             let at = (block.category, cell.entry);
-            let score = scores.entry(at).or_insert_with(|| nothing(cell.entry, block.category));
+            let score = scores.entry(at).or_insert_with(|| zero_score(cell.entry, block.category));
             match cell.verdict {
-                Verdict::Right => score.right += 1,
-                Verdict::Wrong => score.wrong += 1,
+                RunVerdict::Right => score.right += 1,
+                RunVerdict::Wrong => score.wrong += 1,
                 _ => {}
             }
             score.parts.iter_mut().zip(&cell.parts).for_each(|(sum, part)| sum.0 += &part.0);
@@ -215,16 +237,16 @@ fn scores(entries: &[Entry], blocks: &[Block], totals: &[Total]) -> BTreeMap<(us
     }
     let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
     for of in totals.iter().filter(|of| !measured.contains(&of.track)) {
-        let tool = number(entries, &of.tool);
+        let tool = number(entries, &of.tool)?;
         let parts = of.parts.iter().cloned().map(Points).collect();
         let note = "as printed: the track is known by its totals only".to_owned();
         let points = Some(Points(of.total.clone()));
-        scores.insert((of.track, tool), Score { parts, points, note, ..nothing(tool, of.track) });
+        scores.insert((of.track, tool), Score { parts, points, note, ..zero_score(tool, of.track) });
     }
-    scores
+    Ok(scores)
 }
 
-fn nothing(entry: usize, category: usize) -> Score {
+fn zero_score(entry: usize, category: usize) -> Score {
     let zero = || Points(BigRational::zero());
     Score {
         entry,
@@ -242,17 +264,19 @@ fn nothing(entry: usize, category: usize) -> Score {
 }
 
 /// Section 4.1 for one experiment; `late`: a verdict came when nobody waited any more.
-fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, Verdict, &'static str) {
+fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, RunVerdict, &'static str) {
     let points = &edition.correctness;
     let online = edition.tracks[of.track].monitoring == Monitoring::Online;
-    let wrong = (&points.wrong, Verdict::Wrong, "");
-    let right = (&points.right, Verdict::Right, "");
+    let wrong = (&points.wrong, RunVerdict::Wrong, "");
+    let right = (&points.right, RunVerdict::Right, "");
     let (points, verdict, why) = match of.outcome {
-        Outcome::Inexpressible => (&points.inexpressible, Verdict::Inexpressible, ""),
-        Outcome::Crash if online => (&points.crash_online, Verdict::Crash, "the monitored program crashed"),
-        Outcome::Crash => (&points.crash_offline, Verdict::Crash, "the monitor crashed"),
-        Outcome::Timeout => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
-        Outcome::Ok if online && late => (&points.timeout_online, Verdict::Timeout, "no verdict in time"),
+        Outcome::Inexpressible => (&points.inexpressible, RunVerdict::Inexpressible, ""),
+        Outcome::Crash if online => {
+            (&points.crash_online, RunVerdict::Crash, "the monitored program crashed")
+        }
+        Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
+        Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
+        Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
@@ -262,13 +286,13 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
 }
 
 /// The experiments of a tool on a benchmark as one: the mean of each measurement, the least of the verdicts' points.
-fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Bench {
+fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> BenchmarkResult {
     let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
         mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
     };
     let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
     // By the means: what is measured is averaged before anything is scored.
-    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.patience);
+    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
     let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
     let mut judged: Vec<_> = judged.collect();
     // By points, then by words: the order of the rows never shows.
@@ -281,7 +305,7 @@ fn bench(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> Benc
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
-    Bench { tool, said, verdict, why, correctness, time, memory }
+    BenchmarkResult { tool, said, verdict, why, correctness, time, memory }
 }
 
 /// None where nothing was measured.
@@ -304,15 +328,40 @@ fn mean<'a>(what: &str, values: impl Iterator<Item = &'a BigRational>) -> Option
 fn shares(
     edition: &CrvEdition,
     entries: &[Entry],
-    benches: &[Bench],
-    of: fn(&Bench) -> Option<&Measure>,
+    benchmark_results: &[BenchmarkResult],
+    of: fn(&BenchmarkResult) -> Option<&Measure>,
 ) -> Vec<BigRational> {
-    let index = |bench: &Bench| of(bench).map(|measure| measure.mean.recip());
-    let competing = |bench: &&Bench| entries[bench.tool].status == Status::Competing;
-    let sum: BigRational = benches.iter().filter(competing).filter_map(index).sum();
-    let share = |bench: &Bench| match index(bench) {
+    let index = |benchmark_result: &BenchmarkResult| of(benchmark_result).map(|measure| measure.mean.recip());
+    let competing =
+        |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
+    let sum: BigRational = benchmark_results.iter().filter(competing).filter_map(index).sum();
+    let share = |benchmark_result: &BenchmarkResult| match index(benchmark_result) {
         Some(index) if sum.is_positive() => &edition.shared_points * index / &sum,
         _ => BigRational::zero(),
     };
-    benches.iter().map(share).collect()
+    benchmark_results.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_an_unknown_entry_are_an_error() {
+        let known = Entry {
+            entry: "a".to_owned(),
+            tool: "a".to_owned(),
+            status: Status::Competing,
+            note: String::new(),
+        };
+        let total = |tool: &str| Total {
+            track: 0,
+            tool: tool.to_owned(),
+            parts: PARTS.map(|_| BigRational::zero()),
+            total: BigRational::zero(),
+        };
+        let judged = |tool: &str| scores(std::slice::from_ref(&known), &[], &[total(tool)]);
+        assert_eq!(judged("a").unwrap().len(), 1);
+        assert_eq!(judged("b").unwrap_err().to_string().split(" has").next(), Some("b"));
+    }
 }

@@ -2,14 +2,14 @@
 
 use super::{PARTS, Results};
 use crate::judgement::Entry;
-use crate::sister::{Block, Points, rounded};
+use crate::other_contests::{Block, Points, rounded};
 use mcc_edition::crv::CrvEdition;
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::BTreeMap;
 
 /// A printed score that its measurements do not give.
-struct Excess {
+struct PrintedMismatch {
     benchmark: String,
     printed: BigRational,
     computed: BigRational,
@@ -26,7 +26,7 @@ pub(super) fn contradictions(
     let zero = BigRational::from_integer(0.into());
     let allowed = [&zero, &tolerance.overhead, &tolerance.memory];
     // By track, tool and part: the column's sum, and the cells that are off.
-    let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<Excess>)> = BTreeMap::new();
+    let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<PrintedMismatch>)> = BTreeMap::new();
     for of in &results.experiments {
         let Some(printed) = &of.printed else { continue };
         let block = blocks.iter().find(|block| block.category == of.track && block.instance == of.benchmark);
@@ -34,20 +34,20 @@ pub(super) fn contradictions(
             block.and_then(|block| block.cells.iter().find(|cell| entries[cell.entry].entry == of.tool));
         let Some(cell) = cell else { continue };
         for (part, (printed, Points(computed))) in printed.iter().zip(&cell.parts).enumerate() {
-            let (sum, excesses) = columns.entry((of.track, of.tool.as_str(), part)).or_default();
+            let (sum, mismatches) = columns.entry((of.track, of.tool.as_str(), part)).or_default();
             *sum += printed;
             if (printed - computed).abs() > *allowed[part] {
                 let (printed, computed) = (printed.clone(), computed.clone());
-                excesses.push(Excess { benchmark: of.benchmark.clone(), printed, computed });
+                mismatches.push(PrintedMismatch { benchmark: of.benchmark.clone(), printed, computed });
             }
         }
     }
     let mut notes = Vec::new();
-    for ((track, tool, part), (sum, excesses)) in columns {
+    for ((track, tool, part), (sum, mismatches)) in columns {
         let column = format!("{} {tool}, {}", edition.tracks[track].name, PARTS[part]);
-        let cells: Vec<String> = excesses
+        let cells: Vec<String> = mismatches
             .iter()
-            .map(|Excess { benchmark, printed, computed }| {
+            .map(|PrintedMismatch { benchmark, printed, computed }| {
                 let (printed, computed) = (rounded(printed, 3), rounded(computed, 3));
                 format!("benchmark {benchmark} is printed {printed}, its measurements give {computed}")
             })
@@ -55,7 +55,7 @@ pub(super) fn contradictions(
         let total = results.totals.iter().find(|of| of.track == track && of.tool == tool);
         let total = total.map(|of| &of.parts[part]).filter(|total| (*total - &sum).abs() > tolerance.total);
         let cells = cells.join("; ");
-        notes.extend(match (total, excesses.is_empty()) {
+        notes.extend(match (total, mismatches.is_empty()) {
             (None, true) => None,
             (None, false) => Some(format!("{column}: {cells}")),
             (Some(total), empty) => {
@@ -66,8 +66,8 @@ pub(super) fn contradictions(
                 );
                 if !empty {
                     note += &format!("; {cells}");
-                    let excess: BigRational = excesses.iter().map(|of| &of.printed - &of.computed).sum();
-                    let right = (total - (sum - excess)).abs() <= tolerance.total;
+                    let mismatch: BigRational = mismatches.iter().map(|of| &of.printed - &of.computed).sum();
+                    let right = (total - (sum - mismatch)).abs() <= tolerance.total;
                     note += if right { "; with that put right the total is right" } else { "" };
                 }
                 Some(note)

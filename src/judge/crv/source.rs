@@ -1,7 +1,7 @@
 //! Tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; totals.
 
 use super::{Experiment, Outcome, Results, Total};
-use crate::source::digest;
+use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_edition::fraction;
@@ -18,6 +18,10 @@ pub enum CrvError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("{path}: no table of measurements or totals (*.csv) is in it", path = path.display())]
     Nothing { path: PathBuf },
+    #[error("{tool} has results, but is not among the entries of the judgement")]
+    UnknownEntry { tool: String },
+    #[error("a result of {tool} is in track {track}, but the edition has {tracks} tracks, counted from 0")]
+    UnknownTrack { tool: String, track: usize, tracks: usize },
 }
 
 const MEASURED: [&str; 6] = ["track", "benchmark", "tool", "verdict", "memory_mb", "time_s"];
@@ -27,7 +31,7 @@ const TOTALS: [&str; 6] = ["track", "tool", "correctness", "overhead", "memory",
 
 /// Reads a table, or all of a folder; which one it is, its header says.
 pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
-    let (mut results, mut said) = (Results::default(), Said::default());
+    let (mut results, mut said) = (Results::default(), SeenRows::default());
     if !path.is_dir() {
         let mut table = Table::open(path)?;
         if !read_table(edition, path, &mut table, &mut results, &mut said)? {
@@ -64,7 +68,7 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
 
 /// What may be said once only, by track and name, and where the tables said it (`FILE:LINE`).
 #[derive(Default)]
-struct Said {
+struct SeenRows {
     /// Of a benchmark: its right verdict.
     right: HashMap<(usize, String), (String, String)>,
     /// Of a tool: its total.
@@ -77,7 +81,7 @@ fn read_table(
     path: &Path,
     table: &mut Table,
     results: &mut Results,
-    said: &mut Said,
+    said: &mut SeenRows,
 ) -> Result<bool, TableError> {
     let place = |row: &csv::StringRecord| {
         format!("{}:{}", path.display(), row.position().map_or(0, csv::Position::line))
@@ -93,7 +97,7 @@ fn read_table(
         table.each_row(|row| {
             let row = Row { row, edition };
             let experiment = row.experiment(&measured, expected.as_deref(), printed.as_deref())?;
-            if let Some(right) = experiment.right_verdict() {
+            if let Some(right) = experiment.expected_verdict() {
                 let (track, benchmark) = (experiment.track, &experiment.benchmark);
                 let first = said.right.entry((track, benchmark.clone()));
                 let (known, at) = first.or_insert_with(|| (right.to_owned(), place(row.row)));

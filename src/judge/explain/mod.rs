@@ -4,14 +4,15 @@ mod tool;
 
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
-use mcc_benchkit::Value;
-use mcc_edition::{Edition, Votes};
+use crate::mcc::{ValuePoints, counted_votes};
+use mcc_base::Mark;
+use mcc_edition::Edition;
 use num_rational::BigRational;
+use num_traits::Zero;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 pub(super) use tool::list;
-pub use tool::{ToolStory, explain_tool};
+pub use tool::{ToolExplanation, explain_tool};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
@@ -36,11 +37,11 @@ pub struct Explanation {
     pub share: String,
     pub penalty: String,
     pub weight: String,
-    /// Whether a run without a fair machine is left anywhere in the judgement.
+    /// Whether any run of the judgement has no result: it ended in infrastructure or is not made yet.
     pub provisional: bool,
     pub positions: Vec<Position>,
     /// Every entry that has a run here.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSummary>,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,37 +57,36 @@ pub struct Position {
     /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
     pub backing: String,
     pub voting: String,
-    pub said: Vec<Said>,
+    pub said: Vec<PositionAnswer>,
 }
 
 /// What one entry said of a position and got for it.
 #[derive(Debug, Serialize)]
-pub struct Said {
+pub struct PositionAnswer {
     pub entry: String,
     /// None: not computed.
     pub value: Option<String>,
     /// C, as a fraction; whether it has a vote.
     pub confidence: String,
     pub votes: bool,
-    /// `right`, `wrong`, `unjudged`, `not computed`.
-    pub verdict: &'static str,
+    pub verdict: ValueVerdict,
     /// With weights.
     pub points: String,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Run {
+pub struct RunSummary {
     pub entry: String,
     pub status: Status,
     pub ending: Ending,
     pub confidence: String,
-    pub right: usize,
-    pub wrong: usize,
+    pub right: u64,
+    pub wrong: u64,
     /// With weights.
     pub points: String,
     pub complete: bool,
     pub cost: Option<Cost>,
-    pub marks: Vec<String>,
+    pub marks: Vec<Mark>,
 }
 
 /// Explains one position, or all of an examination.
@@ -117,7 +117,7 @@ pub fn explain(
         });
     }
     let of = &judgement.instances[place];
-    let share = share(&judgement.edition, count);
+    let value = ValuePoints::new(&judgement.edition.judging, count);
     let wanted = position.map_or(0..count, |position| position..position + 1);
     Ok(Explanation {
         edition: judgement.edition.name.clone(),
@@ -125,8 +125,8 @@ pub fn explain(
         family: of.family.clone(),
         status: of.status.clone(),
         examination: examination.to_owned(),
-        share: share.to_string(),
-        penalty: (&share * &judgement.edition.judging.penalty).to_string(),
+        share: value.right.to_string(),
+        penalty: (-value.wrong).to_string(),
         weight: of.weight.to_string(),
         provisional: !judgement.unresolved.is_empty(),
         positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
@@ -146,36 +146,34 @@ pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) ->
     })
 }
 
-/// Points of one right value before weights (E-4.1).
-fn share(edition: &Edition, count: usize) -> BigRational {
-    &edition.judging.points_per_examination / BigRational::from_integer(count.into())
-}
-
 fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Position {
     let trusted = &block.trusted[position];
     let weight = &judgement.instances[block.instance].weight;
-    let share = share(&judgement.edition, block.trusted.len());
+    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
     let said = |cell: &Cell| {
-        let (verdict, times) = match cell.verdicts.as_bytes()[position] {
-            b'+' => ("right", BigRational::from_integer(1.into())),
-            b'-' => ("wrong", -judgement.edition.judging.penalty.clone()),
-            b'?' => ("unjudged", BigRational::from_integer(0.into())),
-            _ => ("not computed", BigRational::from_integer(0.into())),
+        let verdict = cell.verdicts[position];
+        let points = match verdict {
+            ValueVerdict::Right => &value.right * weight,
+            ValueVerdict::Wrong => &value.wrong * weight,
+            ValueVerdict::Unjudged | ValueVerdict::NotComputed => BigRational::zero(),
         };
-        Said {
+        PositionAnswer {
             entry: judgement.entries[cell.entry].entry.clone(),
             value: cell.values[position].as_ref().map(ToString::to_string),
             confidence: judgement.confidence[cell.entry].confidence.to_string(),
             votes: judgement.entries[cell.entry].status == Status::Competing,
             verdict,
-            points: (times * &share * weight).to_string(),
+            points: points.to_string(),
         }
     };
-    let summed = |counts: &[u8]| summed(judgement, block, position, counts).to_string();
+    let backing = |cell: &Cell| cell.verdicts[position] == ValueVerdict::Right;
+    let votes = || counted_votes(judgement, block, position);
+    let backing = votes().filter(|(cell, _)| backing(cell)).map(|(_, confidence)| confidence);
+    let voting = votes().map(|(_, confidence)| confidence);
     Position {
         position,
-        backing: summed(b"+"),
-        voting: summed(b"+-?"),
+        backing: backing.sum::<BigRational>().to_string(),
+        voting: voting.sum::<BigRational>().to_string(),
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
         basis: trusted.basis,
@@ -183,37 +181,6 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         weak: trusted.weak,
         said: block.cells.iter().map(said).collect(),
     }
-}
-
-/// The confidences of the votes whose verdict is one of `verdicts`, summed.
-fn summed(judgement: &Judgement, block: &Block, position: usize, verdicts: &[u8]) -> BigRational {
-    let verdict = |cell: &Cell| cell.verdicts.as_bytes()[position];
-    let entry = |cell: &Cell| &judgement.entries[cell.entry];
-    let competing = || block.cells.iter().filter(|cell| entry(cell).status == Status::Competing);
-    let voters = competing().filter(|cell| verdicts.contains(&verdict(cell)));
-    let confidence = |cell: &Cell| &judgement.confidence[cell.entry].confidence;
-    if judgement.edition.judging.votes == Votes::PerVariant {
-        return voters.map(confidence).sum();
-    }
-    let any_rounded = competing().any(|cell| cell.values[position].as_ref().is_some_and(Value::is_rounded));
-    // A tool has one vote, that of its best variant; none where its variants differ.
-    let mut of_tool: BTreeMap<&str, &BigRational> = BTreeMap::new();
-    for cell in voters {
-        let differs = |other: &&Cell| {
-            other.entry != cell.entry
-                && entry(other).tool == entry(cell).tool
-                && match (&other.values[position], &cell.values[position]) {
-                    (Some(other), Some(given)) => !other.agrees(given, any_rounded),
-                    _ => false,
-                }
-        };
-        if competing().any(|other| differs(&other)) {
-            continue;
-        }
-        let best = of_tool.entry(&entry(cell).tool).or_insert(confidence(cell));
-        *best = (*best).max(confidence(cell));
-    }
-    of_tool.into_values().sum()
 }
 
 /// What a basis word means (RULES, Trusted value).
@@ -243,16 +210,15 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     }
 }
 
-fn run(judgement: &Judgement, cell: &Cell) -> Run {
-    let count = |verdict: u8| cell.verdicts.bytes().filter(|byte| *byte == verdict).count();
+fn run(judgement: &Judgement, cell: &Cell) -> RunSummary {
     let entry = &judgement.entries[cell.entry];
-    Run {
+    RunSummary {
         entry: entry.entry.clone(),
         status: entry.status,
         ending: cell.ending,
         confidence: judgement.confidence[cell.entry].confidence.to_string(),
-        right: count(b'+'),
-        wrong: count(b'-'),
+        right: cell.verdicts.count(ValueVerdict::Right),
+        wrong: cell.verdicts.count(ValueVerdict::Wrong),
         points: cell.points.to_string(),
         complete: cell.complete,
         cost: cell.cost,
@@ -270,19 +236,22 @@ impl fmt::Display for Explanation {
             "A right value gives {share}, a wrong one -{penalty}, none 0, times the weight (E-4)."
         )?;
         if self.provisional {
-            writeln!(out, "The judgement is provisional: a run is left that never got a fair machine.")?;
+            writeln!(
+                out,
+                "The judgement is provisional: some run has no result (infrastructure, or not made yet)."
+            )?;
         }
         if let [position] = self.positions.as_slice() {
-            position.story(out)?;
+            position.write_position(out)?;
             return self.totals(out);
         }
         writeln!(out)?;
         let line = |position: &Position| {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
-            let against = position.voters("wrong");
+            let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
-            let backers = format!("{}{weak}{against}", position.voters("right"));
+            let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             vec![format!("{:02}", position.position), value, position.basis.to_string(), backers]
         };
         out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
@@ -297,12 +266,12 @@ impl fmt::Display for Explanation {
     }
 }
 
-impl Run {
+impl RunSummary {
     fn line(&self) -> String {
         let points = approximate(&self.points);
         let mut line =
             format!("{:<20} {} right, {} wrong, {points} points", self.entry, self.right, self.wrong);
-        if self.ending != Ending::Unsaid {
+        if self.ending != Ending::NotStated {
             let ending = serde_json::to_value(self.ending).unwrap_or_default();
             line += &format!(", {}", ending.as_str().unwrap_or_default());
         }
@@ -318,8 +287,9 @@ impl Explanation {
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = self.positions.iter().flat_map(|position| &position.said);
         let wrong: Vec<&str> =
-            said.filter(|said| said.verdict == "wrong").map(|said| said.entry.as_str()).collect();
-        let runs: Vec<&Run> = self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
+            said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
+        let runs: Vec<&RunSummary> =
+            self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
             writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
         }
@@ -329,13 +299,13 @@ impl Explanation {
 
 impl Position {
     /// The entries with a vote whose value has that verdict.
-    fn voters(&self, verdict: &str) -> String {
+    fn voters(&self, verdict: ValueVerdict) -> String {
         let said = self.said.iter().filter(|said| said.votes && said.verdict == verdict);
         said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// The screen of one position.
-    fn story(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_position(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
@@ -350,7 +320,7 @@ impl Position {
         }
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
         writeln!(out, "Summed confidence: {backing} of {voting} behind it")?;
-        for (what, verdict) in [("Behind it:", "right"), ("Against it:", "wrong")] {
+        for (what, verdict) in [("Behind it:", ValueVerdict::Right), ("Against it:", ValueVerdict::Wrong)] {
             let voters = self.voters(verdict);
             if !voters.is_empty() {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
@@ -361,7 +331,7 @@ impl Position {
             let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
             let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
             let points = approximate(&said.points);
-            vec![said.entry.clone(), value, confidence, said.verdict.to_owned(), points]
+            vec![said.entry.clone(), value, confidence, said.verdict.word().to_owned(), points]
         }));
         write!(out, "\n{}", columns(&rows, &[]))
     }

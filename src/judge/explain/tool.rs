@@ -2,6 +2,7 @@
 
 use super::{ExplainError, find};
 use crate::judgement::*;
+use crate::mcc::ValuePoints;
 use crate::show::{approximate, columns, decimals, short, wrapped};
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -13,7 +14,7 @@ use std::fmt;
 
 /// An entry's judgement summed up; points with weights.
 #[derive(Debug, Serialize)]
-pub struct ToolStory {
+pub struct ToolExplanation {
     pub edition: String,
     pub entry: String,
     pub tool: String,
@@ -22,18 +23,18 @@ pub struct ToolStory {
     pub agreed: u64,
     pub answered: u64,
     pub confidence: String,
-    pub examinations: Vec<OfExamination>,
-    pub places: Vec<OfPodium>,
+    pub examinations: Vec<ExaminationSummary>,
+    pub places: Vec<PodiumResult>,
     /// Its wrong values, those that cost most first.
     pub wrong: Vec<WrongValue>,
     /// Models by what is missing to all that could be had there, the most first.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<FamilyLoss>,
     /// Right values that no other tool gave, in the order of the judgement.
-    pub alone: Vec<AloneValue>,
+    pub unique: Vec<UniqueValue>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct OfExamination {
+pub struct ExaminationSummary {
     pub examination: String,
     pub right: u64,
     pub wrong: u64,
@@ -41,7 +42,7 @@ pub struct OfExamination {
     /// Values of the examination it did not give.
     pub not_computed: u64,
     /// Of `right`: those that no other tool gave.
-    pub alone: u64,
+    pub unique: u64,
     #[serde(with = "fraction")]
     pub points: BigRational,
     /// What the best virtual tool gets.
@@ -50,11 +51,11 @@ pub struct OfExamination {
 }
 
 #[derive(Debug, Serialize)]
-pub struct OfPodium {
+pub struct PodiumResult {
     pub category: String,
     /// None: another variant, or out of competition.
     pub rank: Option<u32>,
-    pub medal: String,
+    pub medal: Medal,
     #[serde(with = "fraction")]
     pub points: BigRational,
 }
@@ -73,7 +74,7 @@ pub struct WrongValue {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Loss {
+pub struct FamilyLoss {
     pub family: String,
     /// Values with a trusted value that it did not give, and wrong ones.
     pub not_computed: u64,
@@ -83,7 +84,7 @@ pub struct Loss {
 }
 
 #[derive(Debug, Serialize)]
-pub struct AloneValue {
+pub struct UniqueValue {
     pub instance: String,
     pub examination: String,
     pub position: usize,
@@ -91,12 +92,12 @@ pub struct AloneValue {
 }
 
 /// Sums up why an entry has its points.
-pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolStory, ExplainError> {
+pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
     let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
     let number = find("tool", entry, &names)?;
     let Entry { entry, tool, status, note } = &judgement.entries[number];
     let confidence = &judgement.confidence[number];
-    let mut story = ToolStory {
+    let mut explanation = ToolExplanation {
         edition: judgement.edition.name.clone(),
         entry: entry.clone(),
         tool: tool.clone(),
@@ -109,39 +110,44 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolStory, Exp
         places: Vec::new(),
         wrong: Vec::new(),
         losses: Vec::new(),
-        alone: Vec::new(),
+        unique: Vec::new(),
     };
     let scores = judgement.scores.iter().filter(|score| score.entry == number);
-    story.examinations = scores.map(|score| of_examination(judgement, score)).collect();
+    explanation.examinations = scores.map(|score| examination_summary(judgement, score)).collect();
     for podium in &judgement.podiums {
         for place in podium.places.iter().filter(|place| place.entry == number) {
             let PodiumPlace { rank, points, medal, .. } = place;
-            let (category, medal) = (podium.category.clone(), medal.clone());
-            story.places.push(OfPodium { category, rank: *rank, medal, points: points.clone() });
+            let category = podium.category.clone();
+            explanation.places.push(PodiumResult {
+                category,
+                rank: *rank,
+                medal: *medal,
+                points: points.clone(),
+            });
         }
     }
-    let mut losses: BTreeMap<&str, Loss> = BTreeMap::new();
+    let mut losses: BTreeMap<&str, FamilyLoss> = BTreeMap::new();
     for block in &judgement.blocks {
-        let took_part = |of: &OfExamination| of.examination == judgement.examinations[block.examination];
-        if let Some(of) = story.examinations.iter().position(took_part) {
-            add_block(judgement, number, block, &mut story, of, &mut losses);
+        let took_part = |of: &ExaminationSummary| of.examination == judgement.examinations[block.examination];
+        if let Some(of) = explanation.examinations.iter().position(took_part) {
+            add_block(judgement, number, block, &mut explanation, of, &mut losses);
         }
     }
-    story.wrong.sort_by(|a, b| a.points.cmp(&b.points));
-    story.losses = losses.into_values().filter(|loss| loss.missing.is_positive()).collect();
-    story.losses.sort_by_key(|loss| Reverse(loss.missing.clone()));
-    Ok(story)
+    explanation.wrong.sort_by(|a, b| a.points.cmp(&b.points));
+    explanation.losses = losses.into_values().filter(|loss| loss.missing.is_positive()).collect();
+    explanation.losses.sort_by_key(|loss| Reverse(loss.missing.clone()));
+    Ok(explanation)
 }
 
-fn of_examination(judgement: &Judgement, score: &Score) -> OfExamination {
+fn examination_summary(judgement: &Judgement, score: &Score) -> ExaminationSummary {
     let possible = judgement.best_virtual.iter().find(|of| of.examination == score.examination);
-    OfExamination {
+    ExaminationSummary {
         examination: judgement.examinations[score.examination].clone(),
         right: score.right,
         wrong: score.wrong,
         unjudged: score.unjudged,
         not_computed: 0,
-        alone: 0,
+        unique: 0,
         points: score.normalized.clone(),
         possible: possible.map_or_else(BigRational::zero, |of| of.normalized.clone()),
     }
@@ -152,65 +158,65 @@ fn add_block<'j>(
     judgement: &'j Judgement,
     entry: usize,
     block: &Block,
-    story: &mut ToolStory,
+    explanation: &mut ToolExplanation,
     of: usize,
-    losses: &mut BTreeMap<&'j str, Loss>,
+    losses: &mut BTreeMap<&'j str, FamilyLoss>,
 ) {
     let instance = &judgement.instances[block.instance];
     let examination = &judgement.examinations[block.examination];
-    let share = super::share(&judgement.edition, block.trusted.len()) * &instance.weight;
-    let loss_of_wrong = &share * &judgement.edition.judging.penalty;
+    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
+    let [right_points, wrong_points] = [value.right, value.wrong].map(|points| points * &instance.weight);
     let cell = block.cells.iter().find(|cell| cell.entry == entry);
-    let loss = losses.entry(&instance.family).or_insert_with(|| Loss {
+    let loss = losses.entry(&instance.family).or_insert_with(|| FamilyLoss {
         family: instance.family.clone(),
         not_computed: 0,
         wrong: 0,
         missing: BigRational::zero(),
     });
-    let of = &mut story.examinations[of];
+    let of = &mut explanation.examinations[of];
     let (mut missed, mut wrong) = (0, 0);
     for (position, trusted) in block.trusted.iter().enumerate() {
-        let verdict = cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
+        let verdict = cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
         let name = || (instance.instance.clone(), examination.clone());
         match verdict {
-            b'+' if is_alone(judgement, entry, block, position) => {
-                of.alone += 1;
+            ValueVerdict::Right if is_unique(judgement, entry, block, position) => {
+                of.unique += 1;
                 let (instance, examination) = name();
                 let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
-                story.alone.push(AloneValue { instance, examination, position, value });
+                explanation.unique.push(UniqueValue { instance, examination, position, value });
             }
-            b'-' => {
+            ValueVerdict::Wrong => {
                 wrong += 1;
                 let said = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
                 let (instance, examination) = name();
-                story.wrong.push(WrongValue {
+                explanation.wrong.push(WrongValue {
                     instance,
                     examination,
                     position,
                     said: said.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
                     basis: trusted.basis,
-                    points: -loss_of_wrong.clone(),
+                    points: wrong_points.clone(),
                 });
             }
-            b'.' => {
+            ValueVerdict::NotComputed => {
                 of.not_computed += 1;
                 missed += u64::from(trusted.value.is_some());
             }
-            _ => {}
+            ValueVerdict::Right | ValueVerdict::Unjudged => {}
         }
     }
     loss.not_computed += missed;
     loss.wrong += wrong;
     if missed + wrong > 0 {
         let whole = |n: u64| BigRational::from_integer(n.into());
-        loss.missing += &share * whole(missed + wrong) + loss_of_wrong * whole(wrong);
+        loss.missing += right_points * whole(missed + wrong) - wrong_points * whole(wrong);
     }
 }
 
 /// Whether all competing entries that are right are of one tool.
-fn is_alone(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
-    let right = block.cells.iter().filter(|cell| cell.verdicts.as_bytes()[position] == b'+');
+fn is_unique(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
+    let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
     let entries = right.map(|cell| &judgement.entries[cell.entry]);
     let mut tools = entries.filter(|entry| entry.status == Status::Competing).map(|entry| &entry.tool);
     tools.all(|tool| *tool == judgement.entries[entry].tool)
@@ -219,7 +225,7 @@ fn is_alone(judgement: &Judgement, entry: usize, block: &Block, position: usize)
 /// Lines shown of each list; `--format json` has all.
 const SHOWN: usize = 3;
 
-impl fmt::Display for ToolStory {
+impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, entry, tool, status, note, agreed, answered, confidence, .. } = self;
         let variant = if entry == tool { String::new() } else { format!(", variant of {tool}") };
@@ -231,9 +237,9 @@ impl fmt::Display for ToolStory {
         )?;
         writeln!(out, "Confidence {}: {agreed} of {answered} agree (E-2.2)\n", approximate(confidence))?;
         self.table(out)?;
-        let place = |OfPodium { category, rank, medal, points }: &OfPodium| {
+        let place = |PodiumResult { category, rank, medal, points }: &PodiumResult| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
-            let medal = if medal.is_empty() { String::new() } else { format!(", {medal}") };
+            let medal = if *medal == Medal::None { String::new() } else { format!(", {medal}") };
             format!("{category}: {rank}{medal}, {} points", decimals(points))
         };
         let places: Vec<String> = self.places.iter().map(place).collect();
@@ -251,21 +257,21 @@ impl fmt::Display for ToolStory {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]
         })?;
-        let alone = format!("{} right values no other tool has", self.alone.len());
-        list(out, &alone, &self.alone, |alone| {
-            let AloneValue { instance, examination, position, value } = alone;
+        let unique = format!("{} right values no other tool has", self.unique.len());
+        list(out, &unique, &self.unique, |unique| {
+            let UniqueValue { instance, examination, position, value } = unique;
             vec![format!("{instance} {examination} {position:02}"), short(value)]
         })
     }
 }
 
-impl ToolStory {
+impl ToolExplanation {
     fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["examination", "right", "wrong", "unjudged", "none", "alone", "points", "possible"];
+        let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "possible"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.examinations.iter().map(|of| {
             let mut row = vec![of.examination.clone()];
-            let counts = [of.right, of.wrong, of.unjudged, of.not_computed, of.alone];
+            let counts = [of.right, of.wrong, of.unjudged, of.not_computed, of.unique];
             row.extend(counts.iter().map(ToString::to_string));
             row.extend([decimals(&of.points), decimals(&of.possible)]);
             row

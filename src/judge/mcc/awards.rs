@@ -22,14 +22,14 @@ pub(super) struct CompleteRun {
 }
 
 /// What the awards of one category are given for.
-pub(super) struct Figures {
+pub(super) struct AwardFigures {
     /// Blocks of its examinations: over all of them values are counted.
     pub blocks: u64,
     /// Entries with a rank: they are compared by cost.
     pub ranked: BTreeSet<usize>,
     /// Of every competing entry: its right values, and those of them that no other tool gave.
     pub right: BTreeMap<usize, u64>,
-    pub alone: BTreeMap<usize, u64>,
+    pub unique: BTreeMap<usize, u64>,
     /// Complete runs of the category, also of entries that have no rank.
     pub runs: Vec<CompleteRun>,
 }
@@ -39,19 +39,17 @@ pub(super) fn awards(
     category: &str,
     kinds: &[AwardKind],
     entries: &[Entry],
-    figures: &Figures,
+    figures: &AwardFigures,
 ) -> Vec<Award> {
     kinds.iter().filter_map(|kind| award(category, *kind, entries, figures)).collect()
 }
 
-fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) -> Option<Award> {
-    let (name, unit, measure): (_, _, fn(&Cost) -> Option<u64>) = match kind {
-        AwardKind::RoadRunner => ("road-runner", "ms", |cost| Some(cost.cpu_ms)),
-        AwardKind::Camel => ("camel", "KiB", |cost| cost.memory_kib),
-        AwardKind::MostRight => return most(category, "most-right", entries, &figures.right, figures.blocks),
-        AwardKind::MostUnique => {
-            return most(category, "most-unique", entries, &figures.alone, figures.blocks);
-        }
+fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &AwardFigures) -> Option<Award> {
+    let (unit, measure): (_, fn(&Cost) -> Option<u64>) = match kind {
+        AwardKind::RoadRunner => ("ms", |cost| Some(cost.cpu_ms)),
+        AwardKind::Camel => ("KiB", |cost| cost.memory_kib),
+        AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
+        AwardKind::MostUnique => return most(category, kind, entries, &figures.unique, figures.blocks),
     };
     let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
     for run in figures.runs.iter().filter(|run| figures.ranked.contains(&run.entry)) {
@@ -84,17 +82,13 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &Figures) 
         value: *value,
         unit: unit.to_owned(),
     };
-    Some(Award {
-        category: category.to_owned(),
-        award: name.to_owned(),
-        places: sums.iter().map(place).collect(),
-    })
+    Some(Award { category: category.to_owned(), award: kind, places: sums.iter().map(place).collect() })
 }
 
 /// Who has most values, over all blocks of the category: of a tool's variants the one with most.
 fn most(
     category: &str,
-    award: &str,
+    award: AwardKind,
     entries: &[Entry],
     values: &BTreeMap<usize, u64>,
     blocks: u64,
@@ -112,7 +106,7 @@ fn most(
         unit: "values".to_owned(),
     };
     let places: Vec<AwardPlace> = sums.iter().map(place).collect();
-    let (category, award) = (category.to_owned(), award.to_owned());
+    let category = category.to_owned();
     (!places.is_empty()).then_some(Award { category, award, places })
 }
 
@@ -142,16 +136,16 @@ mod tests {
         }
     }
 
-    fn figures(ranked: &[usize], runs: &[CompleteRun]) -> Figures {
+    fn figures(ranked: &[usize], runs: &[CompleteRun]) -> AwardFigures {
         let none = || ranked.iter().map(|entry| (*entry, 0)).collect();
         let ranked = ranked.iter().copied().collect();
-        Figures { blocks: 9, ranked, right: none(), alone: none(), runs: runs.to_vec() }
+        AwardFigures { blocks: 9, ranked, right: none(), unique: none(), runs: runs.to_vec() }
     }
 
     fn shown(awards: &[Award]) -> Vec<String> {
         let line = |award: &Award, place: &AwardPlace| {
             let AwardPlace { rank, entry, runs_compared, value, unit } = place;
-            format!("{} {rank} {entry} over {runs_compared}: {value} {unit}", award.award)
+            format!("{} {rank} {entry} over {runs_compared}: {value} {unit}", award.award.word())
         };
         awards.iter().flat_map(|award| award.places.iter().map(move |place| line(award, place))).collect()
     }
@@ -161,7 +155,7 @@ mod tests {
         let mut entries = entries();
         entries[2].tool = "a".to_owned();
         let right = BTreeMap::from([(0, 26), (1, 66), (2, 80)]);
-        let figures = Figures { right, ..figures(&[0, 1], &[]) };
+        let figures = AwardFigures { right, ..figures(&[0, 1], &[]) };
         let given = awards("CTL", &[AwardKind::MostRight], &entries, &figures);
         assert_eq!(shown(&given), ["most-right 1 2 over 9: 80 values", "most-right 2 1 over 9: 66 values"]);
     }
@@ -206,7 +200,7 @@ mod tests {
     fn later_editions_honour_the_most_right_values_and_the_most_that_nobody_else_had() {
         let mut figures = figures(&[0, 1, 2], &[]);
         figures.right = [(0, 5), (1, 7), (2, 7)].into();
-        figures.alone.insert(2, 3);
+        figures.unique.insert(2, 3);
         let found = awards("CTL", &[AwardKind::MostRight, AwardKind::MostUnique], &entries(), &figures);
         let expected = [
             "most-right 1 1 over 9: 7 values",

@@ -1,7 +1,7 @@
 //! The best virtual tool: every right value that some competing entry gave, and no wrong one. It is computed from
 //! the answers, so an edition needs no rows of it.
 
-use super::points::{Counts, Tally, Weights};
+use super::points::{Counts, ExaminationTally, Weights};
 use crate::judgement::VirtualScore;
 use mcc_edition::Edition;
 
@@ -9,12 +9,12 @@ use mcc_edition::Edition;
 #[derive(Debug)]
 pub(super) struct BestVirtual {
     /// By examination: what it has, and how many values there are.
-    tallies: Vec<(Tally, u64)>,
+    tallies: Vec<(ExaminationTally, u64)>,
 }
 
 impl BestVirtual {
     pub fn new(examinations: usize) -> Self {
-        Self { tallies: vec![(Tally::default(), 0); examinations] }
+        Self { tallies: vec![(ExaminationTally::default(), 0); examinations] }
     }
 
     /// Counts a block: `right` of its `values` were given by somebody competing; `class` is its weight's.
@@ -25,9 +25,9 @@ impl BestVirtual {
     }
 
     /// Adds what was counted over other blocks.
-    pub fn absorb(&mut self, other: &BestVirtual) {
+    pub fn merge(&mut self, other: &BestVirtual) {
         for ((tally, values), (others, more)) in self.tallies.iter_mut().zip(&other.tallies) {
-            tally.absorb(others);
+            tally.merge(others);
             *values += more;
         }
     }

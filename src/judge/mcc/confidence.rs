@@ -1,14 +1,14 @@
 //! How far an entry's answers are believed (E-2.1, E-2.2).
 
 use super::trusted::Vote;
-use crate::ballots::LOST;
+use crate::input::ballots::NOT_KEPT;
 use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;
 
 /// The value by which a position belongs to V: at least `min_agreeing` votes, and more than half of all.
 pub(super) fn commonly_agreed(votes: &[Vote], min_agreeing: usize) -> Option<u32> {
-    let candidates = votes.iter().filter(|vote| vote.value != LOST);
+    let candidates = votes.iter().filter(|vote| vote.value != NOT_KEPT);
     candidates.map(|vote| vote.value).find(|value| {
         let agreeing = votes.iter().filter(|vote| vote.value == *value).count();
         agreeing >= min_agreeing && 2 * agreeing > votes.len()
@@ -17,7 +17,7 @@ pub(super) fn commonly_agreed(votes: &[Vote], min_agreeing: usize) -> Option<u32
 
 /// What was counted over V.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct AgreementCounts {
     /// |V|
     pub common: u64,
     /// By entry: values of V it gave, and those of them that agree.
@@ -25,7 +25,7 @@ pub(super) struct Counted {
     pub agreed: Vec<u64>,
 }
 
-impl Counted {
+impl AgreementCounts {
     pub fn new(entries: usize) -> Self {
         Self { common: 0, answered: vec![0; entries], agreed: vec![0; entries] }
     }
@@ -55,16 +55,16 @@ mod tests {
         assert_eq!(common(&[7, 7, 7]), Some(7));
         assert_eq!(common(&[8, 7, 9, 7, 7]), Some(7));
         assert_eq!(common(&[7, 7, 7, 8, 8, 8]), None);
-        assert_eq!(common(&[LOST, LOST, LOST]), None);
+        assert_eq!(common(&[NOT_KEPT, NOT_KEPT, NOT_KEPT]), None);
     }
 
     #[test]
     fn both_readings_of_confidence_and_an_entry_without_values() {
-        let counted = Counted { common: 10, answered: vec![4, 0], agreed: vec![3, 0] };
+        let agreement = AgreementCounts { common: 10, answered: vec![4, 0], agreed: vec![3, 0] };
         let quotient = |a: i64, b: i64| BigRational::new(a.into(), b.into());
-        assert_eq!(counted.confidence(0, ConfidenceReading::Answered), quotient(3, 4));
-        assert_eq!(counted.confidence(0, ConfidenceReading::AllTrusted), quotient(3, 10));
-        assert_eq!(counted.confidence(1, ConfidenceReading::Answered), quotient(0, 1));
-        assert_eq!(Counted::new(1).confidence(0, ConfidenceReading::AllTrusted), quotient(0, 1));
+        assert_eq!(agreement.confidence(0, ConfidenceReading::Answered), quotient(3, 4));
+        assert_eq!(agreement.confidence(0, ConfidenceReading::AllTrusted), quotient(3, 10));
+        assert_eq!(agreement.confidence(1, ConfidenceReading::Answered), quotient(0, 1));
+        assert_eq!(AgreementCounts::new(1).confidence(0, ConfidenceReading::AllTrusted), quotient(0, 1));
     }
 }

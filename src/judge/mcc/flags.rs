@@ -1,6 +1,6 @@
 //! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
 
-use crate::ballots::{NONE, Row};
+use crate::input::ballots::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_benchkit::Repeat;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(super) fn flags(
     entries: &[Entry],
     instances: &[Instance],
-    rows: &[Row],
+    rows: &[RunRow],
     given: &[u32],
     counts: &[(String, usize)],
 ) -> Vec<Flag> {
@@ -46,22 +46,22 @@ pub(super) fn flags(
 
 /// What an entry did in an examination on a model.
 #[derive(Clone, Copy, Default)]
-struct Presence {
+struct FamilyRuns {
     /// Instances with a run of its own: not merely "did not compete", nor a fault of the harness.
     ran: u32,
     /// Those that did not compete.
     declined: u32,
-    /// Those that never got a fair machine.
+    /// Those that ended in infrastructure.
     failed: u32,
     /// Those of `ran` that prove it ran: published tables list tools without a value that never started.
-    proven: u32,
+    has_evidence: u32,
 }
 
 /// An entry absent from an examination on all instances of a model that others ran, or on all instances there are.
 fn absences<'i>(
     entries: &[Entry],
     instances: &'i [Instance],
-    rows: &[Row],
+    rows: &[RunRow],
     given: &[u32],
     counts: &[(String, usize)],
 ) -> Vec<Flag> {
@@ -72,25 +72,26 @@ fn absences<'i>(
     };
     let model_of: Vec<usize> = instances.iter().map(number).collect();
     let families = models.len();
-    let mut presence = vec![Presence::default(); counts.len() * entries.len() * families];
+    let mut presence = vec![FamilyRuns::default(); counts.len() * entries.len() * families];
     // How many instances of each examination and model anybody ran.
-    let mut held = vec![0_usize; counts.len() * families];
-    let mut last_held = None;
+    let mut instances_run = vec![0_usize; counts.len() * families];
+    let mut last_block = None;
     for row in rows {
         let (examination, entry) = (row.examination as usize, row.entry as usize);
         let family = model_of[row.instance as usize];
         let at = &mut presence[(examination * entries.len() + entry) * families + family];
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
-            Ending::Infrastructure => at.failed += 1,
+            ending if !ending.is_scored() => at.failed += 1,
             ending => {
                 at.ran += 1;
                 let values = &given[row.first..row.first + counts[examination].1];
-                at.proven += u32::from(ending != Ending::Unsaid || values.iter().any(|v| *v != NONE));
+                at.has_evidence +=
+                    u32::from(ending != Ending::NotStated || values.iter().any(|v| *v != NONE));
                 // Rows of one instance follow one another.
                 let block = (row.examination, row.instance);
-                if last_held.replace(block) != Some(block) {
-                    held[examination * families + family] += 1;
+                if last_block.replace(block) != Some(block) {
+                    instances_run[examination * families + family] += 1;
                 }
             }
         }
@@ -102,19 +103,22 @@ fn absences<'i>(
             let first = (examination * entries.len() + entry) * families;
             &presence[first..first + families]
         };
-        let present = |examination: usize| of(examination).iter().any(|at| at.proven > 0);
+        let present = |examination: usize| of(examination).iter().any(|at| at.has_evidence > 0);
         let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
         if elsewhere == 0 {
             continue;
         }
         for examination in 0..counts.len() {
-            let held = &held[examination * families..(examination + 1) * families];
-            let total: usize = held.iter().sum();
-            let mut flag = |family: &str, instances: usize, declined: u32, where_else: String| {
-                let declined = match declined {
+            let instances_run = &instances_run[examination * families..(examination + 1) * families];
+            let total: usize = instances_run.iter().sum();
+            let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere_text: String| {
+                // Not of the same instances: it may decline one that no other entry ran.
+                let declined = match at.declined {
                     0 => String::new(),
-                    declined => format!(", {declined} of them did-not-compete"),
+                    declined => format!("; did-not-compete on {declined}"),
                 };
+                // A table lists runs of which it gives neither a value nor an ending.
+                let missing = if at.ran > 0 { "neither value nor ending" } else { "no run" };
                 flags.push(Flag {
                     kind: FlagKind::Absent,
                     entry,
@@ -122,21 +126,28 @@ fn absences<'i>(
                     family: family.to_owned(),
                     instance: None,
                     position: None,
-                    detail: format!("no run on {instances} instances{declined}; {where_else}"),
+                    detail: format!(
+                        "{missing} on {instances} instances that others ran{declined}; {elsewhere_text}"
+                    ),
                 });
             };
             let at = of(examination);
             let failed = at.iter().any(|at| at.failed > 0);
             if total > 0 && !present(examination) && !failed {
-                let declined = at.iter().map(|at| at.declined).sum();
-                flag("", total, declined, format!("it ran in {elsewhere} of {} examinations", counts.len()));
+                let sum = |of: fn(&FamilyRuns) -> u32| at.iter().map(of).sum();
+                let at = FamilyRuns {
+                    declined: sum(|at| at.declined),
+                    ran: sum(|at| at.ran),
+                    ..FamilyRuns::default()
+                };
+                flag("", total, at, format!("it ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
             for (family, number) in &models {
                 let at = at[*number];
-                if at.ran + at.failed == 0 && held[*number] > 0 {
-                    let where_else = "it ran on other models".to_owned();
-                    flag(family, held[*number], at.declined, where_else);
+                if at.ran + at.failed == 0 && instances_run[*number] > 0 {
+                    let elsewhere_text = "it ran on other models".to_owned();
+                    flag(family, instances_run[*number], at, elsewhere_text);
                 }
             }
         }

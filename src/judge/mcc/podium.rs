@@ -1,6 +1,6 @@
 //! Ranking the tools of a category (E-4.5, E-4.6).
 
-use crate::judgement::{Entry, Podium, PodiumPlace};
+use crate::judgement::{Entry, Medal, Podium, PodiumPlace, VariantRank};
 use mcc_edition::{PodiumRule, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -27,10 +27,10 @@ pub(super) fn podium(
         let tool = &entries[entry].tool;
         let mut variants = siblings.iter().filter(|(_, of)| of == tool);
         match (variants.next(), variants.next()) {
-            _ if !competing(entry) => "",
-            (Some((best, _)), Some(_)) if *best == entry => "best",
-            (Some(_), Some(_)) => "other",
-            _ => "",
+            _ if !competing(entry) => VariantRank::Only,
+            (Some((best, _)), Some(_)) if *best == entry => VariantRank::Best,
+            (Some(_), Some(_)) => VariantRank::Other,
+            _ => VariantRank::Only,
         }
     };
     let mut places: Vec<PodiumPlace> = points
@@ -38,14 +38,15 @@ pub(super) fn podium(
         .map(|(entry, points)| PodiumPlace {
             rank: None,
             entry,
-            variant: variant(entry).to_owned(),
+            variant: variant(entry),
             points,
-            medal: String::new(),
+            medal: Medal::None,
         })
         .collect();
     // Stable: the ranked first, each part in the order of points.
-    places.sort_by_key(|place| Reverse(competing(place.entry) && place.variant != "other"));
-    let ranked = places.partition_point(|place| competing(place.entry) && place.variant != "other");
+    places.sort_by_key(|place| Reverse(competing(place.entry) && place.variant != VariantRank::Other));
+    let ranked =
+        places.partition_point(|place| competing(place.entry) && place.variant != VariantRank::Other);
     let mut first = 0;
     for at in 0..ranked {
         if &places[first].points - &places[at].points > *tie_margin {
@@ -54,7 +55,7 @@ pub(super) fn podium(
         let rank = first as u32 + 1;
         places[at].rank = Some(rank);
         if !provisional && places[at].points.is_positive() {
-            places[at].medal = ["", "gold", "silver", "bronze"].get(rank as usize).unwrap_or(&"").to_string();
+            places[at].medal = Medal::of_rank(rank);
         }
     }
     Podium { category: rule.category.clone(), places }
@@ -74,7 +75,7 @@ mod tests {
         let podium = podium(&rule, entries, points, &BigRational::from_integer(margin.into()), provisional);
         let line = |place: &PodiumPlace| {
             let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            format!("{rank} {} {} {}", entries[place.entry].entry, place.variant, place.medal)
+            format!("{rank} {} {} {}", entries[place.entry].entry, place.variant.word(), place.medal)
         };
         podium.places.iter().map(line).collect()
     }

@@ -1,19 +1,12 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
 use hashbrown::HashMap;
-use mcc_edition::Edition;
+use mcc_edition::{Edition, Judging};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::ops::AddAssign;
-
-/// How one given value was judged, as the letters of `Cell::verdicts`.
-pub(super) const RIGHT: char = '+';
-pub(super) const WRONG: char = '-';
-/// Given, but the trusted value is unknown: 0 points for everybody.
-pub(super) const UNJUDGED: char = '?';
-pub(super) const NOT_COMPUTED: char = '.';
 
 /// Right and wrong values counted in blocks, and how often a run was the first of its block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,32 +14,48 @@ pub(super) struct Counts {
     pub right: u64,
     pub wrong: u64,
     /// Complete runs with the least CPU time, and with the least memory, where the edition has bonuses for them.
-    pub fastest: u64,
-    pub leanest: u64,
+    pub least_cpu_count: u64,
+    pub least_memory_count: u64,
 }
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, more: Self) {
         self.right += more.right;
         self.wrong += more.wrong;
-        self.fastest += more.fastest;
-        self.leanest += more.leanest;
+        self.least_cpu_count += more.least_cpu_count;
+        self.least_memory_count += more.least_memory_count;
     }
 }
 
-/// Points of counts, or of sums of weights of as many: right ones give `points_per_examination / values`, wrong ones
-/// cost `penalty` times that; bonuses on top. `sum` says how many, or how much, of a sort there is.
+/// Points of one value before weights (E-4.1).
+pub(crate) struct ValuePoints {
+    pub right: BigRational,
+    /// 0 or less.
+    pub wrong: BigRational,
+}
+
+impl ValuePoints {
+    /// Of an examination with `values` values: its points are shared equally, a wrong value costs `penalty` shares.
+    pub fn new(judging: &Judging, values: usize) -> Self {
+        let right = &judging.points_per_examination / BigRational::from_integer(values.into());
+        let wrong = -&right * &judging.penalty;
+        Self { right, wrong }
+    }
+}
+
+/// Points of counts, or of sums of weights of as many, with the bonuses. `sum` says how many, or how much, of a sort
+/// there is.
 fn points(
     edition: &Edition,
     examination: usize,
     sum: impl Fn(fn(&Counts) -> u64) -> BigRational,
 ) -> BigRational {
-    let share = &edition.judging.points_per_examination
-        / BigRational::from_integer(edition.examinations[examination].values.into());
+    let value = ValuePoints::new(&edition.judging, edition.examinations[examination].values);
     let bonuses = &edition.judging.bonuses;
-    share * (sum(|counts| counts.right) - &edition.judging.penalty * sum(|counts| counts.wrong))
-        + &bonuses.time * sum(|counts| counts.fastest)
-        + &bonuses.memory * sum(|counts| counts.leanest)
+    value.right * sum(|counts| counts.right)
+        + value.wrong * sum(|counts| counts.wrong)
+        + &bonuses.time * sum(|counts| counts.least_cpu_count)
+        + &bonuses.memory * sum(|counts| counts.least_memory_count)
 }
 
 /// Points before weights.
@@ -98,17 +107,17 @@ impl<'e> BlockPoints<'e> {
 
 /// What an entry got in one examination over all instances.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ExaminationTally {
     /// It has a run that is more than "did not compete".
     pub took_part: bool,
     pub unjudged: u64,
     /// Right values that no other tool gave.
-    pub alone: u64,
+    pub unique: u64,
     /// By weight class. Counting integers per class keeps fractions out of the loop over values.
     by_class: Vec<Counts>,
 }
 
-impl Tally {
+impl ExaminationTally {
     pub fn add(&mut self, class: u32, counts: Counts, unjudged: u64) {
         let class = class as usize;
         if self.by_class.len() <= class {
@@ -119,10 +128,10 @@ impl Tally {
     }
 
     /// Adds what was counted over other blocks.
-    pub fn absorb(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &ExaminationTally) {
         self.took_part |= other.took_part;
         self.unjudged += other.unjudged;
-        self.alone += other.alone;
+        self.unique += other.unique;
         for (class, counts) in other.by_class.iter().enumerate() {
             self.add(class as u32, *counts, 0);
         }

@@ -1,7 +1,9 @@
-//! What the podiums hang on: each of them judged again without each tool, and how many values a medal rests on.
+//! What the podiums depend on: each of them judged again without each tool, and how many values a medal rests on.
 
-use super::{JudgeError, Jury, Verdict, podium};
-use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status};
+use super::judge::{Judge, JudgeError, JudgementTotals};
+use super::podium;
+use super::points::ValuePoints;
+use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -12,7 +14,7 @@ use std::num::NonZero;
 
 #[derive(Debug, Serialize)]
 pub struct Sensitivity {
-    /// A medal hangs on few values where it would change hands with fewer than this many of them.
+    /// A medal depends on few values where it would change hands with fewer than this many of them.
     pub few: u64,
     /// By category, then the tool left out, then the order of the podium without it.
     pub left_out: Vec<LeftOut>,
@@ -26,20 +28,20 @@ pub struct LeftOut {
     pub category: String,
     pub left_out: String,
     pub tool: String,
-    /// With all tools; with `left_out` struck off, nothing judged anew; with everything judged anew without it.
+    /// With all tools; with `left_out` removed and nothing judged again; with everything judged again without it.
     pub rank: u32,
-    pub rank_struck: u32,
-    pub rank_then: u32,
+    pub rank_removed: u32,
+    pub rank_rejudged: u32,
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
     #[serde(with = "mcc_edition::fraction")]
-    pub points_then: BigRational,
+    pub points_rejudged: BigRational,
 }
 
 impl LeftOut {
     /// Whether the absence of the tool does more than move up those behind it.
     pub fn changes(&self) -> bool {
-        self.rank_struck != self.rank_then
+        self.rank_removed != self.rank_rejudged
     }
 }
 
@@ -55,29 +57,29 @@ pub struct Margin {
     pub points_ahead: BigRational,
     /// The least number of trusted values that would have to be otherwise; None where no number is enough.
     pub values: Option<u64>,
-    pub hangs: bool,
+    pub few_values: bool,
 }
 
 impl fmt::Display for Sensitivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "Without one tool, judged again; more changes than that the others move up:")?;
         for row in self.left_out.iter().filter(|row| row.changes()) {
-            let LeftOut { category, left_out, tool, rank_struck, rank_then, .. } = row;
-            writeln!(out, "  {category} without {left_out}: {tool} is {rank_then}, not {rank_struck}")?;
+            let LeftOut { category, left_out, tool, rank_removed, rank_rejudged, .. } = row;
+            writeln!(out, "  {category} without {left_out}: {tool} is {rank_rejudged}, not {rank_removed}")?;
         }
         if !self.left_out.iter().any(LeftOut::changes) {
             writeln!(out, "  nothing")?;
         }
         writeln!(out, "Values that would have to be otherwise for a place to be lost:")?;
         let row = |margin: &Margin| {
-            let Margin { category, rank, entry, rival, points_ahead, values, hangs } = margin;
+            let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
-            let hangs = if *hangs { format!("fewer than {}", self.few) } else { String::new() };
+            let few_values = if *few_values { format!("fewer than {}", self.few) } else { String::new() };
             let ahead = match rival.is_empty() {
                 true => String::new(),
                 false => format!("{} points before {rival}", decimals(points_ahead)),
             };
-            vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, hangs]
+            vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, few_values]
         };
         out.write_str(&columns(&self.margins.iter().map(row).collect::<Vec<_>>(), &[3]))
     }
@@ -87,50 +89,50 @@ impl fmt::Display for Sensitivity {
 ///
 /// A margin is between two entries: each value is taken to be otherwise in the way that serves the rival best, the
 /// holder wrong and the rival right where they differ. Weights and bonuses are kept.
-pub fn sensitivity(jury: &Jury, verdict: &Verdict, few: u64) -> Result<Sensitivity, JudgeError> {
-    let entries = &jury.opening.entries;
+pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<Sensitivity, JudgeError> {
+    let entries = &judge.header.entries;
     let mut tools: Vec<&str> =
         entries.iter().filter(|entry| entry.status == Status::Competing).map(|e| e.tool.as_str()).collect();
     tools.sort_unstable();
     tools.dedup();
     let mut left_out = Vec::new();
-    for (tool, podiums) in tools.iter().zip(without_each(jury, &tools)?) {
-        for ((rule, before), (entries_then, then)) in
-            jury.opening.edition.podiums.iter().zip(&verdict.podiums).zip(podiums)
+    for (tool, podiums) in tools.iter().zip(podiums_without_each(judge, &tools)?) {
+        for ((rule, before), (entries_rejudged, then)) in
+            judge.header.edition.podiums.iter().zip(&totals.podiums).zip(podiums)
         {
             let points = before.places.iter().filter(|place| entries[place.entry].tool != *tool);
             let points = points.map(|place| (place.entry, place.points.clone())).collect();
-            let margin = &jury.opening.edition.judging.tie_margin;
-            let struck = podium::podium(rule, entries, points, margin, true);
+            let margin = &judge.header.edition.judging.tie_margin;
+            let removed = podium::podium(rule, entries, points, margin, true);
             let ranked = ranked(before, |entry| &entries[entry].tool);
-            let ranked_struck = self::ranked(&struck, |entry| &entries[entry].tool);
-            for (name, place) in self::ranked(&then, |entry| &entries_then[entry]) {
-                let (Some(with_all), Some(struck)) = (ranked.get(name), ranked_struck.get(name)) else {
+            let ranked_removed = self::ranked(&removed, |entry| &entries[entry].tool);
+            for (name, place) in self::ranked(&then, |entry| &entries_rejudged[entry]) {
+                let (Some(with_all), Some(removed)) = (ranked.get(name), ranked_removed.get(name)) else {
                     continue;
                 };
-                let [rank, rank_struck, rank_then] =
-                    [with_all, struck, &place].map(|place| place.rank.unwrap_or_default());
-                if rank_struck.min(rank_then) <= 3 {
+                let [rank, rank_removed, rank_rejudged] =
+                    [with_all, removed, &place].map(|place| place.rank.unwrap_or_default());
+                if rank_removed.min(rank_rejudged) <= 3 {
                     left_out.push(LeftOut {
                         category: rule.category.clone(),
                         left_out: (*tool).to_owned(),
                         tool: name.to_owned(),
                         rank,
-                        rank_struck,
-                        rank_then,
+                        rank_removed,
+                        rank_rejudged,
                         points: with_all.points.clone(),
-                        points_then: place.points.clone(),
+                        points_rejudged: place.points.clone(),
                     });
                 }
             }
         }
     }
-    let order = |l: &LeftOut| jury.opening.edition.podiums.iter().position(|p| p.category == l.category);
+    let order = |l: &LeftOut| judge.header.edition.podiums.iter().position(|p| p.category == l.category);
     left_out.sort_by(|a, b| {
-        let key = |l: &LeftOut| (order(l), l.left_out.clone(), l.rank_then, l.tool.clone());
+        let key = |l: &LeftOut| (order(l), l.left_out.clone(), l.rank_rejudged, l.tool.clone());
         key(a).cmp(&key(b))
     });
-    Ok(Sensitivity { few, left_out, margins: margins(jury, verdict, few) })
+    Ok(Sensitivity { few, left_out, margins: margins(judge, totals, few) })
 }
 
 /// The ranked places of a podium by tool.
@@ -143,19 +145,19 @@ fn ranked<'p>(podium: &'p Podium, tool: impl Fn(usize) -> &'p str) -> BTreeMap<&
 type Podiums = Vec<(Vec<String>, Podium)>;
 
 /// All cores share the tools; the result is the same for any number of them.
-fn without_each(jury: &Jury, tools: &[&str]) -> Result<Vec<Podiums>, JudgeError> {
-    let judge = |tool: &str| -> Result<Podiums, JudgeError> {
-        let jury = jury.without(tool)?;
-        let judged = jury.judge_blocks(|_| Ok::<(), std::convert::Infallible>(()));
-        let Ok(verdict) = judged;
-        let names: Vec<String> = jury.opening.entries.iter().map(|entry| entry.tool.clone()).collect();
-        Ok(verdict.podiums.into_iter().map(|podium| (names.clone(), podium)).collect())
+fn podiums_without_each(judge: &Judge, tools: &[&str]) -> Result<Vec<Podiums>, JudgeError> {
+    let podiums_without = |tool: &str| -> Result<Podiums, JudgeError> {
+        let judge = judge.without(tool)?;
+        let judged = judge.judge_blocks(|_| Ok::<(), std::convert::Infallible>(()));
+        let Ok(totals) = judged;
+        let names: Vec<String> = judge.header.entries.iter().map(|entry| entry.tool.clone()).collect();
+        Ok(totals.podiums.into_iter().map(|podium| (names.clone(), podium)).collect())
     };
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(tools.len()).max(1);
     let mut judged: Vec<(usize, Result<Podiums, JudgeError>)> = std::thread::scope(|scope| {
         let work = |worker: usize| {
             let own = (worker..tools.len()).step_by(workers);
-            own.map(|number| (number, judge(tools[number]))).collect::<Vec<_>>()
+            own.map(|number| (number, podiums_without(tools[number]))).collect::<Vec<_>>()
         };
         let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("judging does not panic")).collect()
@@ -165,7 +167,7 @@ fn without_each(jury: &Jury, tools: &[&str]) -> Result<Vec<Podiums>, JudgeError>
 }
 
 /// An entry with a rank up to 3 and one that could pass it, with what each value could do for the rival.
-struct Pair<'v> {
+struct HolderAndRival<'v> {
     podium: usize,
     holder: &'v PodiumPlace,
     rival: &'v PodiumPlace,
@@ -173,10 +175,10 @@ struct Pair<'v> {
     gains: BTreeMap<(usize, u32, i8, i8), u64>,
 }
 
-fn margins(jury: &Jury, verdict: &Verdict, few: u64) -> Vec<Margin> {
-    let entries = &jury.opening.entries;
-    let mut pairs: Vec<Pair<'_>> = Vec::new();
-    for (number, podium) in verdict.podiums.iter().enumerate() {
+fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
+    let entries = &judge.header.entries;
+    let mut pairs: Vec<HolderAndRival<'_>> = Vec::new();
+    for (number, podium) in totals.podiums.iter().enumerate() {
         let rank_of_tool = ranked(podium, |entry| &entries[entry].tool);
         for holder in podium.places.iter().filter(|place| place.rank.is_some_and(|rank| rank <= 3)) {
             let rivals = podium.places.iter().filter(|place| {
@@ -185,10 +187,15 @@ fn margins(jury: &Jury, verdict: &Verdict, few: u64) -> Vec<Margin> {
                     && tool != entries[holder.entry].tool
                     && rank_of_tool.get(tool).is_some_and(|best| best.rank >= holder.rank)
             });
-            pairs.extend(rivals.map(|rival| Pair { podium: number, holder, rival, gains: BTreeMap::new() }));
+            pairs.extend(rivals.map(|rival| HolderAndRival {
+                podium: number,
+                holder,
+                rival,
+                gains: BTreeMap::new(),
+            }));
         }
     }
-    let edition = &jury.opening.edition;
+    let edition = &judge.header.edition;
     let within: Vec<Vec<usize>> = edition
         .podiums
         .iter()
@@ -196,8 +203,8 @@ fn margins(jury: &Jury, verdict: &Verdict, few: u64) -> Vec<Margin> {
             rule.examinations.iter().filter_map(|name| edition.examination(name)).map(|e| e.0).collect()
         })
         .collect();
-    let counted = jury.judge_blocks(|block| {
-        let class = jury.weight_class[block.instance];
+    let counted = judge.judge_blocks(|block| {
+        let class = judge.weight_class[block.instance];
         for pair in pairs.iter_mut().filter(|pair| within[pair.podium].contains(&block.examination)) {
             count_gains(&block, class, pair);
         }
@@ -208,11 +215,11 @@ fn margins(jury: &Jury, verdict: &Verdict, few: u64) -> Vec<Margin> {
     let mut pairs = pairs.into_iter().peekable();
     while let Some(first) = pairs.next() {
         let (podium, holder) = (first.podium, first.holder);
-        let mut nearest = (needed(jury, &first), first.rival);
+        let mut nearest = (values_needed(judge, &first), first.rival);
         while let Some(pair) =
             pairs.next_if(|pair| pair.podium == podium && pair.holder.entry == holder.entry)
         {
-            let values = needed(jury, &pair);
+            let values = values_needed(judge, &pair);
             // None = never, which is more than any number.
             if values.is_some_and(|values| nearest.0.is_none_or(|least| values < least)) {
                 nearest = (values, pair.rival);
@@ -220,20 +227,20 @@ fn margins(jury: &Jury, verdict: &Verdict, few: u64) -> Vec<Margin> {
         }
         let (values, rival) = nearest;
         margins.push(Margin {
-            category: verdict.podiums[podium].category.clone(),
+            category: totals.podiums[podium].category.clone(),
             rank: holder.rank.unwrap_or_default(),
             entry: entries[holder.entry].entry.clone(),
             rival: values.map(|_| entries[rival.entry].entry.clone()).unwrap_or_default(),
             points_ahead: &holder.points - &rival.points,
             values,
-            hangs: values.is_some_and(|values| values < few),
+            few_values: values.is_some_and(|values| values < few),
         });
     }
     margins
 }
 
 /// Adds what each value of a block could do for the rival, were its trusted value another.
-fn count_gains(block: &Block, class: u32, pair: &mut Pair<'_>) {
+fn count_gains(block: &Block, class: u32, pair: &mut HolderAndRival<'_>) {
     let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
     let (holder, rival) = (cell(pair.holder.entry), cell(pair.rival.entry));
     for position in 0..block.trusted.len() {
@@ -246,37 +253,40 @@ fn count_gains(block: &Block, class: u32, pair: &mut Pair<'_>) {
 
 /// What the rival can win on the holder at one position: so many shares, and so many penalties.
 fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8) {
-    let said = |cell: Option<&Cell>| cell.map_or(b'.', |cell| cell.verdicts.as_bytes()[position]);
-    let points = |verdict: u8| match verdict {
-        b'+' => (1, 0),
-        b'-' => (0, -1),
+    let said = |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
+    let points = |verdict| match verdict {
+        ValueVerdict::Right => (1, 0),
+        ValueVerdict::Wrong => (0, -1),
         _ => (0, 0),
     };
     let (h, r) = (said(holder), said(rival));
     let value = |cell: Option<&Cell>| cell.and_then(|cell| cell.values[position].clone());
     let agree = match (value(holder), value(rival)) {
-        (Some(a), Some(b)) => (h, r) == (b'+', b'+') || a.agrees(&b, a.is_rounded() || b.is_rounded()),
+        (Some(a), Some(b)) => {
+            (h, r) == (ValueVerdict::Right, ValueVerdict::Right)
+                || a.agrees(&b, a.is_rounded() || b.is_rounded())
+        }
         _ => false,
     };
     if agree {
         return (0, 0);
     }
     // The holder wrong, the rival right, where they gave a value at all.
-    let then = (i8::from(r != b'.'), i8::from(h != b'.'));
+    let then = (i8::from(r != ValueVerdict::NotComputed), i8::from(h != ValueVerdict::NotComputed));
     let (now_holder, now_rival) = (points(h), points(r));
     (then.0 - (now_rival.0 - now_holder.0), then.1 - (now_rival.1 - now_holder.1))
 }
 
 /// The least number of values with which the rival passes the holder: the greatest gains first.
-fn needed(jury: &Jury, pair: &Pair<'_>) -> Option<u64> {
-    let judging = &jury.opening.edition.judging;
+fn values_needed(judge: &Judge, pair: &HolderAndRival<'_>) -> Option<u64> {
+    let judging = &judge.header.edition.judging;
     let mut gains: Vec<(BigRational, u64)> = Vec::new();
     for ((examination, class, right, penalty), count) in &pair.gains {
-        let values = jury.opening.edition.examinations[*examination].values;
-        let share = &judging.points_per_examination / BigRational::from_integer(values.into());
+        let values = judge.header.edition.examinations[*examination].values;
+        let value = ValuePoints::new(judging, values);
         let whole = |n: i8| BigRational::from_integer(n.into());
-        let worth = (whole(*right) + whole(*penalty) * &judging.penalty) * share;
-        gains.push((worth * &jury.weights[*class as usize], *count));
+        let worth = whole(*right) * value.right - whole(*penalty) * value.wrong;
+        gains.push((worth * &judge.weights[*class as usize], *count));
     }
     gains.retain(|(gain, _)| *gain > BigRational::zero());
     gains.sort_by(|a, b| b.0.cmp(&a.0));

@@ -1,12 +1,12 @@
 //! The trusted value of a position (E-3.1).
 
-use crate::ballots::LOST;
+use crate::input::ballots::NOT_KEPT;
 use crate::judgement::Basis;
 use mcc_edition::Judging;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-/// A voter's value, numbered so that equal numbers are equal answers; `LOST` equals nothing.
+/// A voter's value, numbered so that equal numbers are equal answers; `NOT_KEPT` equals nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Vote {
     pub entry: usize,
@@ -14,7 +14,7 @@ pub(super) struct Vote {
 }
 
 fn agree(a: &Vote, b: &Vote) -> bool {
-    a.value == b.value && a.value != LOST
+    a.value == b.value && a.value != NOT_KEPT
 }
 
 /// The trusted value, None where it is unknown, and the case of E-3.1 that decided. `confidence` is by entry.
@@ -24,7 +24,7 @@ fn agree(a: &Vote, b: &Vote) -> bool {
 pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judging) -> (Option<u32>, Basis) {
     let (value, basis) = match votes {
         [] => return (None, Basis::UnknownNone),
-        [only] if only.value != LOST && confidence[only.entry] >= judging.single_threshold => {
+        [only] if only.value != NOT_KEPT && confidence[only.entry] >= judging.single_threshold => {
             (only.value, Basis::Single)
         }
         [_] => return (None, Basis::UnknownSingle),
@@ -39,7 +39,7 @@ pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judg
             Some(value) => (value, Basis::Majority),
         },
     };
-    if value == LOST { (None, Basis::UnknownSplit) } else { (Some(value), basis) }
+    if value == NOT_KEPT { (None, Basis::UnknownSplit) } else { (Some(value), basis) }
 }
 
 /// The value whose voters' confidences sum to more than `share` of all voters'.
@@ -82,13 +82,13 @@ mod tests {
             (&[7, 8, 9], &[10, 10, 21], Some(9), "majority"),
             (&[7, 8, 9], &[0, 0, 0], None, "unknown:split"),
             // lost values: equal to nothing, never trusted
-            (&[LOST], &[100], None, "unknown:single"),
-            (&[LOST, 7], &[97, 98], Some(7), "confidence"),
-            (&[LOST, 7], &[98, 97], None, "unknown:split"),
-            (&[LOST, LOST], &[98, 98], None, "unknown:tie"),
-            (&[LOST, LOST, 7], &[50, 50, 99], None, "unknown:split"),
-            (&[LOST, LOST, 7], &[40, 40, 99], Some(7), "majority"),
-            (&[LOST, 7, 8], &[99, 10, 10], None, "unknown:split"),
+            (&[NOT_KEPT], &[100], None, "unknown:single"),
+            (&[NOT_KEPT, 7], &[97, 98], Some(7), "confidence"),
+            (&[NOT_KEPT, 7], &[98, 97], None, "unknown:split"),
+            (&[NOT_KEPT, NOT_KEPT], &[98, 98], None, "unknown:tie"),
+            (&[NOT_KEPT, NOT_KEPT, 7], &[50, 50, 99], None, "unknown:split"),
+            (&[NOT_KEPT, NOT_KEPT, 7], &[40, 40, 99], Some(7), "majority"),
+            (&[NOT_KEPT, 7, 8], &[99, 10, 10], None, "unknown:split"),
         ];
         let hundredths = |n: i64| BigRational::new(n.into(), 100.into());
         let judging = Edition::load("mcc-2018").unwrap().judging;

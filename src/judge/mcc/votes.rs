@@ -1,16 +1,63 @@
 //! Who stands behind a value: votes per tool, and values that rest on too few.
 
 use super::trusted::Vote;
-use crate::ballots::LOST;
-use crate::judgement::Weak;
+use crate::input::ballots::NOT_KEPT;
+use crate::judgement::{Block, Cell, Entry, Judgement, Status, Weak};
+use mcc_benchkit::Value;
+use mcc_edition::Votes;
 use num_rational::BigRational;
+use std::collections::HashMap;
 
 /// What is known of a position's votes beside the votes.
-pub(super) struct Poll {
+pub(super) struct PositionVotes {
     /// One of them is rounded: all are compared by 5 digits.
     pub any_rounded: bool,
     /// A tool has no vote, because its variants differ.
-    pub abstained: bool,
+    pub variants_differ: bool,
+}
+
+/// The number of every entry's tool.
+pub(super) fn tools(entries: &[Entry]) -> Vec<usize> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let number = |entry| {
+        let next = numbers.len();
+        *numbers.entry(entry).or_insert(next)
+    };
+    entries.iter().map(|entry| entry.tool.as_str()).map(number).collect()
+}
+
+/// The entries whose votes on a position of a judgement counted, with the confidence of each.
+pub(crate) fn counted_votes<'j>(
+    judgement: &'j Judgement,
+    block: &'j Block,
+    position: usize,
+) -> impl Iterator<Item = (&'j Cell, &'j BigRational)> {
+    let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
+    let given = |cell: &'j Cell| Some((cell.entry, cell.values[position].as_ref()?));
+    let competing =
+        block.cells.iter().filter(|cell| judgement.entries[cell.entry].status == Status::Competing);
+    let given: Vec<(usize, &Value)> = competing.filter_map(given).collect();
+    let any_rounded = given.iter().any(|(_, value)| value.is_rounded());
+    // The number of the first that agrees; a lost value, which agrees with none, keeps its own.
+    let number = |value: &Value| match value {
+        Value::NotKept => NOT_KEPT,
+        _ => given.iter().position(|(_, other)| value.agrees(other, any_rounded)).map_or(NOT_KEPT, numbered),
+    };
+    let mut votes: Vec<Vote> =
+        given.iter().map(|(entry, value)| Vote { entry: *entry, value: number(value) }).collect();
+    if judgement.edition.judging.votes == Votes::PerTool {
+        let confidence: Vec<BigRational> =
+            judgement.confidence.iter().map(|entry| entry.confidence.clone()).collect();
+        per_tool(&mut votes, &tools(&judgement.entries), &confidence);
+    }
+    votes
+        .into_iter()
+        .filter_map(move |vote| Some((cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
+}
+
+/// A number that no value of every contest has.
+fn numbered(position: usize) -> u32 {
+    NOT_KEPT + 1 + position as u32
 }
 
 /// One vote a tool (`votes = "per-tool"`): variants that agree have one vote, with the confidence of the best of them
@@ -20,22 +67,23 @@ pub(super) struct Poll {
 pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[BigRational]) -> bool {
     votes.sort_unstable_by_key(|vote| (tools[vote.entry], vote.entry));
     let (mut kept, mut first) = (0, 0);
-    let mut abstained = false;
+    let mut variants_differ = false;
     while first < votes.len() {
         let tool = tools[votes[first].entry];
         let end = first + votes[first..].iter().take_while(|vote| tools[vote.entry] == tool).count();
         let of = &votes[first..end];
-        let agree = of.len() == 1 || of.iter().all(|vote| vote.value == of[0].value && vote.value != LOST);
+        let agree =
+            of.len() == 1 || of.iter().all(|vote| vote.value == of[0].value && vote.value != NOT_KEPT);
         let better = |a: Vote, b: Vote| if confidence.get(b.entry) > confidence.get(a.entry) { b } else { a };
         if let (true, Some(vote)) = (agree, of.iter().copied().reduce(better)) {
             votes[kept] = vote;
             kept += 1;
         }
-        abstained |= !agree;
+        variants_differ |= !agree;
         first = end;
     }
     votes.truncate(kept);
-    abstained
+    variants_differ
 }
 
 /// Which competing entries gave a trusted value.
@@ -86,13 +134,13 @@ mod tests {
             let confidence: Vec<BigRational> =
                 confidence.iter().map(|n| BigRational::new((*n).into(), 100.into())).collect();
             // Entries 0 and 2 are one tool, 1 another.
-            let abstained = per_tool(&mut votes, &[0, 1, 0], &confidence);
-            (votes.iter().map(|vote| (vote.entry, vote.value)).collect::<Vec<_>>(), abstained)
+            let variants_differ = per_tool(&mut votes, &[0, 1, 0], &confidence);
+            (votes.iter().map(|vote| (vote.entry, vote.value)).collect::<Vec<_>>(), variants_differ)
         };
         assert_eq!(merged(&[7, 7, 7], &[50, 60, 70]), (vec![(2, 7), (1, 7)], false));
         assert_eq!(merged(&[7, 7, 7], &[70, 60, 70]), (vec![(0, 7), (1, 7)], false));
         assert_eq!(merged(&[7, 7, 8], &[70, 60, 70]), (vec![(1, 7)], true));
-        assert_eq!(merged(&[LOST, LOST, LOST], &[]), (vec![(1, LOST)], true));
+        assert_eq!(merged(&[NOT_KEPT, NOT_KEPT, NOT_KEPT], &[]), (vec![(1, NOT_KEPT)], true));
         assert_eq!(merged(&[7, 7], &[]), (vec![(0, 7), (1, 7)], false));
     }
 }

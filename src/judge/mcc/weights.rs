@@ -11,12 +11,12 @@ use std::collections::HashMap;
 /// A further normalization is an arm here and a word in `edition::Normalization`.
 pub(super) fn weights(normalization: Normalization, families: &[Option<&str>]) -> Vec<BigRational> {
     match normalization {
-        Normalization::None => families.iter().map(|family| one_if(family.is_some())).collect(),
+        Normalization::None => families.iter().map(|family| one_or_zero(family.is_some())).collect(),
         Normalization::FamilyLinear => family_linear(families),
     }
 }
 
-fn one_if(counts: bool) -> BigRational {
+fn one_or_zero(counts: bool) -> BigRational {
     if counts { BigRational::one() } else { BigRational::zero() }
 }
 
@@ -56,11 +56,11 @@ mod tests {
     fn every_weight_is_one_where_no_family_has_two_instances_or_nothing_is_normalized() {
         assert_eq!(
             weights(Normalization::FamilyLinear, &[Some("a"), Some("b")]),
-            [one_if(true), one_if(true)]
+            [one_or_zero(true), one_or_zero(true)]
         );
         assert_eq!(
             weights(Normalization::None, &[Some("a"), Some("a"), None]),
-            [1, 1, 0].map(|n| one_if(n == 1))
+            [1, 1, 0].map(|n| one_or_zero(n == 1))
         );
     }
 }

@@ -27,7 +27,7 @@ pub enum ResultError {
 
 /// The attributes of `<result>`; empty where missing.
 #[derive(Clone, Debug, Default)]
-pub struct Header {
+pub struct ResultHeader {
     pub benchmarkname: String,
     pub tool: String,
     /// The run definition; in a block's file `DEFINITION.BLOCK`.
@@ -57,7 +57,7 @@ pub struct RawRun {
     pub memory: Option<BigRational>,
 }
 
-impl Header {
+impl ResultHeader {
     /// `text`: the value of an attribute of `<result>`.
     fn of(text: impl Fn(&str) -> String) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl RawRun {
 }
 
 /// Reads the header alone.
-pub fn header(path: &Path) -> Result<Header, ResultError> {
+pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
     let mut header = None;
     read(
         path,
@@ -111,15 +111,15 @@ pub fn header(path: &Path) -> Result<Header, ResultError> {
     Ok(header.unwrap_or_default())
 }
 
-/// Hands every run to `each`, whose error becomes one with file and line; `go_on` sees the header first.
+/// Hands every run to `each`, whose error becomes one with file and line; `wants_runs` sees the header first.
 pub fn read(
     path: &Path,
     mut each: impl FnMut(RawRun) -> Result<(), String>,
-    go_on: impl FnOnce(&Header) -> bool,
+    wants_runs: impl FnOnce(&ResultHeader) -> bool,
 ) -> Result<(), ResultError> {
     let file = path.display().to_string();
     let mut xml = Xml::new(BufReader::with_capacity(1 << 16, open(path)?), &file).with_document_type();
-    let mut go_on = Some(go_on);
+    let mut wants_runs = Some(wants_runs);
     let mut depth = 0;
     let mut run: Option<RawRun> = None;
     let mut seen: HashMap<(String, String), u64> = HashMap::new();
@@ -151,7 +151,7 @@ pub fn read(
         let content = |message: String| ResultError::Content { file: file.clone(), line, message };
         match (depth, start.local_name().as_ref()) {
             (1, "result") => {
-                let wanted = go_on.take().is_none_or(|go_on| go_on(&Header::of(text)));
+                let wanted = wants_runs.take().is_none_or(|wants_runs| wants_runs(&ResultHeader::of(text)));
                 if !wanted {
                     return Ok(());
                 }
@@ -181,12 +181,12 @@ fn property_of_file(path: &str) -> String {
 }
 
 /// What a column holds, in what, the unit's letter, and an example.
-type Unit = [&'static str; 4];
-const SECONDS: Unit = ["time", "seconds", "s", "2.17s"];
-const BYTES: Unit = ["memory", "bytes", "B", "133574656B"];
+type ColumnUnit = [&'static str; 4];
+const SECONDS: ColumnUnit = ["time", "seconds", "s", "2.17s"];
+const BYTES: ColumnUnit = ["memory", "bytes", "B", "133574656B"];
 
 /// `2.169189428s`, also without the unit and with an exponent; nothing where nothing was measured.
-fn number(text: &str, [what, words, unit, example]: Unit) -> Result<Option<BigRational>, String> {
+fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option<BigRational>, String> {
     if matches!(text, "" | "None" | "-") {
         return Ok(None);
     }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_result_files_are_refused_with_line_and_way_out() {
+    fn hostile_result_files_are_refused_with_line_and_remedy() {
         let document = |inside: &str| format!("<result tool=\"t\">\n{inside}\n</result>");
         let run = |name: &str, column: &str| format!("<run name=\"{name}\">{column}</run>");
         for (text, part) in [

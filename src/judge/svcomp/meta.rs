@@ -1,10 +1,13 @@
 //! Scores of categories and, nested, of meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k sub-categories,
 //! never rounded on the way.
 
-use super::verdict::Judged;
-use super::{Given, Results, SvcompError};
+use super::results::{GivenScore, Results};
+use super::source::SvcompError;
+use super::verdict::RunScore;
 use crate::judgement::Entry;
-use crate::sister::{self, Podium, Points, Quantile, Score, Standing, Step, Ties, Verdict};
+use crate::other_contests::{
+    self, Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties,
+};
 use mcc_edition::svcomp::{Category, SvcompEdition};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -14,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
 
 /// Of a run with points: seconds of CPU time, None where nobody measured it, and the points.
-type Point = (Option<BigRational>, BigRational);
+type ScoredRun = (Option<BigRational>, BigRational);
 
 /// What an entry's runs in a category amount to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct CategoryTally {
     right: u64,
     unconfirmed: u64,
     wrong: u64,
@@ -26,16 +29,16 @@ pub(super) struct Tally {
     points: BigRational,
     negative: BigRational,
     /// Runs that got points.
-    with_points: Vec<Point>,
+    with_points: Vec<ScoredRun>,
 }
 
-impl Tally {
-    pub fn add(&mut self, judged: &Judged) {
+impl CategoryTally {
+    pub fn add(&mut self, judged: &RunScore) {
         match judged.verdict {
-            Verdict::Right => self.right += 1,
-            Verdict::Unconfirmed => self.unconfirmed += 1,
-            Verdict::Wrong => self.wrong += 1,
-            Verdict::Unjudged => self.unjudged += 1,
+            RunVerdict::Right => self.right += 1,
+            RunVerdict::Unconfirmed => self.unconfirmed += 1,
+            RunVerdict::Wrong => self.wrong += 1,
+            RunVerdict::Unjudged => self.unjudged += 1,
             _ => {}
         }
         self.points += &judged.points;
@@ -54,25 +57,25 @@ impl Tally {
 }
 
 /// The outcome for all categories.
-pub(super) struct Scored {
-    pub categories: Vec<sister::Category>,
+pub(super) struct ScoredCategories {
+    pub categories: Vec<other_contests::Category>,
     pub scores: Vec<Score>,
     pub podiums: Vec<Podium>,
-    pub quantiles: Vec<Quantile>,
+    pub quantiles: Vec<QuantileFunction>,
     pub notes: Vec<String>,
 }
 
 /// An entry's score in a category, shown or not.
 #[derive(Clone, Debug)]
-struct Value {
+struct CategoryScore {
     points: BigRational,
     success_cpu_s: Option<BigRational>,
     note: String,
     /// Whether a meta category may build on it.
-    sound: bool,
+    usable: bool,
 }
 
-struct Tree<'a> {
+struct CategoryTree<'a> {
     edition: &'a SvcompEdition,
     categories: &'a [Category],
     children: Vec<Vec<usize>>,
@@ -81,12 +84,12 @@ struct Tree<'a> {
     tasks: Vec<u64>,
     held: Vec<bool>,
     entries: &'a [Entry],
-    tallies: &'a BTreeMap<(usize, usize), Tally>,
-    given: BTreeMap<(&'a str, &'a str), &'a Given>,
+    tallies: &'a BTreeMap<(usize, usize), CategoryTally>,
+    given: BTreeMap<(&'a str, &'a str), &'a GivenScore>,
     /// Entry, category: a dash is shown.
     opted_out: &'a BTreeSet<(usize, usize)>,
     /// By (entry, category).
-    values: BTreeMap<(usize, usize), Value>,
+    values: BTreeMap<(usize, usize), CategoryScore>,
     notes: Vec<String>,
 }
 
@@ -95,10 +98,10 @@ pub(super) fn score(
     edition: &SvcompEdition,
     results: &Results,
     entries: &[Entry],
-    tallies: &BTreeMap<(usize, usize), Tally>,
+    tallies: &BTreeMap<(usize, usize), CategoryTally>,
     shown_tasks: &[u64],
     opted_out: &BTreeSet<(usize, usize)>,
-) -> Result<Scored, SvcompError> {
+) -> Result<ScoredCategories, SvcompError> {
     let categories = &results.categories;
     let number: BTreeMap<&str, usize> =
         categories.iter().enumerate().map(|(number, of)| (of.name.as_str(), number)).collect();
@@ -111,7 +114,7 @@ pub(super) fn score(
         }
     }
     let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
-    let mut tree = Tree {
+    let mut tree = CategoryTree {
         edition,
         categories,
         children,
@@ -129,12 +132,12 @@ pub(super) fn score(
     let mut order: Vec<usize> = (0..categories.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(tree.depth(*at)));
     for category in order {
-        tree.settle(category, shown_tasks[category])?;
+        tree.compute_category(category, shown_tasks[category])?;
     }
     Ok(tree.finish())
 }
 
-impl Tree<'_> {
+impl CategoryTree<'_> {
     fn depth(&self, category: usize) -> usize {
         std::iter::successors(self.parent[category], |at| self.parent[*at]).count()
     }
@@ -143,14 +146,14 @@ impl Tree<'_> {
         self.children[category].iter().copied().filter(|part| self.held[*part])
     }
 
-    fn given(&self, entry: usize, category: usize) -> Option<&Given> {
+    fn given(&self, entry: usize, category: usize) -> Option<&GivenScore> {
         self.given
             .get(&(self.entries[entry].entry.as_str(), self.categories[category].name.as_str()))
             .copied()
     }
 
     /// Fixes n, the values and whether the category is held.
-    fn settle(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
+    fn compute_category(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
         let of = &self.categories[category];
         let is_meta = !self.children[category].is_empty();
         self.tasks[category] = if is_meta {
@@ -172,7 +175,7 @@ impl Tree<'_> {
             return Err(SvcompError::Tasks { category: of.name.clone(), parent: parent.clone() });
         }
         for entry in 0..self.entries.len() {
-            let value = if is_meta { self.meta(entry, category) } else { self.plain(entry, category) };
+            let value = if is_meta { self.meta(entry, category) } else { self.plain_score(entry, category) };
             if let Some(value) = value {
                 self.values.insert((entry, category), value);
             }
@@ -190,21 +193,26 @@ impl Tree<'_> {
         Ok(())
     }
 
-    fn plain(&self, entry: usize, category: usize) -> Option<Value> {
-        let sound = |points, success_cpu_s| Value { points, success_cpu_s, note: String::new(), sound: true };
+    fn plain_score(&self, entry: usize, category: usize) -> Option<CategoryScore> {
+        let usable = |points, success_cpu_s| CategoryScore {
+            points,
+            success_cpu_s,
+            note: String::new(),
+            usable: true,
+        };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
-            return Some(sound(tally.points.clone(), tally.success_cpu_s()));
+            return Some(usable(tally.points.clone(), tally.success_cpu_s()));
         }
         let given = self.given(entry, category)?;
-        Some(sound(given.score.clone()?, given.success_cpu_s.clone()))
+        Some(usable(given.score.clone()?, given.success_cpu_s.clone()))
     }
 
     /// The score of a meta category, or the printed one where it cannot be computed; an opted-out part never counts
     /// as 0.
-    fn meta(&self, entry: usize, category: usize) -> Option<Value> {
+    fn meta(&self, entry: usize, category: usize) -> Option<CategoryScore> {
         let parts: Vec<usize> = self.held_parts(category).collect();
-        let values: Option<Vec<&Value>> =
-            parts.iter().map(|part| self.values.get(&(entry, *part)).filter(|of| of.sound)).collect();
+        let values: Option<Vec<&CategoryScore>> =
+            parts.iter().map(|part| self.values.get(&(entry, *part)).filter(|of| of.usable)).collect();
         let given = self.given(entry, category);
         let printed_time = given.and_then(|given| given.success_cpu_s.clone());
         if let Some(values) = values.filter(|values| !values.is_empty()) {
@@ -212,24 +220,24 @@ impl Tree<'_> {
                 values.iter().zip(&parts).map(|(value, part)| &value.points / self.count(*part)).sum();
             let points = normalized * self.count(category) / BigRational::from_integer(parts.len().into());
             let summed: Option<BigRational> = values.iter().map(|value| value.success_cpu_s.clone()).sum();
-            return Some(Value {
+            return Some(CategoryScore {
                 points,
                 success_cpu_s: printed_time.or(summed),
                 note: String::new(),
-                sound: true,
+                usable: true,
             });
         }
         let given = given?;
         // The table is as deep as it goes here, and its word is a result like others.
-        let sound = parts
+        let usable = parts
             .iter()
             .all(|part| self.given(entry, *part).is_none() && !self.values.contains_key(&(entry, *part)));
-        let note = if sound { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
-        Some(Value {
+        let note = if usable { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
+        Some(CategoryScore {
             points: given.score.clone()?,
             success_cpu_s: printed_time,
             note: note.to_owned(),
-            sound,
+            usable,
         })
     }
 
@@ -237,10 +245,10 @@ impl Tree<'_> {
         BigRational::from_integer(self.tasks[category].into())
     }
 
-    fn finish(mut self) -> Scored {
+    fn finish(mut self) -> ScoredCategories {
         let (mut scores, mut podiums, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
         for category in 0..self.categories.len() {
-            let mut standings = Vec::new();
+            let mut contenders = Vec::new();
             for entry in 0..self.entries.len() {
                 let value = self.values.get(&(entry, category)).cloned();
                 let opted_out = self.opted_out.contains(&(entry, category));
@@ -251,14 +259,14 @@ impl Tree<'_> {
                 let (Some(value), false) = (value, opted_out) else { continue };
                 self.compare_with_printed(entry, category, &value);
                 quantiles.extend(self.quantile(entry, category));
-                let Value { points, success_cpu_s, note, .. } = value;
-                standings.push(Standing { entry, points, success_cpu_s, note });
+                let CategoryScore { points, success_cpu_s, note, .. } = value;
+                contenders.push(Contender { entry, points, success_cpu_s, note });
             }
-            if self.held[category] && !standings.is_empty() {
-                podiums.push(sister::podium(category, self.entries, standings, &Ties::Equal));
+            if self.held[category] && !contenders.is_empty() {
+                podiums.push(other_contests::podium(category, self.entries, contenders, &Ties::Equal));
             }
         }
-        let category = |(number, of): (usize, &Category)| sister::Category {
+        let category = |(number, of): (usize, &Category)| other_contests::Category {
             category: of.name.clone(),
             parent: self.parent[number],
             tasks: self.tasks[number],
@@ -274,7 +282,7 @@ impl Tree<'_> {
                 ),
             },
         };
-        Scored {
+        ScoredCategories {
             categories: self.categories.iter().enumerate().map(category).collect(),
             scores,
             podiums,
@@ -283,15 +291,17 @@ impl Tree<'_> {
         }
     }
 
-    fn score(&self, entry: usize, category: usize, value: Option<&Value>) -> Score {
+    fn score(&self, entry: usize, category: usize, value: Option<&CategoryScore>) -> Score {
         // An entry that opted out shows nothing of what it did there.
-        let counted: Vec<&Tally> = match value {
+        let counted: Vec<&CategoryTally> = match value {
             None => Vec::new(),
-            Some(_) => {
-                self.below(category).iter().filter_map(|(of, _)| self.tallies.get(&(entry, *of))).collect()
-            }
+            Some(_) => self
+                .base_categories(category)
+                .iter()
+                .filter_map(|(of, _)| self.tallies.get(&(entry, *of)))
+                .collect(),
         };
-        let sum = |count: fn(&Tally) -> u64| counted.iter().map(|tally| count(tally)).sum();
+        let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
         let normalized = value.filter(|_| self.tasks[category] > 0);
         Score {
             entry,
@@ -309,7 +319,7 @@ impl Tree<'_> {
     }
 
     /// A computed score that does not print as the table does, cut or rounded, is worth a word.
-    fn compare_with_printed(&mut self, entry: usize, category: usize, value: &Value) {
+    fn compare_with_printed(&mut self, entry: usize, category: usize, value: &CategoryScore) {
         let printed = self.given(entry, category).and_then(|given| given.score.clone());
         let Some(printed) = printed.filter(|_| value.note.is_empty() && !self.children[category].is_empty())
         else {
@@ -323,7 +333,7 @@ impl Tree<'_> {
     }
 
     /// The plain categories a category is made of, each with the weight its points have in it.
-    fn below(&self, category: usize) -> Vec<(usize, BigRational)> {
+    fn base_categories(&self, category: usize) -> Vec<(usize, BigRational)> {
         let mut open = vec![(category, BigRational::from_integer(1.into()))];
         let mut found = Vec::new();
         while let Some((at, weight)) = open.pop() {
@@ -343,10 +353,10 @@ impl Tree<'_> {
     }
 
     /// Where every plain category's runs are known, and the time of those with points; the right end is the score.
-    fn quantile(&self, entry: usize, category: usize) -> Option<Quantile> {
+    fn quantile(&self, entry: usize, category: usize) -> Option<QuantileFunction> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
-        for (of, weight) in self.below(category) {
+        for (of, weight) in self.base_categories(category) {
             let tally = self.tallies.get(&(entry, of))?;
             start += &tally.negative * &weight;
             for (cpu_s, points) in &tally.with_points {
@@ -360,6 +370,6 @@ impl Tree<'_> {
             Step { x: x.clone(), cpu_s }
         };
         let steps = runs.into_iter().map(&mut step).collect();
-        Some(Quantile { entry, category, start, steps })
+        Some(QuantileFunction { entry, category, start, steps })
     }
 }

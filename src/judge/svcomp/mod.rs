@@ -2,84 +2,40 @@
 
 mod benchexec;
 mod meta;
+mod results;
 mod source;
 mod tables;
 mod verdict;
 
 pub use benchexec::RawRun;
+pub use results::{GivenScore, Results, Run};
 pub use source::{SvcompError, read};
 pub use verdict::Confirmation;
 
-use crate::judgement::{Entry, InputDigest};
-use crate::sister::{Block, Cell, Judgement, Measure, Verdict};
+use crate::judgement::Entry;
+use crate::other_contests::{Block, Cell, Judgement, Measure, RunVerdict};
 use mcc_edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
-use mcc_edition::{SisterEdition, Status, StatusRule, fits};
-use meta::Tally;
+use mcc_edition::{OtherEdition, Status, StatusRule, fits};
+use meta::CategoryTally;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use verdict::{Answer, Witness, judge as judge_run};
 
-/// What is to be judged.
-#[derive(Debug, Default)]
-pub struct Results {
-    pub categories: Vec<Category>,
-    /// Entries with runs, by number.
-    pub entries: Vec<String>,
-    pub runs: Vec<Run>,
-    pub given: Vec<Given>,
-    pub inputs: Vec<InputDigest>,
-    pub notes: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Run {
-    pub entry: usize,
-    pub category: usize,
-    pub raw: RawRun,
-    pub confirmation: Confirmation,
-}
-
-impl Run {
-    pub fn new(entry: usize, category: usize, raw: RawRun) -> Self {
-        Self { entry, category, raw, confirmation: Confirmation::Unsaid }
-    }
-
-    /// What runs are sorted by.
-    fn place(&self) -> (usize, &str, &str, usize) {
-        (self.category, &self.raw.name, &self.raw.properties, self.entry)
-    }
-}
-
-/// A score as a table gives it.
-#[derive(Clone, Debug)]
-pub struct Given {
-    pub entry: String,
-    pub category: String,
-    pub opted_out: bool,
-    /// With `opted_out`: the hidden real result.
-    pub score: Option<BigRational>,
-    pub success_cpu_s: Option<BigRational>,
-    pub path: PathBuf,
-    pub line: u64,
-}
-
-/// A category of its own, of which nobody said more than the name.
-fn alone(name: &str) -> Category {
-    Category { name: name.to_owned(), parent: None, tasks: None, new: false }
-}
-
 /// Judges all results by an edition.
+///
+/// # Errors
+/// A run names an entry or a category that the results do not have; a category that is part of another has no number
+/// of tasks.
 pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement, SvcompError> {
-    let names = settle(edition, &mut results);
-    let mut bench = Bench { started: vec![(0, 0); names.len()], ..Bench::default() };
+    let names = sort_and_number(edition, &mut results)?;
+    let mut judged_runs = JudgedRuns { started: vec![(0, 0); names.len()], ..JudgedRuns::default() };
     for run in &results.runs {
-        bench.judge(edition, &results.categories[run.category].name, run);
+        judged_runs.judge(edition, &results.categories[run.category].name, run);
     }
-    let Bench { tallies, started, mut blocks, notes } = bench;
+    let JudgedRuns { tallies, started, mut blocks, notes } = judged_runs;
     results.notes.extend(notes);
     results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
-    results.notes.extend(idle_opt_outs(edition, &names, &results.categories));
+    results.notes.extend(unmatched_opt_outs(edition, &names, &results.categories));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
     let mut tasks = vec![0u64; results.categories.len()];
@@ -99,7 +55,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     Ok(Judgement {
         contest: "sv-comp".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        edition: SisterEdition::Svcomp(edition.without_resigned()),
+        edition: OtherEdition::Svcomp(edition.without_resigned()),
         inputs: results.inputs,
         notes: results.notes,
         entries,
@@ -113,7 +69,14 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
 }
 
 /// Sorts the runs and numbers their entries by name, so that no order of files shows; returns the names.
-fn settle(edition: &SvcompEdition, results: &mut Results) -> Vec<String> {
+///
+/// # Errors
+/// A run names an entry or a category that the results do not have.
+fn sort_and_number(edition: &SvcompEdition, results: &mut Results) -> Result<Vec<String>, SvcompError> {
+    let unknown = |run: &&Run| run.entry >= results.entries.len() || run.category >= results.categories.len();
+    if let Some(run) = results.runs.iter().find(unknown) {
+        return Err(unknown_run(run));
+    }
     // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
     let given = results.given.iter().map(|given| &given.entry);
     let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
@@ -121,30 +84,37 @@ fn settle(edition: &SvcompEdition, results: &mut Results) -> Vec<String> {
     let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
     results.runs.retain(|run| edition.status_of(&results.entries[run.entry]).is_judged());
     results.given.retain(|given| edition.status_of(&given.entry).is_judged());
-    let number = |name: &String| names.binary_search(name).unwrap_or_default();
-    let renumbered: Vec<usize> = results.entries.iter().map(number).collect();
-    results.runs.iter_mut().for_each(|run| run.entry = renumbered[run.entry]);
+    // None: resigned, whose runs are gone.
+    let number = |name: &String| names.binary_search(name).ok();
+    let renumbered: Vec<Option<usize>> = results.entries.iter().map(number).collect();
+    for run in &mut results.runs {
+        run.entry = renumbered[run.entry].ok_or_else(|| unknown_run(run))?;
+    }
     results.runs.sort_by(|a, b| a.place().cmp(&b.place()));
-    names
+    Ok(names)
+}
+
+fn unknown_run(run: &Run) -> SvcompError {
+    SvcompError::UnknownRun { run: run.raw.name.clone(), entry: run.entry, category: run.category }
 }
 
 /// What the runs judged so far amount to.
 #[derive(Default)]
-struct Bench {
+struct JudgedRuns {
     /// By (entry, category).
-    tallies: BTreeMap<(usize, usize), Tally>,
+    tallies: BTreeMap<(usize, usize), CategoryTally>,
     /// By entry: tasks started, and all.
     started: Vec<(u64, u64)>,
     blocks: Vec<Block>,
     notes: Vec<String>,
 }
 
-impl Bench {
+impl JudgedRuns {
     /// Judges the next run; they come in the order of `Run::place`.
     fn judge(&mut self, edition: &SvcompEdition, category: &str, run: &Run) {
         let judged = judge_run(edition, category, &run.raw, run.confirmation);
         let (started, all) = &mut self.started[run.entry];
-        *started += u64::from(judged.verdict != Verdict::NotStarted);
+        *started += u64::from(judged.verdict != RunVerdict::NotStarted);
         *all += 1;
         self.tallies.entry((run.entry, run.category)).or_default().add(&judged);
         // A million bytes each.
@@ -212,7 +182,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
 }
 
 /// Statements of opting out that change nothing are likely misspelt.
-fn idle_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
+fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
     let note = |OptOut { entry, categories: patterns }: &OptOut| match names.binary_search(entry) {
         _ if edition.status_of(entry) == Status::Resigned => None,
         Err(_) => Some(format!("{entry} opted out and has no results; is this its name?")),
@@ -255,11 +225,11 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
     // A merged file tells of both kinds.
     let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
     let merged: BTreeSet<usize> = merged.collect();
-    let mut untold: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.confirmation == Confirmation::Unsaid) {
+    let mut unvalidated: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.confirmation == Confirmation::NotStated) {
         let witness = Answer::parse(&run.raw.status).map(|answer| answer.witness());
         if let Some(witness) = witness.filter(matters).filter(|_| !merged.contains(&run.entry)) {
-            untold.entry(witness).or_default().insert(run.entry);
+            unvalidated.entry(witness).or_default().insert(run.entry);
         }
     }
     let note = |(witness, entries): (Witness, BTreeSet<usize>)| {
@@ -271,5 +241,5 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
             entries.join(", ")
         )
     };
-    untold.into_iter().map(note).collect()
+    unvalidated.into_iter().map(note).collect()
 }

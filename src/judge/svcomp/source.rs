@@ -1,10 +1,10 @@
 //! Filling `Results` from files: BenchExec results, tables of scores, a categories file; one or a folder of them.
 
-use super::benchexec::{self, Header, RawRun, ResultError};
+use super::benchexec::{self, RawRun, ResultError, ResultHeader};
+use super::results::{GivenScore, Results, Run, unlisted_category};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
-use super::{Given, Results, Run};
-use crate::source::digest;
+use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError, open};
 use mcc_edition::Status;
 use mcc_edition::svcomp::{EntryName, SvcompEdition};
@@ -39,13 +39,20 @@ pub enum SvcompError {
     #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
             first = first.display(), second = second.display())]
     TwoCategories { first: PathBuf, second: PathBuf },
+    #[error(
+        "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+        path = path.display()
+    )]
+    Unnamed { path: PathBuf, what: &'static str },
     #[error("more than {0} entries; check what names them (key `entry` of the edition)")]
     Entries(usize),
+    #[error("a run of {run} belongs to entry {entry} and category {category}, which the results do not have")]
+    UnknownRun { run: String, entry: usize, category: usize },
 }
 
 /// A file of the input, and what it is.
-enum Kind {
-    Result(Header),
+enum FileKind {
+    Result(ResultHeader),
     Categories,
     Scores,
     /// Sub-categories of one category as columns.
@@ -59,8 +66,8 @@ const MOST_ENTRIES: usize = 1000;
 pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
     let mut files = files(path, &mut results.notes)?;
-    forget_resigned(edition, &mut files);
-    let found = files.iter().filter(|(_, kind)| matches!(kind, Kind::Categories));
+    remove_resigned(edition, &mut files);
+    let found = files.iter().filter(|(_, kind)| matches!(kind, FileKind::Categories));
     let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
     if let (None, [first, second, ..]) = (categories, found.as_slice()) {
         return Err(SvcompError::TwoCategories { first: first.clone(), second: second.clone() });
@@ -69,19 +76,19 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
         results.categories = tables::read_categories(path)?;
         results.inputs.push(digest(path)?);
     }
-    let wholes = pass_over_superseded(&mut files, &mut results.notes);
-    let mut archive = Archive::default();
+    let whole_definitions = skip_superseded(&mut files, &mut results.notes);
+    let mut archive = ResultFiles::default();
     for (path, kind) in &files {
         match kind {
-            Kind::Categories => continue,
-            Kind::Scores => results.given.extend(tables::read_scores(path, &mut results.categories)?),
-            Kind::Wide => results.given.extend(tables::read_wide(path, &results.categories)?),
-            Kind::Result(header) => archive.add(edition, path, header, &mut results)?,
+            FileKind::Categories => continue,
+            FileKind::Scores => results.given.extend(tables::read_scores(path, &mut results.categories)?),
+            FileKind::Wide => results.given.extend(tables::read_wide(path, &results.categories)?),
+            FileKind::Result(header) => archive.add(edition, path, header, &mut results)?,
         }
         results.inputs.push(digest(path)?);
     }
-    for (path, header) in &wholes {
-        account_for_whole(edition, path, header, &mut results)?;
+    for (path, header) in &whole_definitions {
+        check_whole_definition(edition, path, header, &mut results)?;
     }
     archive.confirm(&mut results);
     results.check_given()?;
@@ -89,7 +96,7 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
 }
 
 /// The files to read, sorted by path, with their kinds.
-fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, Kind)>, SvcompError> {
+fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
     if !path.is_dir() {
         let kind = kind(path)?;
         return kind.map(|kind| vec![(path.to_owned(), kind)]).ok_or_else(|| {
@@ -119,42 +126,42 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, Kind)>, S
             Err(error) => return Err(error.into()),
         }
     }
-    match files.iter().any(|(_, kind)| !matches!(kind, Kind::Categories)) {
+    match files.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
         true => Ok(files),
         false => Err(SvcompError::Nothing { path: path.to_owned() }),
     }
 }
 
 /// XML by its first character, tables by their header; None for another table.
-fn kind(path: &Path) -> Result<Option<Kind>, ResultError> {
+fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     let mut beginning = Vec::new();
     let read = open(path)?.take(64).read_to_end(&mut beginning);
     read.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8_lossy(&beginning);
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
-        return Ok(Some(Kind::Result(benchexec::header(path)?)));
+        return Ok(Some(FileKind::Result(benchexec::header(path)?)));
     }
     let table = Table::open(path)?;
     let has = |name: &str| table.header().iter().any(|column| column == name);
     Ok(match table.header() {
-        header if header == tables::SCORES => Some(Kind::Scores),
-        _ if has("category") && has("tasks") && has("parent") => Some(Kind::Categories),
-        [tool, rest @ ..] if tool == "tool" && !rest.is_empty() && !has("category") => Some(Kind::Wide),
+        header if header == tables::SCORES => Some(FileKind::Scores),
+        _ if has("category") && has("tasks") && has("parent") => Some(FileKind::Categories),
+        [tool, rest @ ..] if tool == "tool" && !rest.is_empty() && !has("category") => Some(FileKind::Wide),
         _ => None,
     })
 }
 
 /// Who resigned vanishes from everything (P-4): no file of theirs is read, digested or named in a note.
-fn forget_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, Kind)>) {
-    let entry = |(_, kind): &(PathBuf, Kind)| match kind {
-        Kind::Result(header) if validated(&header.benchmarkname).is_none() => {
+fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>) {
+    let entry = |(_, kind): &(PathBuf, FileKind)| match kind {
+        FileKind::Result(header) if validated(&header.benchmarkname).is_none() => {
             Some(entry_name(edition, header).to_owned())
         }
         _ => None,
     };
     let entries: Vec<String> = files.iter().filter_map(entry).collect();
     files.retain(|(_, kind)| {
-        let Kind::Result(header) = kind else { return true };
+        let FileKind::Result(header) = kind else { return true };
         let entry = match validated(&header.benchmarkname) {
             Some((_, of)) => entry_validated(&entries, of),
             None => Some(entry_name(edition, header)),
@@ -166,39 +173,42 @@ fn forget_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, Kind)>) {
 /// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
 /// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block. Drops
 /// the earlier states; returns the files that hold a definition whole beside its blocks.
-fn pass_over_superseded(files: &mut Vec<(PathBuf, Kind)>, notes: &mut Vec<String>) -> Vec<(PathBuf, Header)> {
+fn skip_superseded(
+    files: &mut Vec<(PathBuf, FileKind)>,
+    notes: &mut Vec<String>,
+) -> Vec<(PathBuf, ResultHeader)> {
     let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     // In byte order what begins with a name follows it.
     names.sort();
     let earlier: BTreeSet<String> =
         names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
     files.retain(|(path, kind)| {
-        let is = matches!(kind, Kind::Result(_)) && earlier.contains(&path.display().to_string());
+        let is = matches!(kind, FileKind::Result(_)) && earlier.contains(&path.display().to_string());
         if is {
             notes.push(format!("{} is passed over: a later state of it is there", file_name(path)));
         }
         !is
     });
-    let definition = |of: &Header| {
+    let definition = |of: &ResultHeader| {
         let whole = of.name.strip_suffix(of.block.as_str()).unwrap_or(&of.name);
         let whole = whole.strip_suffix('.').unwrap_or(whole);
         (of.benchmarkname.clone(), of.date.clone(), whole.to_owned())
     };
-    let result = |kind: &Kind| match kind {
-        Kind::Result(header) => Some(header.clone()),
+    let result = |kind: &FileKind| match kind {
+        FileKind::Result(header) => Some(header.clone()),
         _ => None,
     };
     let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|of| !of.block.is_empty());
     let blocks: BTreeSet<_> = blocks.map(|of| definition(&of)).collect();
-    let mut wholes = Vec::new();
+    let mut whole_definitions = Vec::new();
     files.retain(|(path, kind)| match result(kind) {
         Some(header) if header.block.is_empty() && blocks.contains(&definition(&header)) => {
-            wholes.push((path.clone(), header));
+            whole_definitions.push((path.clone(), header));
             false
         }
         _ => true,
     });
-    wholes
+    whole_definitions
 }
 
 fn file_name(path: &Path) -> String {
@@ -206,10 +216,10 @@ fn file_name(path: &Path) -> String {
 }
 
 /// A whole run definition is judged by its blocks; runs that none of them has must not vanish in silence.
-fn account_for_whole(
+fn check_whole_definition(
     edition: &SvcompEdition,
     path: &Path,
-    header: &Header,
+    header: &ResultHeader,
     results: &mut Results,
 ) -> Result<(), SvcompError> {
     let name = entry_name(edition, header);
@@ -234,7 +244,7 @@ fn account_for_whole(
 type TaskKey = (String, String, String);
 
 #[derive(Default)]
-struct Archive {
+struct ResultFiles {
     /// By entry, category, task and properties: which run, and in which file it stood.
     seen: HashMap<(usize, usize, String, String), usize>,
     files: Vec<PathBuf>,
@@ -246,15 +256,22 @@ struct Archive {
     validated: BTreeMap<String, BTreeSet<Witness>>,
 }
 
-impl Archive {
+impl ResultFiles {
     fn add(
         &mut self,
         edition: &SvcompEdition,
         path: &Path,
-        header: &Header,
+        header: &ResultHeader,
         results: &mut Results,
     ) -> Result<(), SvcompError> {
         let file = file_name(path);
+        for (what, name) in
+            [("entry", entry_name(edition, header)), ("category", category_name(header, results))]
+        {
+            if name.is_empty() {
+                return Err(SvcompError::Unnamed { path: path.to_owned(), what });
+            }
+        }
         if !header.error.is_empty() {
             results.notes.push(format!("{file} says of itself: {}", header.error));
         }
@@ -263,8 +280,9 @@ impl Archive {
         }
         let limit = header.timelimit.trim_end_matches('s').trim();
         if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
-            let ours = edition.limits.cpu_s;
-            let note = format!("{file} had a time limit of {}, the edition has {ours} s", header.timelimit);
+            let limit_s = edition.limits.cpu_s;
+            let note =
+                format!("{file} had a time limit of {}, the edition has {limit_s} s", header.timelimit);
             results.notes.push(note);
         }
         let entry = results.entry(entry_name(edition, header));
@@ -378,24 +396,26 @@ fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str
     fitting.max_by_key(|name| name.len())
 }
 
-fn entry_name<'a>(edition: &SvcompEdition, header: &'a Header) -> &'a str {
+/// Empty: the file names none.
+fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str {
     let definition = header.name.split('.').next().unwrap_or_default();
     let name = match edition.entry {
         EntryName::Benchmarkname => header.benchmarkname.as_str(),
         EntryName::Tool => &header.tool,
         EntryName::Name => definition,
     };
-    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("unnamed")
+    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("")
 }
 
-/// The block's name, or what follows the run definition's last `.`; a known category goes first.
-fn category_name<'a>(header: &'a Header, results: &Results) -> &'a str {
+/// The block's name, or what follows the run definition's last `.`; a known category goes first. Empty: the file names
+/// none.
+fn category_name<'a>(header: &'a ResultHeader, results: &Results) -> &'a str {
     let last = header.name.rsplit('.').next().unwrap_or_default();
     let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
     let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
     let named =
         [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
-    names.into_iter().find(known).or(named).unwrap_or("unnamed")
+    names.into_iter().find(known).or(named).unwrap_or("")
 }
 
 impl Results {
@@ -415,14 +435,14 @@ impl Results {
             if !self.categories.is_empty() {
                 self.notes.push(format!("category {name} is in no categories file: it is a part of none"));
             }
-            self.categories.push(super::alone(name));
+            self.categories.push(unlisted_category(name));
             self.categories.len() - 1
         })
     }
 
     /// No entry may have two given scores in one category.
     fn check_given(&self) -> Result<(), TableError> {
-        let mut seen: HashMap<(&str, &str), &Given> = HashMap::new();
+        let mut seen: HashMap<(&str, &str), &GivenScore> = HashMap::new();
         for given in &self.given {
             if let Some(first) = seen.insert((&given.entry, &given.category), given) {
                 let (entry, category) = (&given.entry, &given.category);

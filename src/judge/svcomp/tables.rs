@@ -1,6 +1,6 @@
 //! Tables of SV-COMP: scores by tool and category, sub-categories as columns, categories.
 
-use super::Given;
+use super::results::{GivenScore, unlisted_category};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::fraction;
 use mcc_edition::svcomp::{Category, check_categories};
@@ -31,7 +31,10 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
 
 /// `tool,category,opted_out,score,success_cpu_s`. A score beside `yes` is the hidden real one: it counts in the meta
 /// category only.
-pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result<Vec<Given>, TableError> {
+pub(super) fn read_scores(
+    path: &Path,
+    categories: &mut Vec<Category>,
+) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let all_known = !categories.is_empty();
     let mut given = Vec::new();
@@ -45,7 +48,7 @@ pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
                 return Err(format!("no category `{category}`; there are {}", known.join(", ")));
             }
-            categories.push(super::alone(category));
+            categories.push(unlisted_category(category));
         }
         let opted_out = match row[2].trim() {
             "yes" => true,
@@ -57,7 +60,7 @@ pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result
         if score.is_none() && !opted_out {
             return Err(format!("{entry} has no score in {category}; write one, or yes in column opted_out"));
         }
-        given.push(Given {
+        given.push(GivenScore {
             entry: entry.to_owned(),
             category: category.to_owned(),
             opted_out,
@@ -72,7 +75,7 @@ pub(super) fn read_scores(path: &Path, categories: &mut Vec<Category>) -> Result
 }
 
 /// `tool,A,B`: the scores in the sub-categories whose names end in `-A` and `-B` (or are these).
-pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Given>, TableError> {
+pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let mut columns = Vec::new();
     for column in &table.header()[1..] {
@@ -99,7 +102,7 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
         }
         for (column, category) in columns.iter().enumerate() {
             let Some(score) = number(category, &row[column + 1])? else { continue };
-            given.push(Given {
+            given.push(GivenScore {
                 entry: entry.to_owned(),
                 category: category.clone(),
                 opted_out: false,

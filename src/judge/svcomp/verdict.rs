@@ -1,7 +1,7 @@
 //! From what a verifier said of a task to its points (the contest's section on definitions and scores).
 
 use super::benchexec::RawRun;
-use crate::sister::Verdict;
+use crate::other_contests::RunVerdict;
 use mcc_edition::fits;
 use mcc_edition::svcomp::{SvcompEdition, Unconfirmed};
 use num_rational::BigRational;
@@ -119,72 +119,72 @@ pub enum Confirmation {
     Confirmed,
     Unconfirmed,
     /// No validator's results are at hand; the result file's own word stands.
-    Unsaid,
+    NotStated,
 }
 
 /// A run judged.
-pub struct Judged {
-    pub verdict: Verdict,
+pub struct RunScore {
+    pub verdict: RunVerdict,
     pub points: BigRational,
     pub why: String,
     /// Seconds of CPU time; a verifier that hung has the limit.
     pub cpu_s: Option<BigRational>,
 }
 
-impl Judged {
+impl RunScore {
     /// Of a run that gets no points.
-    fn none(run: &RawRun, verdict: Verdict, why: String) -> Self {
+    fn none(run: &RawRun, verdict: RunVerdict, why: String) -> Self {
         Self { verdict, points: BigRational::zero(), why, cpu_s: run.cputime.clone() }
     }
 }
 
 /// Judges one run of a category.
-pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation: Confirmation) -> Judged {
+pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation: Confirmation) -> RunScore {
     let limits = &edition.limits;
     let reached = |time: &Option<BigRational>, limit: u64| {
         time.as_ref().is_some_and(|time| *time >= BigRational::from_integer(limit.into()))
     };
-    let none = |verdict, why: String| Judged::none(run, verdict, why);
+    let none = |verdict, why: String| RunScore::none(run, verdict, why);
     if run.status.is_empty() || fits(&edition.qualification.not_started, &run.status) {
-        return none(Verdict::NotStarted, String::new());
+        return none(RunVerdict::NotStarted, String::new());
     }
     if reached(&run.cputime, limits.cpu_s) {
-        return none(Verdict::Timeout, format!("its CPU time reached {} s", limits.cpu_s));
+        return none(RunVerdict::Timeout, format!("its CPU time reached {} s", limits.cpu_s));
     }
     if reached(&run.walltime, limits.wall_s) {
-        let hung = none(Verdict::Timeout, format!("it hung and was killed after {} s", limits.wall_s));
-        return Judged { cpu_s: Some(BigRational::from_integer(limits.wall_s.into())), ..hung };
+        let hung = none(RunVerdict::Timeout, format!("it hung and was killed after {} s", limits.wall_s));
+        return RunScore { cpu_s: Some(BigRational::from_integer(limits.wall_s.into())), ..hung };
     }
     let Some(answer) = Answer::parse(&run.status) else {
         let timeout = run.status.to_ascii_lowercase().starts_with("timeout");
-        return none(if timeout { Verdict::Timeout } else { Verdict::Unknown }, String::new());
+        return none(if timeout { RunVerdict::Timeout } else { RunVerdict::Unknown }, String::new());
     };
     let (verdict, why) = compare(run, &answer);
     let points = &edition.points;
     match (verdict, answer.witness()) {
-        (Verdict::Right, witness) => right(edition, category, run, witness, confirmation),
-        (Verdict::Wrong, Witness::Correctness) => {
-            Judged { points: points.true_wrong.clone(), ..none(verdict, why) }
+        (RunVerdict::Right, witness) => right(edition, category, run, witness, confirmation),
+        (RunVerdict::Wrong, Witness::Correctness) => {
+            RunScore { points: points.true_wrong.clone(), ..none(verdict, why) }
         }
-        (Verdict::Wrong, Witness::Violation) => {
-            Judged { points: points.false_wrong.clone(), ..none(verdict, why) }
+        (RunVerdict::Wrong, Witness::Violation) => {
+            RunScore { points: points.false_wrong.clone(), ..none(verdict, why) }
         }
         _ => none(verdict, why),
     }
 }
 
 /// An answer against the right one: right, wrong, unknown or unjudged, and why.
-fn compare(run: &RawRun, answer: &Answer) -> (Verdict, String) {
-    let wrong = |why: &str| (Verdict::Wrong, why.to_owned());
+fn compare(run: &RawRun, answer: &Answer) -> (RunVerdict, String) {
+    let wrong = |why: &str| (RunVerdict::Wrong, why.to_owned());
     match (expected(run), answer) {
         (None, _) if run.category.starts_with("correct") => {}
         (None, _) if run.category == "wrong" => return wrong("as the result file says"),
-        (None, _) => return (Verdict::Unjudged, String::new()),
+        (None, _) => return (RunVerdict::Unjudged, String::new()),
         (Some(Answer::True), Answer::True) => {}
         (Some(Answer::True), Answer::False(_)) => return wrong("false alarm"),
         (Some(Answer::False(_)), Answer::True) => return wrong("missed bug"),
         (Some(Answer::False(Some(of))), Answer::False(None)) if SUB_PROPERTIES.contains(&of.as_str()) => {
-            return (Verdict::Unknown, "it does not say which sub-property is violated".to_owned());
+            return (RunVerdict::Unknown, "it does not say which sub-property is violated".to_owned());
         }
         (Some(Answer::False(Some(of))), Answer::False(Some(said))) if of != *said => {
             return wrong(&format!("{of} is violated, not {said}: scores as a wrong FALSE"));
@@ -196,7 +196,7 @@ fn compare(run: &RawRun, answer: &Answer) -> (Verdict, String) {
         }
         (Some(Answer::False(_)), Answer::False(_)) => {}
     }
-    (Verdict::Right, String::new())
+    (RunVerdict::Right, String::new())
 }
 
 /// What a right answer is worth, confirmed or not.
@@ -206,14 +206,14 @@ fn right(
     run: &RawRun,
     witness: Witness,
     confirmation: Confirmation,
-) -> Judged {
+) -> RunScore {
     let points = &edition.points;
     let (right, unconfirmed) = match witness {
         Witness::Correctness => (&points.true_right, &points.true_unconfirmed),
         Witness::Violation => (&points.false_right, &points.false_unconfirmed),
     };
-    let none = |verdict, why: &str| Judged::none(run, verdict, why.to_owned());
-    let right = |why| Judged { points: right.clone(), ..none(Verdict::Right, why) };
+    let none = |verdict, why: &str| RunScore::none(run, verdict, why.to_owned());
+    let right = |why| RunScore { points: right.clone(), ..none(RunVerdict::Right, why) };
     let exempt = edition.witnesses.as_ref().is_none_or(|of| match witness {
         Witness::Correctness => fits(&of.exempt_correctness, category),
         Witness::Violation => fits(&of.exempt_violation, category),
@@ -221,7 +221,7 @@ fn right(
     let open = match confirmation {
         Confirmation::Confirmed => false,
         Confirmation::Unconfirmed => true,
-        Confirmation::Unsaid => run.category == "correct-unconfirmed",
+        Confirmation::NotStated => run.category == "correct-unconfirmed",
     };
     match (open, exempt, unconfirmed) {
         (false, ..) if expected(run).is_none() => right("as the result file says"),
@@ -230,11 +230,11 @@ fn right(
         (true, true, _) => right("not confirmed, but the category is exempt from validation"),
         (true, false, Unconfirmed::AsRight) => right("not confirmed, which this edition does not ask for"),
         (true, false, Unconfirmed::Unknown) => {
-            none(Verdict::Unknown, "right, but no validator confirmed it: counts as unknown")
+            none(RunVerdict::Unknown, "right, but no validator confirmed it: counts as unknown")
         }
-        (true, false, Unconfirmed::Points(points)) => Judged {
+        (true, false, Unconfirmed::Points(points)) => RunScore {
             points: points.clone(),
-            ..none(Verdict::Unconfirmed, "right, but no validator confirmed it")
+            ..none(RunVerdict::Unconfirmed, "right, but no validator confirmed it")
         },
     }
 }
@@ -242,11 +242,11 @@ fn right(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_edition::{Rules, SisterEdition, fraction};
+    use mcc_edition::{OtherEdition, Rules, fraction};
 
     fn edition(name: &str) -> SvcompEdition {
-        let Ok(Rules::Sister(edition)) = Rules::load(name) else { panic!("{name}") };
-        let SisterEdition::Svcomp(edition) = *edition else { panic!("{name}") };
+        let Ok(Rules::Other(edition)) = Rules::load(name) else { panic!("{name}") };
+        let OtherEdition::Svcomp(edition) = *edition else { panic!("{name}") };
         edition
     }
 
@@ -288,7 +288,7 @@ mod tests {
         let edition = edition("svcomp-2013");
         let said = |status| {
             let run = run("m_false-valid-free.c", "valid-memsafety", "", status);
-            shown(&edition, "MemorySafety", &run, Confirmation::Unsaid)
+            shown(&edition, "MemorySafety", &run, Confirmation::NotStated)
         };
         assert_eq!(said("false(valid-free)"), "right 1");
         assert_eq!(said("false(valid-deref)"), "wrong -4");
@@ -300,12 +300,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_at_the_limit_is_a_timeout_whatever_it_printed_and_a_hang_has_the_limit_as_its_time() {
+    fn a_run_at_the_limit_is_a_timeout_and_has_the_limit_as_time() {
         let edition = edition("svcomp-2013");
         let judged = |cpu: &str, wall: &str| {
             let mut run = run("x_true.c", "", "", "true");
             (run.cputime, run.walltime) = (fraction::parse(cpu), fraction::parse(wall));
-            let of = judge(&edition, "Loops", &run, Confirmation::Unsaid);
+            let of = judge(&edition, "Loops", &run, Confirmation::NotStated);
             format!("{} {} {}", of.verdict.word(), of.points, of.cpu_s.unwrap())
         };
         assert_eq!(judged("899.5", "899"), "right 2 1799/2");

@@ -15,7 +15,7 @@ mod strips;
 
 pub use confidence::confidence;
 pub(super) use drawing::STYLE;
-pub use progress::{Done, progress, progress_of};
+pub use progress::{RecordedRun, progress, progress_of};
 pub use run::samples;
 pub use runs::Runs;
 pub(super) use runs::{Measure, time_limits};

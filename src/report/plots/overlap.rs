@@ -5,6 +5,7 @@ use super::drawing::{Drawing, fitting, points};
 use super::runs::Runs;
 use super::{Picture, csv};
 use crate::show::thousands;
+use mcc_judge::judgement::ValueVerdict;
 use std::collections::BTreeMap;
 
 /// As many sets as the eye can compare; the CSV has all.
@@ -24,7 +25,8 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     for block in runs.of(group) {
         let positions = block.runs.iter().map(|run| run.verdicts.len()).max().unwrap_or(0);
         for position in 0..positions {
-            let right = block.runs.iter().filter(|run| run.verdicts.as_bytes().get(position) == Some(&b'+'));
+            let right =
+                block.runs.iter().filter(|run| run.verdicts.get(position) == Some(&ValueVerdict::Right));
             let mut set: Vec<usize> = right.map(|run| run.entry).collect();
             set.sort_unstable();
             set.iter().for_each(|&entry| totals[entry] += 1);
@@ -45,7 +47,9 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let bars = Axis::linear(Unit::Count, 0.0, most as f64, (base, TOP));
     drawing.upright(&bars, (LEFT, right));
     drawing.text((16, TOP + 4), "s", &format!("{} right for exactly these tools", runs.what));
-    let row = |entry: usize| below + ROW * tools.iter().position(|&tool| tool == entry).unwrap_or(0) as i32;
+    let rows: BTreeMap<usize, i32> = tools.iter().copied().zip((0..).map(|at| below + ROW * at)).collect();
+    // Every entry of a set has a right value, and so a row.
+    let row = |entry: usize| rows[&entry];
     let column = |number: usize| LEFT + COLUMN * number as i32 + COLUMN / 2;
     let (mut heights, mut joints, mut dots) = (String::new(), String::new(), Vec::new());
     for (number, (set, values)) in shown.iter().enumerate() {

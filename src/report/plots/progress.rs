@@ -14,7 +14,7 @@ const BOTTOM: i32 = 330;
 
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct RecordedRun {
     /// Of its last attempt, RFC 3339 as the record has it.
     pub started_at: String,
     /// From then on, boot included.
@@ -29,14 +29,14 @@ pub fn progress_of(record: &Record) -> Result<Option<Picture>, StoreError> {
         let attempt = run?.last;
         let took_ms = attempt.facts.as_ref().map_or(0, |facts| facts.boot_ms.saturating_add(facts.wall_ms));
         let infrastructure = attempt.outcome.is_infrastructure();
-        done.push(Done { started_at: attempt.started_at, took_ms, infrastructure });
+        done.push(RecordedRun { started_at: attempt.started_at, took_ms, infrastructure });
     }
     Ok(progress(record.summary()?.planned, &done))
 }
 
 /// By the clocks of the hosts, so that of a campaign on several with clocks that differ, it is only about right.
-pub fn progress(planned: u64, done: &[Done]) -> Option<Picture> {
-    let start = |of: &Done| of.started_at.parse::<Timestamp>().ok();
+pub fn progress(planned: u64, done: &[RecordedRun]) -> Option<Picture> {
+    let start = |of: &RecordedRun| of.started_at.parse::<Timestamp>().ok();
     let begin = done.iter().filter_map(start).min()?;
     let mut ends: Vec<(u64, bool)> = done
         .iter()

@@ -1,8 +1,8 @@
 //! What pictures are drawn from: every run of a contest, whichever contest it is.
 
-use mcc_edition::{CpuReading, Edition, SisterEdition, Status};
-use mcc_judge::judgement::{Entry, Judgement};
-use mcc_judge::sister::{self, Measure as Figure, Verdict};
+use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
+use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
+use mcc_judge::other_contests::{self, Measure as Figure, RunVerdict};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
@@ -53,19 +53,20 @@ pub(crate) struct Block<'a> {
 
 pub(crate) struct Run<'a> {
     pub entry: usize,
-    /// By position: `+` right, `-` wrong, `?` unjudged, `.` nothing.
-    pub verdicts: &'a str,
+    /// By position.
+    pub verdicts: &'a [ValueVerdict],
     pub cpu_ms: Option<u64>,
     pub memory_kib: Option<u64>,
 }
 
 impl Run<'_> {
-    pub fn count(&self, verdict: u8) -> u64 {
-        self.verdicts.bytes().filter(|&letter| letter == verdict).count() as u64
+    /// How many values have this verdict.
+    pub fn count(&self, wanted: ValueVerdict) -> u64 {
+        self.verdicts.iter().filter(|verdict| **verdict == wanted).count() as u64
     }
 
     pub fn solved(&self) -> bool {
-        self.verdicts.contains('+')
+        self.verdicts.contains(&ValueVerdict::Right)
     }
 
     pub fn figure(&self, measure: Measure) -> Option<u64> {
@@ -108,14 +109,14 @@ impl<'a> Runs<'a> {
     }
 
     /// Of a judgement whose points alone were given there is no run, and so no picture.
-    pub fn of_sister(judgement: &'a sister::Judgement) -> Self {
+    pub fn of_other_contest(judgement: &'a other_contests::Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
-        let measured = |cell: &sister::Cell, names: &[&str], scale: i64| {
+        let measured = |cell: &other_contests::Cell, names: &[&str], scale: i64| {
             let figure = |figure: &&Figure| names.contains(&figure.what.as_str());
             let exact = &cell.measured.iter().find(figure)?.mean;
             (exact * BigRational::from_integer(scale.into())).round().to_integer().to_u64()
         };
-        let block = |block: &'a sister::Block| Block {
+        let block = |block: &'a other_contests::Block| Block {
             group: number(block.category),
             instance: &block.instance,
             runs: block
@@ -125,10 +126,10 @@ impl<'a> Runs<'a> {
                 .map(|cell| Run {
                     entry: cell.entry,
                     verdicts: match cell.verdict {
-                        Verdict::Right => "+",
-                        Verdict::Wrong => "-",
-                        Verdict::Unconfirmed | Verdict::Unjudged => "?",
-                        _ => ".",
+                        RunVerdict::Right => &[ValueVerdict::Right],
+                        RunVerdict::Wrong => &[ValueVerdict::Wrong],
+                        RunVerdict::Unconfirmed | RunVerdict::Unjudged => &[ValueVerdict::Unjudged],
+                        _ => &[ValueVerdict::NotComputed],
                     },
                     cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
                     // A million bytes each.
@@ -142,8 +143,8 @@ impl<'a> Runs<'a> {
             what: "instances",
             group_word: "category",
             time: match judgement.edition {
-                SisterEdition::Svcomp(_) => CPU,
-                SisterEdition::Crv(_) => EXECUTION,
+                OtherEdition::Svcomp(_) => CPU,
+                OtherEdition::Crv(_) => EXECUTION,
             },
             blocks: judgement.blocks.iter().map(block).collect(),
             time_limits: vec![],
@@ -199,7 +200,7 @@ fn shown(entry: &Entry) -> bool {
 /// The numbers in use, and the place of each among them.
 fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> usize) {
     let used: Vec<usize> = numbers.collect::<BTreeSet<_>>().into_iter().collect();
-    (used.clone(), move |number| used.binary_search(&number).unwrap_or_default())
+    (used.clone(), move |number| used.partition_point(|&other| other < number))
 }
 
 /// Where CPU time is per vCPU, a concurrent tool is cut at as many times the limit as it has cores (E-5.1).

@@ -6,7 +6,8 @@ use super::runs::Runs;
 use super::{Picture, csv};
 use crate::show::{duration, thousands};
 use crate::site::segment;
-use mcc_judge::sister::Judgement;
+use mcc_judge::judgement::ValueVerdict;
+use mcc_judge::other_contests::Judgement;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
@@ -30,7 +31,7 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // By entry: time and right values of each run that has any.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
     for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
-        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(b'+'))));
+        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
     }
     let (mut curves, mut rows) = (Vec::new(), Vec::new());
     for (entry, mut found) in found.into_iter().enumerate() {
@@ -70,7 +71,7 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
     let thousand = BigRational::from_integer(1000.into());
     let ms = |s: &BigRational| (s * &thousand).round().to_integer().to_u64().unwrap_or_default();
-    let category = |(category, of): (usize, &mcc_judge::sister::Category)| {
+    let category = |(category, of): (usize, &mcc_judge::other_contests::Category)| {
         let functions = || judgement.quantiles.iter().filter(move |of| of.category == category);
         let mut curves: Vec<Curve> = functions()
             .filter(|of| !of.steps.is_empty())
@@ -93,7 +94,7 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
         let rows = functions().flat_map(|of| {
             let tool = judgement.entries[of.entry].entry.clone();
             let begin = [tool.clone(), of.start.to_string(), String::new()];
-            let step = move |step: &mcc_judge::sister::Step| {
+            let step = move |step: &mcc_judge::other_contests::Step| {
                 [tool.clone(), step.x.to_string(), step.cpu_s.to_string()]
             };
             std::iter::once(begin).chain(of.steps.iter().map(step))

@@ -1,5 +1,5 @@
 "use strict";
-// Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the looks of the pictures
+// Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the style of the pictures
 // that are files, and can be saved as one, with its figures as CSV beside it.
 
 const LEFT = 84, TOP = 56, SIDE = 440, BOTTOM = TOP + SIDE;
@@ -120,7 +120,7 @@ function draw(a, b, figure, pairs, words) {
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
   const box = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
     svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
-    svg("style", {}, BOX.dataset.looks),
+    svg("style", {}, BOX.dataset.style),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
     svg("path", { class: "g", d: ticks.map(both).join("") }),
     ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),

@@ -101,7 +101,7 @@ const link = (part, ...children) => element("a", { href: address(part) }, ...chi
 
 /** A value; shortened in its middle where it is too long for a table. */
 function value(text, none) {
-  if (text == null) return element("span", { class: "quiet" }, none ?? "unknown");
+  if (text == null) return element("span", { class: "muted" }, none ?? "unknown");
   if (text.length <= 60) return text;
   const short = `${text.slice(0, 24)}…${text.slice(-12)} (${thousands(text.length)} characters)`;
   return element("details", {}, element("summary", {}, short), text);
@@ -150,7 +150,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (E-4.4).`),
+    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
     tableOf("Examinations and tools: values right (✓), wrong (✗) and unjudged (?), and how the run ended",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
@@ -186,7 +186,7 @@ function drawValue({ instance, examination, position }, block) {
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const share = sum([names.points]).split("/").map(BigInt);
   const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
-  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (E-3.1).`)];
+  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
   if (weak) story.push(element("p", {}, weak === "single-backer" ? "One entry alone gave it: no other tool confirms it." : "Only variants of one tool gave it: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && word !== "override") {
     story.push(element("p", {}, `Confidence of those who gave it: ${confidence(backers)} of ${confidence(voters)} of all voters that answered.`));
@@ -204,9 +204,9 @@ function drawValue({ instance, examination, position }, block) {
     element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
-      tile("Worth", `${decimal(right)} points`, `a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (E-4)`)]),
+      tile("Worth", `${decimal(right)} points`, [`a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (`, ruleLink("E-4"), ")"])]),
     section("Why", ...story),
-    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: a run is left that never got a fair machine.") : null,
+    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some run has no result (infrastructure, or not made yet).") : null,
     section("Who said what", tableOf("Answers of every tool", ["Entry", "Said", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
     others({ instance, examination }),
   ] };
@@ -253,7 +253,7 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), right === count ? "a complete run (E-4.3)" : "not a complete run (E-4.3)");
+  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
   return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
 }
 
@@ -268,7 +268,7 @@ function recordOf(run) {
   if (run.outputs) {
     load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of its outputs is missing.")));
   }
-  const attempts = run.attempts.map(of => [`${of.number}`, of.standing, of.outcome, of.started, of.host, of.marks,
+  const attempts = run.attempts.map(of => [`${of.number}`, of.state, of.outcome, of.started, of.host, of.marks,
     element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
@@ -287,7 +287,7 @@ function drawOutput(output) {
     parts.map((part, number) => number % 2 ? element("i", {}, part) : part));
   return [
     element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
-    output.bytes === 0 ? element("p", { class: "quiet" }, "Empty.") : text(output.head, output.name),
+    output.bytes === 0 ? element("p", { class: "muted" }, "Empty.") : text(output.head, output.name),
     ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out here; the raw file has all …`), text(output.tail, `${output.name}, its end`)] : []),
     element("p", { class: "digest" }, output.sha256 ? ["SHA-256 ", element("code", {}, output.sha256)] : ""),
   ];

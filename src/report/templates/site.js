@@ -29,6 +29,9 @@ function element(tag, attributes, ...children) {
 /** The way from the page to the top of the site. */
 const root = () => document.body.dataset.root;
 
+/** A link to the rule of that code. */
+const ruleLink = code => element("a", { href: `${root()}rules.html#${code}` }, code);
+
 /** The way to an instance, examination, run or value. */
 function address({ instance, examination, entry, position }) {
   const parts = [];

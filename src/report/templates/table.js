@@ -33,7 +33,7 @@ class Table {
     place.replaceChildren(
       element("div", { class: "controls", role: "search", "aria-label": caption },
         element("label", { for: id }, "Filter"), this.filter, measures || null, this.count),
-      element("p", { class: "quiet hint", id: `${id}-hint` }, hint), this.box);
+      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.box);
     this.texts = rows.map(row => columns.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
     this.sorted = { column: null, down: false };
     this.drawn = new Map();

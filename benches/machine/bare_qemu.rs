@@ -1,0 +1,78 @@
+//! QEMU by nothing but a process and sockets: what the harness is compared with.
+
+use mcc_harness::base::guest::Request;
+use mcc_harness::host::Qemu;
+use mcc_harness::vm::{MachineSpec, QemuSockets, argv};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The port that only the bare machine has.
+pub const PORT: &str = "bare";
+
+pub struct BareQemu {
+    qemu: Child,
+    control: BufReader<UnixStream>,
+    port: UnixStream,
+    /// Held open, never read.
+    _others: Vec<UnixStream>,
+}
+
+impl BareQemu {
+    /// The same arguments, started running, and a port more; returns when its agent is ready.
+    pub fn boot(spec: &MachineSpec, folder: &Path) -> Self {
+        let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
+        let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
+        let qemu_sockets =
+            QemuSockets { qmp: fd(0), console: fd(1), control: fd(2), stdout: fd(3), stderr: fd(4) };
+        for (_, theirs) in &pairs {
+            nix::fcntl::fcntl(theirs, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
+        }
+        let args = argv(spec, &qemu_sockets).into_iter().filter(|arg| arg != "-S");
+        let mut command = Command::new(Qemu::NAME);
+        command
+            .args(args)
+            .env("TMPDIR", folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.args(["-chardev", &format!("socket,id={PORT},fd={}", fd(5))]);
+        command.args(["-device", &format!("virtserialport,chardev={PORT},name={PORT}")]);
+        let qemu = command.spawn().unwrap();
+        let mut ours: Vec<UnixStream> = pairs.into_iter().map(|(ours, _)| ours).collect();
+        let port = ours.remove(5);
+        let control = BufReader::new(ours.remove(2));
+        let mut bare = Self { qemu, control, port, _others: ours };
+        bare.expect_event("ready");
+        bare
+    }
+
+    pub fn send(&mut self, request: &Request) {
+        let line = serde_json::to_string(request).unwrap() + "\n";
+        self.control.get_mut().write_all(line.as_bytes()).unwrap();
+    }
+
+    /// The agent's next word, which must be this one.
+    pub fn expect_event(&mut self, event: &str) {
+        let mut line = String::new();
+        self.control.read_line(&mut line).unwrap();
+        assert!(line.contains(event), "{event}: {line}");
+    }
+
+    /// Reads so many bytes from its port and drops them.
+    pub fn take(&mut self, mut bytes: u64) {
+        let mut buffer = vec![0; 1 << 18];
+        while bytes > 0 {
+            let read = self.port.read(&mut buffer).unwrap();
+            assert!(read > 0, "the port was closed with {bytes} bytes to come");
+            bytes -= read as u64;
+        }
+    }
+
+    pub fn halt(mut self) {
+        self.qemu.kill().unwrap();
+        self.qemu.wait().unwrap();
+    }
+}

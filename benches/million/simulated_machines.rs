@@ -1,0 +1,203 @@
+//! What stands in for machines: it enters a run's states, prints what a tool would, and took as long as a tool might, in
+//! virtual time. Now and then something happens to it.
+
+use mcc_harness::campaign::{History, Run};
+use mcc_harness::edition::Edition;
+use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FileStamps, State};
+use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
+use mcc_harness::store::{Attempt, Disk, Environment, HostFacts, Outcome, Record, RunFacts, Sample};
+use mcc_harness::vm::{Backend, DiskFile, Guest};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub const JOBS: usize = 4;
+
+/// A number that words have, well mixed: the same draw for the same words, whatever thread asks.
+pub fn drawn(seed: u64, words: &[&str]) -> u64 {
+    // FNV-1a, then SplitMix64's finish.
+    let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
+    for byte in words.iter().flat_map(|word| word.bytes().chain([0])) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+/// Whether something happens that happens once in so many machine hours, in a run of so many milliseconds.
+pub fn happens(draw: u64, hours: u64, ms: u64) -> bool {
+    draw % (hours * 3_600_000) < ms
+}
+
+/// How long a run takes, milliseconds. As the tools of 2018: half of them below a minute, an eighth up to the hour.
+pub fn took_ms(entry: &str, instance: &str, examination: &str) -> u64 {
+    let draw = drawn(2018, &[entry, instance, examination]);
+    match draw % 8 {
+        0 => 3_600_000,
+        1 => 600_000 + draw / 8 % 3_000_000,
+        2 | 3 => 60_000 + draw / 8 % 540_000,
+        _ => 1000 + draw / 8 % 59_000,
+    }
+}
+
+/// What a tool prints, so that it is known again.
+pub fn printed(entry: &str, instance: &str, examination: &str) -> String {
+    format!(
+        "{entry} on {instance} in {examination}\nFORMULA {instance}-{examination}-00 TRUE TECHNIQUES EXPLICIT\n"
+    )
+}
+
+/// What can happen to the machine of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// QEMU is killed, in a state.
+    Qemu(State),
+    /// The host's disk is full.
+    DiskFull,
+    /// The controller is killed while the tool runs.
+    Kill,
+}
+
+/// One attempt; `fault` says what happens to it, given its words (entry, instance, examination) and how long it takes.
+pub fn attempt(
+    attempt_spec: AttemptSpec,
+    enter: &mut dyn FnMut(State),
+    fault: &dyn Fn(&[&str; 3], u64) -> Option<Fault>,
+) -> AttemptResult {
+    let variable = |name: &str| attempt_spec.job.env[name].clone();
+    let (entry, instance, examination) =
+        (variable("BK_TOOL"), variable("BK_INPUT"), variable("BK_EXAMINATION"));
+    let words = [entry.as_str(), &instance, &examination];
+    let ms = took_ms(&entry, &instance, &examination);
+    let fault = fault(&words, ms);
+    let text = printed(&entry, &instance, &examination);
+    for state in [State::Preparing, State::Booting, State::Ready, State::Examining] {
+        enter(state);
+        if fault == Some(Fault::Qemu(state)) {
+            let reason = "QEMU was killed by signal 9".to_owned();
+            return AttemptResult::without_machine(Outcome::Infrastructure {
+                state: state.to_string(),
+                reason,
+            });
+        }
+    }
+    fs::write(attempt_spec.folder.join("stdout"), &text[..text.len() / 2]).unwrap();
+    match fault {
+        Some(Fault::DiskFull) => {
+            let reason = "No space left on device".to_owned();
+            let outcome = Outcome::Infrastructure { state: State::Examining.to_string(), reason };
+            return AttemptResult { full_disk: true, ..AttemptResult::without_machine(outcome) };
+        }
+        Some(Fault::Kill) => {
+            nix::sys::signal::raise(nix::sys::signal::SIGKILL).unwrap();
+        }
+        _ => {}
+    }
+    fs::write(attempt_spec.folder.join("stdout"), &text).unwrap();
+    enter(State::Collecting);
+    enter(State::Halting);
+    let outcome = if ms == 3_600_000 { Outcome::CpuLimit } else { Outcome::Finished { exit_code: 0 } };
+    AttemptResult {
+        outcome,
+        facts: Some(facts(ms)),
+        environment: Environment::default(),
+        marks: vec![],
+        full_disk: false,
+    }
+}
+
+fn facts(ms: u64) -> RunFacts {
+    let sample = |n: u64| Sample { at_ms: n * ms / 10, cpu_ms: n * ms / 10, ..Sample::default() };
+    RunFacts {
+        boot_ms: 3000,
+        wall_ms: ms,
+        cpu_ms: ms,
+        vcpus: 1,
+        memory_kib: Some(100_000),
+        samples: (1..=10).map(sample).collect(),
+        ..RunFacts::default()
+    }
+}
+
+pub fn host(name: &str) -> HostFacts {
+    HostFacts {
+        name: name.to_owned(),
+        cpu: "a processor of nodes like these".to_owned(),
+        cores: 16,
+        memory_mib: 131_072,
+        kernel: "6.1.0-18-amd64".to_owned(),
+        accelerator: "kvm".to_owned(),
+        qemu: "QEMU emulator version 7.2.22".to_owned(),
+    }
+}
+
+/// An attempt as a machine leaves it, its facts as large as a real one's.
+pub fn recorded(run: &Run) -> Attempt {
+    let mut facts = facts(took_ms(&run.entry, &run.instance, &run.examination));
+    facts.samples.clear();
+    let disk = |role: &str| Disk { role: role.to_owned(), sha256: "5".repeat(64), bytes: 1 << 30 };
+    let argument = "-device virtio-blk-pci,drive=disk,bootindex=0,disable-legacy=on".to_owned();
+    Attempt {
+        run: run.id(),
+        number: 1,
+        outcome: Outcome::Finished { exit_code: 0 },
+        marks: vec![],
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        host: host("node-1"),
+        disks: ["disk", "kernel", "initrd", "inputs"].map(disk).to_vec(),
+        machine: vec![argument; 20],
+        environment: Environment { cpu_flags: vec!["sse4_2".to_owned(); 40], ..Environment::default() },
+        facts: Some(facts),
+        outputs: vec![disk("stdout")],
+    }
+}
+
+/// Sixteen cores and the memory for as many machines.
+pub fn leases() -> Leases {
+    let core = |n: u32| Core { cpus: vec![n], ..Core::default() };
+    let cores = Cores { cores: (0..17).map(core).collect(), allowed: (0..17).collect() };
+    let memory = Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None };
+    Leases::new(&cores, &memory)
+}
+
+pub type AttemptFn<'a> = &'a (dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync);
+
+/// The executor of a record whose entries are `campaign::ENTRIES`.
+pub fn executor<'a>(
+    record: &'a Record,
+    edition: &'a Edition,
+    node: &str,
+    history: History,
+    machines: AttemptFn<'a>,
+    stop: &'a AtomicBool,
+) -> Executor<'a> {
+    let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
+    let entry = EntryDisks {
+        guest: Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") },
+        disk: disk.clone(),
+        inputs: None,
+        digests: vec![],
+    };
+    Executor {
+        record,
+        edition,
+        disks: record.facts().entries.iter().map(|facts| (facts.entry.clone(), entry.clone())).collect(),
+        inputs: disk,
+        inputs_digest: Disk { role: "inputs".to_owned(), sha256: "1".repeat(64), bytes: 1 },
+        states: None,
+        host: host(node),
+        backend: Backend::Qemu,
+        accelerator: Accelerator::Kvm,
+        policy: Policy::Contest,
+        boot_deadline: Duration::from_secs(60),
+        stall: Duration::from_secs(10),
+        file_stamps: FileStamps::default(),
+        jobs: JOBS,
+        marks: vec![],
+        history,
+        run_attempt: machines,
+        stop,
+    }
+}

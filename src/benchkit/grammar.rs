@@ -1,0 +1,166 @@
+//! The grammar of one line: words, statements, verdicts.
+
+use super::contest_table::spelled;
+use super::keywords::bytes::{CANNOT_COMPUTE, DO_NOT_COMPETE, TECHNIQUES};
+use super::keywords::{RESULTS, STATE_SPACE};
+use mcc_edition::AnswerKind;
+use std::borrow::Cow;
+
+/// Splits at white space, control bytes and terminal escape codes (colours), which belong to no word.
+pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
+    let mut words = Vec::with_capacity(16);
+    let mut start = None;
+    let mut at = 0;
+    while at < line.len() {
+        let separator = match line[at] {
+            0x1b => escape_code(&line[at..]),
+            byte if byte <= b' ' || byte == 0x7f => 1,
+            _ => 0,
+        };
+        if separator == 0 {
+            start.get_or_insert(at);
+            at += 1;
+        } else {
+            words.extend(start.take().map(|start| &line[start..at]));
+            at += separator;
+        }
+    }
+    words.extend(start.map(|start| &line[start..]));
+    words
+}
+
+/// The length of the escape code at the start: `ESC [ parameters letter`, or ESC alone.
+fn escape_code(text: &[u8]) -> usize {
+    let Some(b'[') = text.get(1) else { return 1 };
+    let parameters = text[2..].iter().take_while(|b| (0x20..0x40).contains(*b)).count();
+    text.len().min(2 + parameters + 1)
+}
+
+/// `FORMULA id ...` or `STATE_SPACE metric ...`, up to the next such keyword or the end of the line.
+#[derive(Debug)]
+pub(super) struct Statement<'a> {
+    /// `FORMULA` or `STATE_SPACE`
+    pub keyword: &'static str,
+    /// The keyword is the end of another word: `NOT_A_FORMULA`.
+    pub in_word: bool,
+    /// The id or metric.
+    pub subject: Option<&'a [u8]>,
+    pub stated: StatedResult<'a>,
+    /// The words after the verdict.
+    tail: &'a [&'a [u8]],
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum StatedResult<'a> {
+    /// A value in its text form (`Value`'s own), numbers without leading zeros.
+    Value(Cow<'a, str>),
+    /// A negative number: not given.
+    Negative,
+    /// `more`: words follow it, or it stands where the metric should.
+    CannotCompute {
+        more: bool,
+    },
+    DoNotCompete,
+    /// `CANNOT COMPUTE`
+    KeywordSplit(&'static str),
+    Missing,
+    Other(&'a [u8]),
+}
+
+impl StatedResult<'_> {
+    /// Whether the statement looks like a result whatever its id is.
+    pub fn is_value(&self) -> bool {
+        !matches!(self, StatedResult::Missing | StatedResult::Other(_))
+    }
+}
+
+pub(super) fn statements<'a>(
+    words: &'a [&'a [u8]],
+    answers: AnswerKind,
+    published: bool,
+) -> Vec<Statement<'a>> {
+    let mut starts = words.iter().enumerate().filter_map(|(at, word)| Some((at, keyword(word)?))).peekable();
+    let mut found = Vec::with_capacity(1);
+    while let Some((at, (keyword, in_word))) = starts.next() {
+        let end = starts.peek().map_or(words.len(), |(next, _)| *next);
+        let rest = &words[at + 1..end];
+        let subject = rest.first().copied();
+        let (stated, used) = match rest {
+            // `STATE_SPACE CANNOT_COMPUTE ...` has no metric.
+            [CANNOT_COMPUTE, ..] => (StatedResult::CannotCompute { more: true }, rest.len()),
+            [] | [_] => (StatedResult::Missing, rest.len()),
+            [_, CANNOT_COMPUTE, tail @ ..] => (StatedResult::CannotCompute { more: !tail.is_empty() }, 2),
+            [_, DO_NOT_COMPETE, ..] => (StatedResult::DoNotCompete, 2),
+            [_, b"CANNOT", b"COMPUTE", ..] => (StatedResult::KeywordSplit("CANNOT COMPUTE"), 3),
+            [_, word, ..] => match (keyword, answers) {
+                (STATE_SPACE, _) => (value(word, AnswerKind::StateSpace, published), 2),
+                // The wrong form, but a result all the same, and to be named as such.
+                (_, AnswerKind::StateSpace) if matches!(*word, b"TRUE" | b"FALSE") => {
+                    (value(word, AnswerKind::Boolean, published), 2)
+                }
+                _ => (value(word, answers, published), 2),
+            },
+        };
+        found.push(Statement { keyword, in_word, subject, stated, tail: &rest[used..] });
+    }
+    found
+}
+
+impl<'a> Statement<'a> {
+    /// The words after TECHNIQUES; None if the line ends without it, be it with techniques or with nothing.
+    /// Err: the word that should not be there.
+    pub fn techniques(&self) -> Result<Option<&'a [&'a [u8]]>, &'a [u8]> {
+        match self.tail {
+            [TECHNIQUES, words @ ..] => Ok(Some(words)),
+            // Techniques without the keyword: of it nothing but the keyword is missing.
+            words => match words.iter().find(|word| !word[0].is_ascii_uppercase() || !is_technique(word)) {
+                None => Ok(None),
+                Some(word) => Err(word),
+            },
+        }
+    }
+}
+
+/// The keyword a word ends with, and whether it is stuck to a word before it (`x:FORMULA` is not, `A_FORMULA` is).
+fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
+    let keyword = RESULTS.into_iter().find(|keyword| word.ends_with(keyword.as_bytes()))?;
+    let before = word[..word.len() - keyword.len()].last();
+    Some((keyword, before.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-".contains(b))))
+}
+
+/// A value by the kind of examination.
+///
+/// `inf` and `+inf` are two values. In UpperBounds they are the bound of an unbounded place, `Value::Infinite`. In
+/// StateSpace tools and the contest's oracles print them, also as `Inf`, where a count overflowed a double:
+/// `Value::Overflow`, as in the contest's tables.
+fn value(word: &[u8], answers: AnswerKind, published: bool) -> StatedResult<'_> {
+    let digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    match (answers, word) {
+        (AnswerKind::Boolean, b"TRUE") => StatedResult::Value("T".into()),
+        (AnswerKind::Boolean, b"FALSE") => StatedResult::Value("F".into()),
+        (AnswerKind::Boolean, _) => StatedResult::Other(word),
+        (AnswerKind::Number, b"inf" | b"+inf") => StatedResult::Value("inf".into()),
+        (AnswerKind::StateSpace, _) if is_infinite(word) => StatedResult::Value("Inf".into()),
+        (_, [b'-', number @ ..]) if digits(number) => StatedResult::Negative,
+        _ if digits(word) => {
+            let zeros = word.iter().take_while(|b| **b == b'0').count().min(word.len() - 1);
+            StatedResult::Value(String::from_utf8_lossy(&word[zeros..]))
+        }
+        _ if published && is_rounded(word) => StatedResult::Value(String::from_utf8_lossy(word)),
+        _ => StatedResult::Other(word),
+    }
+}
+
+fn is_infinite(word: &[u8]) -> bool {
+    str::from_utf8(word).is_ok_and(|word| matches!(spelled(word), "inf" | "Inf"))
+}
+
+fn is_rounded(word: &[u8]) -> bool {
+    let text = str::from_utf8(word).unwrap_or_default();
+    text.parse::<super::Value>().is_ok_and(|value| value.is_rounded())
+}
+
+/// Whether a word is spelled like the contest's techniques. The vocabulary itself is open.
+pub(super) fn is_technique(word: &[u8]) -> bool {
+    word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+}

@@ -1,0 +1,117 @@
+use super::Failure;
+use super::print::escaped;
+use anyhow::anyhow;
+use clap::ValueEnum;
+use mcc_edition::{Edition, Votes};
+use mcc_judge::benchkit_results::{is_results, read_results};
+use mcc_judge::overrides::read_overrides;
+use mcc_judge::record::{edition_of, read_record, read_unfinished};
+use mcc_judge::{Ballots, source};
+use mcc_store::Record;
+use std::path::{Path, PathBuf};
+
+/// By which rules something is judged, and what other files say of it.
+#[derive(clap::Args)]
+pub struct JudgeInputs {
+    /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
+    #[arg(long, value_name = "NAME|FILE")]
+    pub edition: Option<String>,
+    /// Family and status (known, surprise) of the instances: columns instance,family,status.
+    #[arg(long, value_name = "CSV")]
+    models: Option<PathBuf>,
+    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
+    #[arg(long, value_name = "CSV")]
+    tools: Option<PathBuf>,
+    /// The runs were on obfuscated instances: the file of names that `image inputs --obfuscate` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub names: Option<PathBuf>,
+    /// Values the organizers set: columns instance,examination,position,value,reason; value `unknown` = no points.
+    #[arg(long, value_name = "CSV")]
+    pub overrides: Option<PathBuf>,
+    /// Judge a record whose campaign has not ended: runs still to be made count as infrastructure, so nothing is final.
+    #[arg(long)]
+    unfinished: bool,
+    /// What if votes were counted otherwise than the edition says.
+    #[arg(long, value_enum, value_name = "WHO")]
+    votes: Option<VotesOption>,
+}
+
+/// Who has a vote, in place of the edition's setting.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum VotesOption {
+    PerVariant,
+    PerTool,
+}
+
+impl From<VotesOption> for Votes {
+    fn from(votes: VotesOption) -> Self {
+        match votes {
+            VotesOption::PerVariant => Self::PerVariant,
+            VotesOption::PerTool => Self::PerTool,
+        }
+    }
+}
+
+impl JudgeInputs {
+    /// The first option given that only editions of the MCC know.
+    pub fn mcc_only_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--models", self.models.is_some()),
+            ("--tools", self.tools.is_some()),
+            ("--names", self.names.is_some()),
+            ("--overrides", self.overrides.is_some()),
+            ("--unfinished", self.unfinished),
+            ("--votes", self.votes.is_some()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
+    }
+
+    /// The ballots in a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS), with
+    /// all that the other files say of them.
+    pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
+        let (mut edition, mut ballots) = self.ballots(input)?;
+        if let Some(names) = &self.names {
+            source::read_names(&mut ballots, names).map_err(Failure::usage)?;
+        }
+        if let Some(models) = &self.models {
+            source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
+        }
+        if let Some(tools) = &self.tools {
+            for name in source::read_tools(&mut ballots, tools).map_err(Failure::usage)? {
+                eprintln!("note: {} is withdrawn and has no answers; is this its name?", escaped(&name));
+            }
+        }
+        if let Some(overrides) = &self.overrides {
+            read_overrides(&edition, &mut ballots, overrides).map_err(Failure::usage)?;
+        }
+        if let Some(votes) = self.votes {
+            edition.judging.votes = votes.into();
+        }
+        Ok((edition, ballots))
+    }
+
+    fn ballots(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
+        let named = self.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
+        if input.is_dir() && !is_results(input) {
+            let record = Record::open_readonly(input).map_err(Failure::usage)?;
+            let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
+            let ballots = if self.unfinished {
+                read_unfinished(&edition, &record)?
+            } else {
+                read_record(&edition, &record)?
+            };
+            return Ok((edition, ballots));
+        }
+        let Some(edition) = named else {
+            return Err(Failure::usage(anyhow!(
+                "a table of answers does not say its rules; name them with --edition"
+            )));
+        };
+        let ballots = if input.is_dir() {
+            read_results(&edition, input).map_err(Failure::usage)?
+        } else {
+            source::read_answers(&edition, input).map_err(Failure::usage)?
+        };
+        Ok((edition, ballots))
+    }
+}

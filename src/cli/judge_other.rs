@@ -1,0 +1,74 @@
+//! The other contests, SV-COMP and CRV, by `judge`.
+
+use super::judge::refuse;
+use super::{Exit, Failure, Format, print};
+use mcc_edition::OtherEdition;
+use mcc_judge::show::decimals;
+use mcc_judge::{crv, other_contests, svcomp};
+use std::path::Path;
+
+/// Judges what lies at `input`; `categories` are those of SV-COMP.
+pub(super) fn judge(
+    input: &Path,
+    out: &Path,
+    categories: Option<&Path>,
+    format: Format,
+    edition: &OtherEdition,
+) -> Result<Exit, Failure> {
+    let judgement = match edition {
+        OtherEdition::Svcomp(edition) => {
+            let results = svcomp::read(edition, input, categories);
+            svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
+        }
+        OtherEdition::Crv(edition) => {
+            refuse(categories.is_some(), "--categories is for editions of SV-COMP")?;
+            crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
+        }
+    };
+    other_contests::write(&judgement, out)?;
+    for note in &judgement.notes {
+        eprintln!("note: {}", print::escaped(note));
+    }
+    match format {
+        Format::Text => print::text(&table(&judgement))?,
+        Format::Json => print::raw(&json(&judgement))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The podiums, ranked places only; points rounded for reading.
+fn table(judgement: &other_contests::Judgement) -> String {
+    let mut text = String::new();
+    for other_contests::Podium { category, places } in &judgement.podiums {
+        text += &format!("{}\n", judgement.categories[*category].category);
+        for place in places {
+            let Some(rank) = place.rank else { continue };
+            let (name, points) = (&judgement.entries[place.entry].entry, decimals(&place.points));
+            let line = format!("{rank:>4}  {name:<20} {points:>10}  {:<7} {}", place.medal, place.note);
+            text += line.trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn json(judgement: &other_contests::Judgement) -> String {
+    let places = judgement.podiums.iter().flat_map(|podium| {
+        podium.places.iter().map(|place| {
+            serde_json::json!({
+                "category": judgement.categories[podium.category].category,
+                "rank": place.rank,
+                "tool": judgement.entries[place.entry].entry,
+                "points": place.points.to_string(),
+                "medal": place.medal,
+                "note": place.note,
+            })
+        })
+    });
+    let document = serde_json::json!({
+        "edition": judgement.edition.name(),
+        "notes": judgement.notes,
+        "podiums": places.collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}

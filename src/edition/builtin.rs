@@ -1,0 +1,70 @@
+//! The editions that are part of the program, and edition files by path.
+
+use super::error::EditionError;
+use super::suggest::nearest;
+use std::path::Path;
+
+/// The MCC's editions this build knows by name.
+pub(super) const MCC: &[(&str, &str)] = &[
+    ("mcc-2017", include_str!("../../editions/mcc-2017.toml")),
+    ("mcc-2018", include_str!("../../editions/mcc-2018.toml")),
+    ("mcc-2019", include_str!("../../editions/mcc-2019.toml")),
+    ("mcc-2020", include_str!("../../editions/mcc-2020.toml")),
+    ("mcc-2021", include_str!("../../editions/mcc-2021.toml")),
+    ("mcc-2022", include_str!("../../editions/mcc-2022.toml")),
+    ("mcc-2023", include_str!("../../editions/mcc-2023.toml")),
+    ("mcc-2024", include_str!("../../editions/mcc-2024.toml")),
+    ("mcc-2025", include_str!("../../editions/mcc-2025.toml")),
+    ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
+];
+
+/// The names of the MCC's editions this build knows.
+pub fn known() -> impl Iterator<Item = &'static str> {
+    MCC.iter().map(|(name, _)| *name)
+}
+
+macro_rules! other_contests {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
+}
+
+/// The other contests' editions this build knows by name.
+pub(super) const OTHER_EDITIONS: &[(&str, &str)] = other_contests!(
+    "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
+    "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
+    "svcomp-2026" "crv-2014"
+);
+
+/// Their names.
+pub fn other_edition_names() -> impl Iterator<Item = &'static str> {
+    OTHER_EDITIONS.iter().map(|(name, _)| *name)
+}
+
+/// An argument with a `/` or ending in `.toml` is a path, any other a name.
+pub(super) fn is_path(name_or_path: &str) -> bool {
+    name_or_path.contains('/') || name_or_path.ends_with(".toml")
+}
+
+/// The text of an edition known by name, and the file that errors name.
+pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
+    let all = || MCC.iter().chain(OTHER_EDITIONS);
+    let names = || all().map(|(name, _)| *name);
+    match all().find(|(known, _)| *known == name) {
+        Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),
+        None => Err(EditionError::Unknown {
+            name: name.to_owned(),
+            meant: nearest(name, names()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
+            known: names().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+/// The text of the edition of that name, or of the file at that path, and what errors call it.
+pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
+    if is_path(name_or_path) {
+        let path = Path::new(name_or_path);
+        let text = mcc_base::text::read(path)
+            .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        return Ok((text, name_or_path.to_owned()));
+    }
+    builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))
+}

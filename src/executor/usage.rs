@@ -1,0 +1,137 @@
+//! What a run uses, from its tool's start: times by the host's monotonic clock and the kernel's account of the
+//! vCPU threads, which no guest can forge; memory as three sources tell it, each named.
+
+use mcc_store::{MemorySource, Sample};
+use mcc_vm::{Machine, VmError};
+use std::time::{Duration, Instant};
+
+/// As the contest's monitoring does (E-5.6).
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+
+pub(super) struct UsageMeter {
+    started: Instant,
+    cpu_before: Duration,
+    next_sample: Instant,
+    /// As last told by the guest: of the tool's cgroup.
+    memory_kib: u64,
+    /// Told when the tool ended.
+    peak_kib: Option<u64>,
+    /// As last told by the guest.
+    runnable: u32,
+    pub io_wait_ms: Option<u64>,
+    pub kernel_log: Vec<String>,
+    pub samples: Vec<Sample>,
+}
+
+impl UsageMeter {
+    /// The tool has just been started.
+    pub fn start(machine: &Machine) -> Self {
+        let started = Instant::now();
+        Self {
+            started,
+            cpu_before: machine.cpu_time(),
+            next_sample: started + SAMPLE_INTERVAL,
+            memory_kib: 0,
+            peak_kib: None,
+            runnable: 0,
+            io_wait_ms: None,
+            kernel_log: vec![],
+            samples: vec![],
+        }
+    }
+
+    /// Wall time, and CPU time summed over the vCPUs.
+    pub fn read(&self, machine: &Machine) -> (Duration, Duration) {
+        (self.started.elapsed(), machine.cpu_time().saturating_sub(self.cpu_before))
+    }
+
+    pub fn record_guest_sample(&mut self, memory_kib: u64, io_wait_ms: u64, runnable: u32) {
+        self.memory_kib = memory_kib;
+        self.runnable = runnable;
+        self.io_wait_ms = Some(io_wait_ms);
+    }
+
+    pub fn record_guest_end(&mut self, peak_kib: u64, io_wait_ms: u64, kernel_log: Vec<String>) {
+        // A guest without cgroups tells 0.
+        self.peak_kib = (peak_kib > 0).then_some(peak_kib);
+        self.io_wait_ms = Some(io_wait_ms);
+        self.kernel_log = kernel_log;
+    }
+
+    /// Takes a sample if it is time; when the next one is due. The host's clock sets the pace: a guest that tells
+    /// nothing any more is sampled all the same.
+    pub fn sample(&mut self, machine: &mut Machine) -> Result<Instant, VmError> {
+        let now = Instant::now();
+        if now >= self.next_sample {
+            let (wall, cpu) = self.read(machine);
+            self.samples.push(Sample {
+                at_ms: wall.as_millis() as u64,
+                cpu_ms: cpu.as_millis() as u64,
+                memory_kib: self.memory_kib,
+                balloon_memory_kib: machine.balloon_kib()?,
+                host_memory_kib: machine.rss_kib().map_or(0, |(now, _)| now),
+                io_wait_ms: self.io_wait_ms.unwrap_or(0),
+                runnable: self.runnable,
+                stdout_bytes: machine.received().0,
+            });
+            // In step with the start; a controller that was held up takes one sample, not all it missed.
+            while self.next_sample <= now {
+                self.next_sample += SAMPLE_INTERVAL;
+            }
+        }
+        Ok(self.next_sample)
+    }
+
+    /// Peak memory of the whole guest.
+    pub fn balloon(&self) -> Option<u64> {
+        self.samples.iter().filter_map(|sample| sample.balloon_memory_kib).max()
+    }
+
+    /// Peak memory of the tool by the best source there was.
+    pub fn memory(&self) -> (Option<u64>, Option<MemorySource>) {
+        let sampled = || self.samples.iter().map(|sample| sample.memory_kib).max().filter(|kib| *kib > 0);
+        let from_cgroup = self.peak_kib.map(|kib| (kib, MemorySource::GuestCgroup));
+        let best = from_cgroup
+            .or_else(|| sampled().map(|kib| (kib, MemorySource::GuestCgroupSamples)))
+            .or_else(|| self.balloon().map(|kib| (kib, MemorySource::Balloon)));
+        best.unzip()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(samples: &[(u64, Option<u64>)]) -> UsageMeter {
+        let sample = |&(memory_kib, balloon_memory_kib): &(u64, Option<u64>)| Sample {
+            memory_kib,
+            balloon_memory_kib,
+            ..Sample::default()
+        };
+        UsageMeter {
+            started: Instant::now(),
+            cpu_before: Duration::ZERO,
+            next_sample: Instant::now(),
+            memory_kib: 0,
+            peak_kib: None,
+            runnable: 0,
+            io_wait_ms: None,
+            kernel_log: vec![],
+            samples: samples.iter().map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_memory_figure_is_the_best_one_there_was_and_is_named() {
+        let both = [(10, Some(100)), (30, Some(90)), (20, None)];
+        let mut ended = meter(&both);
+        ended.record_guest_end(35, 0, vec![]);
+        assert_eq!(ended.memory(), (Some(35), Some(MemorySource::GuestCgroup)));
+        assert_eq!(ended.balloon(), Some(100));
+        assert_eq!(meter(&both).memory(), (Some(30), Some(MemorySource::GuestCgroupSamples)), "it was cut");
+        let mut without_cgroups = meter(&[(0, Some(100))]);
+        without_cgroups.record_guest_end(0, 0, vec![]);
+        assert_eq!(without_cgroups.memory(), (Some(100), Some(MemorySource::Balloon)));
+        assert_eq!(meter(&[(0, None)]).memory(), (None, None));
+    }
+}

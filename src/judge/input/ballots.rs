@@ -1,0 +1,487 @@
+//! What is judged: who gave which value for which position, and how the run ended.
+
+use crate::judgement::{Cost, Ending, InputDigest};
+use mcc_base::Mark;
+use mcc_benchkit::{Repeat, Value};
+use mcc_edition::{Edition, Status};
+use mcc_model::InstanceName;
+use std::collections::{BTreeMap, HashMap};
+
+/// One run as input of judging.
+#[derive(Clone, Debug)]
+pub struct Ballot {
+    /// By position; shorter than the examination where the last positions have no value.
+    pub values: Vec<Option<Value>>,
+    pub ending: Ending,
+    pub cost: Option<Cost>,
+    pub marks: Vec<Mark>,
+    /// By position: the techniques the tool states for the value (E-1.10); empty where none is known.
+    pub techniques: Vec<Vec<String>>,
+    /// What was odd about the output: contradictions, unknown ids, words that are no answer.
+    pub remarks: Vec<String>,
+    /// By position: whether the value was given more than once; may be shorter than the examination.
+    pub repeated: Vec<Option<Repeat>>,
+    /// Where it ran; empty where that is not known.
+    pub host: String,
+}
+
+impl Ballot {
+    /// A ballot of a published table: values, and nothing said about the run.
+    pub fn published(values: Vec<Option<Value>>) -> Self {
+        Self {
+            values,
+            ending: Ending::NotStated,
+            cost: None,
+            marks: Vec::new(),
+            techniques: Vec::new(),
+            remarks: Vec::new(),
+            repeated: Vec::new(),
+            host: String::new(),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BallotError {
+    #[error("no examination `{name}` in edition {edition}; it has {known}")]
+    UnknownExamination { name: String, edition: String, known: String },
+    #[error("{entry} on {instance} in {examination} has {given} values, the examination has {expected}")]
+    TooManyValues { entry: String, instance: String, examination: String, given: usize, expected: usize },
+    #[error(
+        "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
+         examination; judge runs on one set of property files only"
+    )]
+    DifferentIds { entry: String, instance: String, examination: String },
+    #[error(
+        "{entry} on {instance} in {examination} is there twice (as runs {first} and {second} of the input); \
+         keep the one that counts"
+    )]
+    RepeatedRun { entry: String, instance: String, examination: String, first: usize, second: usize },
+}
+
+/// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
+#[derive(Clone, Debug)]
+pub struct Ballots {
+    pub(crate) edition: String,
+    pub(crate) examinations: Vec<(String, usize)>,
+    pub(crate) entries: NameTable,
+    pub(crate) instances: NameTable,
+    pub(crate) values: Values,
+    pub(crate) rows: Vec<RunRow>,
+    /// The value numbers of all rows, one after the other.
+    pub(crate) given: Vec<u32>,
+    pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
+    pub(crate) known_entries: BTreeMap<String, EntryFacts>,
+    pub(crate) known_instances: HashMap<String, InstanceFacts>,
+    pub(crate) overrides: Vec<Override>,
+    /// Digests of what was read, for the judgement.
+    pub inputs: Vec<InputDigest>,
+    /// What people must know about this judgement.
+    pub notes: Vec<String>,
+}
+
+/// Entry, instance, examination.
+pub(crate) type RunKey = (String, String, String);
+
+/// One value set by the organizers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Override {
+    pub examination: usize,
+    pub instance: String,
+    pub position: usize,
+    /// The value's number; `NONE` = unknown: nobody gets points.
+    pub value: u32,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct RunRow {
+    pub examination: u16,
+    pub entry: u32,
+    pub instance: u32,
+    pub ending: Ending,
+    /// Where its values begin in `given`; there are as many as the examination has.
+    pub first: usize,
+    /// From 1, in the order of adding.
+    pub number: u32,
+    pub facts: Option<Box<RunFacts>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunFacts {
+    pub cost: Option<Cost>,
+    pub marks: Vec<Mark>,
+    pub techniques: Vec<Vec<String>>,
+    pub remarks: Vec<String>,
+    pub repeated: Vec<Option<Repeat>>,
+    pub host: String,
+}
+
+/// Of a ballot that says nothing about its run.
+pub(crate) static NO_FACTS: RunFacts = RunFacts {
+    cost: None,
+    marks: vec![],
+    techniques: vec![],
+    remarks: vec![],
+    repeated: vec![],
+    host: String::new(),
+};
+
+/// What a tools file says of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryFacts {
+    pub tool: String,
+    pub status: Status,
+    pub note: String,
+}
+
+/// What a models file says of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceFacts {
+    pub family: String,
+    pub status: String,
+}
+
+impl Ballots {
+    pub fn new(edition: &Edition) -> Self {
+        Self {
+            edition: edition.name.clone(),
+            examinations: edition.examinations.iter().map(|e| (e.name.clone(), e.values)).collect(),
+            entries: NameTable::default(),
+            instances: NameTable::default(),
+            values: Values::new(),
+            rows: Vec::new(),
+            given: Vec::new(),
+            ids: HashMap::new(),
+            known_entries: BTreeMap::new(),
+            known_instances: HashMap::new(),
+            overrides: Vec::new(),
+            inputs: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds one run. `ids` are the property ids by position, empty where no property file is known.
+    pub fn add(
+        &mut self,
+        entry: &str,
+        instance: &str,
+        examination: &str,
+        ids: &[String],
+        ballot: Ballot,
+    ) -> Result<(), BallotError> {
+        let number = self.examination(examination)?;
+        let expected = self.examinations[number].1;
+        let run = || (entry.to_owned(), instance.to_owned(), examination.to_owned());
+        if ballot.values.len() > expected {
+            let (entry, instance, examination) = run();
+            let given = ballot.values.len();
+            return Err(BallotError::TooManyValues { entry, instance, examination, given, expected });
+        }
+        if !ids.is_empty() {
+            let known = self.ids.entry((number as u16, self.instances.number(instance)));
+            if known.or_insert_with(|| ids.to_vec()) != ids {
+                let (entry, instance, examination) = run();
+                return Err(BallotError::DifferentIds { entry, instance, examination });
+            }
+        }
+        let values: Vec<u32> = ballot
+            .values
+            .into_iter()
+            .map(|value| value.map_or(NONE, |value| self.values.number(value)))
+            .collect();
+        self.add_row(entry, instance, number, ballot.ending, &values);
+        let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
+        self.set_run_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
+        Ok(())
+    }
+
+    /// What a tools file says of an entry; without it the edition's patterns and variants count.
+    pub fn describe_entry(&mut self, entry: &str, facts: EntryFacts) {
+        self.known_entries.insert(entry.to_owned(), facts);
+    }
+
+    /// The family and status of an instance; without it the family is the text before `-PT-` or `-COL-`, the
+    /// status `known`, and the judgement says so.
+    pub fn describe_instance(&mut self, instance: &str, facts: InstanceFacts) {
+        self.known_instances.insert(instance.to_owned(), facts);
+    }
+
+    /// Names of all entries that have a ballot, in no order.
+    pub fn entry_names(&self) -> impl Iterator<Item = &str> {
+        self.entries.names.iter().map(String::as_str)
+    }
+
+    /// Names of all instances that have a ballot, in no order.
+    pub fn instance_names(&self) -> impl Iterator<Item = &str> {
+        self.instances.names.iter().map(String::as_str)
+    }
+
+    pub(crate) fn examination(&self, name: &str) -> Result<usize, BallotError> {
+        let found = self.examinations.iter().position(|(known, _)| known == name);
+        found.ok_or_else(|| BallotError::UnknownExamination {
+            name: name.to_owned(),
+            edition: self.edition.clone(),
+            known: self.examinations.iter().map(|(known, _)| known.as_str()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// `values` are value numbers, no more than the examination has. What a run gave that ended in
+    /// infrastructure counts for nobody (R2).
+    pub(crate) fn add_row(
+        &mut self,
+        entry: &str,
+        instance: &str,
+        examination: usize,
+        ending: Ending,
+        values: &[u32],
+    ) {
+        let first = self.given.len();
+        self.given.extend_from_slice(if ending.is_scored() { values } else { &[] });
+        self.given.resize(first + self.examinations[examination].1, NONE);
+        let row = RunRow {
+            examination: examination as u16,
+            entry: self.entries.number(entry),
+            instance: self.instances.number(instance),
+            ending,
+            first,
+            number: self.rows.len() as u32 + 1,
+            facts: None,
+        };
+        self.rows.push(row);
+    }
+
+    /// What the row added last says about its run.
+    pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
+        if facts != NO_FACTS {
+            self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
+        }
+    }
+
+    /// Where runs took place, as far as that is known.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
+        self.rows.iter().filter_map(|row| {
+            let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
+            let (entry, instance) = (row.entry as usize, row.instance as usize);
+            let examination = self.examinations[row.examination as usize].0.clone();
+            Some((
+                (self.entries.names[entry].clone(), self.instances.names[instance].clone(), examination),
+                host,
+            ))
+        })
+    }
+
+    /// Gives instances and property ids other names, from old to new; a name that is in neither stays.
+    pub(crate) fn rename(
+        &mut self,
+        instances: &HashMap<String, String>,
+        ids: &HashMap<String, String>,
+    ) -> Result<(), String> {
+        let mut renamed = NameTable::default();
+        let mut found = false;
+        for old in &self.instances.names {
+            found |= instances.contains_key(old);
+            let new = instances.get(old).unwrap_or(old);
+            let number = renamed.names.len() as u32;
+            if renamed.number(new) != number {
+                return Err(format!("{new} has answers under both its names; judge them apart and compare"));
+            }
+        }
+        if !found {
+            return Err("none of its instances has answers; is it the file of this inputs disk?".to_owned());
+        }
+        self.instances = renamed;
+        for id in self.ids.values_mut().flatten() {
+            if let Some(new) = ids.get(id) {
+                id.clone_from(new);
+            }
+        }
+        let known = std::mem::take(&mut self.known_instances);
+        self.known_instances = known
+            .into_iter()
+            .map(|(old, facts)| match instances.get(&old) {
+                Some(new) => {
+                    let family =
+                        new.parse().map_or(facts.family, |name: InstanceName| name.family().to_owned());
+                    (new.clone(), InstanceFacts { family, ..facts })
+                }
+                None => (old, facts),
+            })
+            .collect();
+        Ok(())
+    }
+
+    /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
+    /// what is left by examination, instance and entry.
+    pub(crate) fn sort_and_filter(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
+        let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
+        self.rows.retain(|row| kept[row.entry as usize]);
+        let used = |numbers: &mut dyn Iterator<Item = u32>, names: &NameTable| {
+            let mut used = vec![false; names.names.len()];
+            numbers.for_each(|number| used[number as usize] = true);
+            used
+        };
+        let entries = used(&mut self.rows.iter().map(|row| row.entry), &self.entries);
+        let instances = used(&mut self.rows.iter().map(|row| row.instance), &self.instances);
+        let entries = self.entries.sort(&entries);
+        let instances = self.instances.sort(&instances);
+        for row in &mut self.rows {
+            row.entry = entries[row.entry as usize];
+            row.instance = instances[row.instance as usize];
+        }
+        let ids = std::mem::take(&mut self.ids);
+        let renumbered = ids.into_iter().map(|((e, i), ids)| ((e, instances[i as usize]), ids));
+        self.ids = renumbered.filter(|((_, instance), _)| *instance != UNUSED).collect();
+        self.rows.sort_unstable_by_key(|row| (row.examination, row.instance, row.entry, row.number));
+        self.values.round();
+        let repeated_pair = self.rows.windows(2).find(|pair| {
+            let key = |row: &RunRow| (row.examination, row.instance, row.entry);
+            key(&pair[0]) == key(&pair[1])
+        });
+        match repeated_pair {
+            None => Ok(()),
+            Some(pair) => Err(BallotError::RepeatedRun {
+                entry: self.entries.names[pair[0].entry as usize].clone(),
+                instance: self.instances.names[pair[0].instance as usize].clone(),
+                examination: self.examinations[pair[0].examination as usize].0.clone(),
+                first: pair[0].number as usize,
+                second: pair[1].number as usize,
+            }),
+        }
+    }
+}
+
+/// The new number of a name that is no longer used.
+const UNUSED: u32 = u32::MAX;
+
+/// Names and their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameTable {
+    pub names: Vec<String>,
+    numbers: hashbrown::HashMap<String, u32>,
+    /// Rows of a table come grouped: the last name asked for is usually asked for again.
+    last: u32,
+}
+
+impl NameTable {
+    pub fn number(&mut self, name: &str) -> u32 {
+        if self.names.get(self.last as usize).is_some_and(|last| last == name) {
+            return self.last;
+        }
+        let next = self.names.len() as u32;
+        self.last = match self.numbers.get(name) {
+            Some(number) => *number,
+            None => {
+                self.names.push(name.to_owned());
+                self.numbers.insert(name.to_owned(), next);
+                next
+            }
+        };
+        self.last
+    }
+
+    /// Keeps the used names, in order; returns the new number of each old one, `UNUSED` where it has none.
+    fn sort(&mut self, used: &[bool]) -> Vec<u32> {
+        let mut old: Vec<u32> =
+            (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
+        old.sort_unstable_by(|a, b| self.names[*a as usize].cmp(&self.names[*b as usize]));
+        let mut new = vec![UNUSED; self.names.len()];
+        for (number, was) in old.iter().enumerate() {
+            new[*was as usize] = number as u32;
+        }
+        self.names = old.iter().map(|was| std::mem::take(&mut self.names[*was as usize])).collect();
+        self.numbers = self.names.iter().enumerate().map(|(n, name)| (name.clone(), n as u32)).collect();
+        self.last = 0;
+        new
+    }
+}
+
+/// Numbers of the values that every contest has.
+pub(crate) const NONE: u32 = 0;
+pub(crate) const FALSE: u32 = 1;
+pub(crate) const TRUE: u32 = 2;
+pub(crate) const NOT_KEPT: u32 = 3;
+
+/// Distinct values, numbered: votes are counted over numbers, however long the values.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    /// Number 0 is no value.
+    list: Vec<Option<Value>>,
+    numbers: HashMap<Value, u32>,
+    texts: hashbrown::HashMap<Box<str>, u32>,
+    /// By number: the number of the value with 5 digits. Filled by `round`.
+    rounded: Vec<u32>,
+}
+
+impl Values {
+    fn new() -> Self {
+        let mut values = Self {
+            list: vec![None],
+            numbers: HashMap::new(),
+            texts: Default::default(),
+            rounded: Vec::new(),
+        };
+        assert_eq!(values.number(Value::False), FALSE);
+        assert_eq!(values.number(Value::True), TRUE);
+        assert_eq!(values.number(Value::NotKept), NOT_KEPT);
+        values
+    }
+
+    pub fn number(&mut self, value: Value) -> u32 {
+        let next = self.list.len() as u32;
+        *self.numbers.entry(value).or_insert_with_key(|value| {
+            self.list.push(Some(value.clone()));
+            next
+        })
+    }
+
+    /// The number of a value as written; None where the text is no value.
+    pub fn number_of_text(&mut self, text: &str) -> Option<u32> {
+        if let Some(number) = self.texts.get(text) {
+            return Some(*number);
+        }
+        let number = self.number(text.parse().ok()?);
+        // A number of thousands of digits is rare; its text would only double the memory.
+        if text.len() <= 32 {
+            self.texts.insert(text.into(), number);
+        }
+        Some(number)
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Value> {
+        self.list[number as usize].as_ref()
+    }
+
+    pub fn is_rounded(&self, number: u32) -> bool {
+        self.get(number).is_some_and(Value::is_rounded)
+    }
+
+    /// The number under which a value is compared once some answer to its position is rounded.
+    pub fn rounded(&self, number: u32) -> u32 {
+        self.rounded[number as usize]
+    }
+
+    /// Whether two given values agree (`Value::agrees`, on numbers).
+    pub fn agree(&self, a: u32, b: u32, any_rounded: bool) -> bool {
+        if a == NOT_KEPT || b == NOT_KEPT {
+            return false;
+        }
+        a == b || (any_rounded && self.rounded(a) == self.rounded(b))
+    }
+
+    /// Long numbers are rounded only where a table of rounded ones makes it necessary.
+    fn round(&mut self) {
+        let count = self.list.len() as u32;
+        if !(0..count).any(|number| self.is_rounded(number)) {
+            self.rounded = (0..count).collect();
+            return;
+        }
+        self.rounded = (0..count)
+            .map(|number| match self.list[number as usize].as_ref().map(Value::rounded) {
+                None => NONE,
+                Some(rounded) => self.number(rounded),
+            })
+            .collect();
+        self.rounded.extend(count..self.list.len() as u32);
+    }
+}

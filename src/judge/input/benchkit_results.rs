@@ -1,0 +1,267 @@
+//! Filling ballots from a folder of BenchKit's results: `CSV/summary_TOOL.csv`, one row per run, and what the runs
+//! printed, `OUTPUTS/TOOL_INPUT_EXAMINATION_RUNID_HOST.stdout`. So numbers are exact, as the tools printed them.
+
+use super::ballots::{Ballot, BallotError, Ballots};
+use super::record::answered;
+use super::values::digest;
+use crate::judgement::{Cost, Ending};
+use mcc_benchkit::contest_table::{column, decimal};
+use mcc_benchkit::published::{Table, TableError};
+use mcc_benchkit::{Answers, Questions, Reading};
+use mcc_edition::{Edition, Examination};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    #[error(transparent)]
+    Table(#[from] TableError),
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} has no CSV/summary_TOOL.csv; give the folder of results that BenchKit packed", .0.display())]
+    NoSummary(PathBuf),
+    #[error("{}: no summary has a row; a folder without runs cannot be judged", .0.display())]
+    Empty(PathBuf),
+}
+
+/// Bytes of an output before `BK_START`, which hold the ids of the values asked for.
+const LONGEST_PREAMBLE: u64 = 1 << 20;
+
+/// Whether a folder looks like BenchKit's.
+pub fn is_results(folder: &Path) -> bool {
+    folder.join("CSV").is_dir() && folder.join("OUTPUTS").is_dir()
+}
+
+/// Reads every summary of the folder and the outputs of its runs.
+pub fn read_results(edition: &Edition, folder: &Path) -> Result<Ballots, ResultsError> {
+    let listed = |folder: PathBuf| -> Result<Vec<PathBuf>, ResultsError> {
+        let failed = |source| ResultsError::Read { path: folder.clone(), source };
+        let mut paths = Vec::new();
+        for item in fs::read_dir(&folder).map_err(failed)? {
+            paths.push(item.map_err(failed)?.path());
+        }
+        paths.sort();
+        Ok(paths)
+    };
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let outputs: BTreeMap<String, PathBuf> =
+        listed(folder.join("OUTPUTS"))?.into_iter().map(|path| (name(&path), path)).collect();
+    let mut summaries = listed(folder.join("CSV"))?;
+    summaries.retain(|path| name(path).starts_with("summary_") && name(path).ends_with(".csv"));
+    if summaries.is_empty() {
+        return Err(ResultsError::NoSummary(folder.to_owned()));
+    }
+    let mut ballots = Ballots::new(edition);
+    for path in summaries {
+        read_summary(edition, &path, &outputs, &mut ballots)?;
+        ballots.inputs.push(digest(&path)?);
+    }
+    if ballots.entry_names().next().is_none() {
+        return Err(ResultsError::Empty(folder.to_owned()));
+    }
+    Ok(ballots)
+}
+
+fn read_summary(
+    edition: &Edition,
+    path: &Path,
+    outputs: &BTreeMap<String, PathBuf>,
+    ballots: &mut Ballots,
+) -> Result<(), ResultsError> {
+    let mut table = Table::open(path)?;
+    let names =
+        ["tool", "Input", "Examination", "max memory (MB)", "CPU (ms)", "Time (ms)", "Status", "run id"];
+    let columns = names.map(|name| column(table.header(), name));
+    let [
+        Some(tool),
+        Some(input),
+        Some(name),
+        Some(memory),
+        Some(cpu),
+        Some(time),
+        Some(status),
+        Some(run_id),
+    ] = columns
+    else {
+        return Err(table.wrong_header(format!("BenchKit's summary, with {}", names.join(", "))).into());
+    };
+    table.each_row(|row| {
+        let field = |column: usize| row[column].trim();
+        let Some((_, examination)) = edition.examination(field(name)) else {
+            return ballots.examination(field(name)).map(drop).map_err(|error| error.to_string());
+        };
+        let prefix = [tool, input, name, run_id].map(|column| field(column).to_owned() + "_").concat();
+        let mut found = outputs.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
+        let Some((output, path)) = found.find(|(name, _)| name.ends_with(".stdout")) else {
+            return Err(format!("OUTPUTS has no {prefix}HOST.stdout; unpack it beside CSV, or drop the row"));
+        };
+        let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
+        let answers = read_output(examination, edition.judging.strict, path)?;
+        let number = |column: usize, factor| {
+            decimal(field(column), factor)
+                .map_err(|error| format!("column {}: {error}", plain(names, columns, column)))
+        };
+        let cost = match (number(cpu, 1)?, number(time, 1)?) {
+            (Some(cpu_ms), Some(wall_ms)) => {
+                Some(Cost { cpu_ms, wall_ms, memory_kib: number(memory, 1024)?.filter(|kib| *kib > 0) })
+            }
+            _ => None,
+        };
+        let ending = match field(status) {
+            "timeout" => Ending::WallLimit,
+            "normal" => answered(&answers),
+            // As our own export says it.
+            "infrastructure" => Ending::Infrastructure,
+            other => {
+                let shown: String = other.chars().take(40).collect();
+                return Err(format!(
+                    "column Status: `{shown}`; allowed are normal, timeout and infrastructure"
+                ));
+            }
+        };
+        let (techniques, repeated) = (answers.techniques, answers.repeated);
+        let stated = techniques.iter().any(|techniques| !techniques.is_empty());
+        let ballot = Ballot {
+            ending,
+            values: answers.values,
+            techniques: if stated { techniques } else { vec![] },
+            remarks: vec![],
+            repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
+            cost,
+            marks: vec![],
+            host,
+        };
+        let added = ballots.add(field(tool), field(input), field(name), &answers.ids, ballot);
+        added.map_err(|error: BallotError| error.to_string())
+    })?;
+    Ok(())
+}
+
+fn plain(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
+    columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
+}
+
+/// The answers between `BK_START` and BenchKit's next words: its copy of stderr, which follows them, could forge answers.
+/// The lines `FORMULA_NAME id` before `BK_START` say what was asked, in the contest's order.
+fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<Answers, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let mut source = BufReader::new(File::open(path).map_err(failed)?);
+    let mut questions = Questions::as_printed(examination);
+    let mut asked = Vec::new();
+    let mut preamble = source.by_ref().take(LONGEST_PREAMBLE);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if preamble.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            return Err(format!("{} has no line BK_START; was it cut?", path.display()));
+        }
+        let text = String::from_utf8_lossy(&line);
+        match text.split_whitespace().collect::<Vec<_>>()[..] {
+            ["FORMULA_NAME", id] => asked.push(id.to_owned()),
+            ["BK_START", ..] => break,
+            _ => {}
+        }
+    }
+    match (questions.ids.is_some(), asked.len() == questions.values) {
+        (true, _) => {}
+        (false, true) => questions.ids = Some(asked),
+        // One value needs no order.
+        (false, false) if questions.values == 1 && asked.is_empty() => {}
+        (false, false) => {
+            return Err(format!(
+                "{} asks {} formulas (FORMULA_NAME), {} has {}; give the edition it was made under",
+                path.display(),
+                asked.len(),
+                examination.name,
+                questions.values
+            ));
+        }
+    }
+    let between = BufReader::new(ToolOutput { source, line: Vec::new(), at: 0, ended: false });
+    let mut answers =
+        Answers::read(between, &questions, Reading { strict, ..Reading::default() }).map_err(failed)?;
+    if questions.ids.is_none() {
+        // Tools write the one id as they like (`OneSafe`, `INSTANCE-OneSafe-00`): it is the same value.
+        answers.ids = vec![examination.name.clone()];
+    }
+    Ok(answers)
+}
+
+/// Ends where BenchKit speaks again. A line is held in memory piece by piece, so one of any length costs nothing.
+struct ToolOutput<R> {
+    source: R,
+    /// A piece of a line, cut where BenchKit's words begin in it.
+    line: Vec<u8>,
+    at: usize,
+    ended: bool,
+}
+
+/// Where BenchKit's own words begin in a piece of a line, if they do; `line_start`: it is the line's first piece.
+///
+/// A tool that was killed has no `BK_STOP`, and its last line may have no end: the words may stand anywhere in it.
+fn benchkit_line_start(piece: &[u8], line_start: bool) -> Option<usize> {
+    let stderr = || {
+        let dashes = piece.iter().take_while(|byte| matches!(byte, b'-' | b' ')).count();
+        piece[dashes..].starts_with(b"content from stderr:")
+    };
+    if line_start && (piece.starts_with(b"BK_STOP ") || stderr()) {
+        return Some(0);
+    }
+    memchr::memmem::find(piece, b"BK_TIME_CONFINEMENT_REACHED")
+}
+
+impl<R: BufRead> Read for ToolOutput<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.line.len() {
+            if self.ended || into.is_empty() {
+                return Ok(0);
+            }
+            let line_start = self.line.last().is_none_or(|byte| *byte == b'\n');
+            self.line.clear();
+            self.at = 0;
+            self.source.by_ref().take(1 << 16).read_until(b'\n', &mut self.line)?;
+            if let Some(at) = benchkit_line_start(&self.line, line_start) {
+                self.line.truncate(at);
+                self.ended = true;
+            }
+            if self.line.is_empty() {
+                self.ended = true;
+                return Ok(0);
+            }
+        }
+        let count = into.len().min(self.line.len() - self.at);
+        into[..count].copy_from_slice(&self.line[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_read_from_where_benchkit_speaks_and_its_words_elsewhere_end_nothing() {
+        let until = |text: &str| {
+            let mut read = String::new();
+            let source = ToolOutput { source: text.as_bytes(), line: Vec::new(), at: 0, ended: false };
+            BufReader::with_capacity(7, source).read_to_string(&mut read).unwrap();
+            read
+        };
+        assert_eq!(until("a\n no BK_STOP 1\nb\nBK_STOP 12\nFORMULA x TRUE\n"), "a\n no BK_STOP 1\nb\n");
+        let long = "x".repeat(200_000) + "BK_STOP 1\ny";
+        assert_eq!(until(&long), long);
+        assert_eq!(until(""), "");
+        // A tool that was killed: no BK_STOP, and perhaps no end of its last line.
+        for words in ["BK_TIME_CONFINEMENT_REACHED", "--- content from stderr:", "content from stderr: x"] {
+            assert_eq!(until(&format!("a\n{words}\nFORMULA x TRUE\n")), "a\n", "{words}");
+        }
+        assert_eq!(
+            until("FORMULA x TRUE TECHNIQUES ABK_TIME_CONFINEMENT_REACHED\ny\n"),
+            "FORMULA x TRUE TECHNIQUES A"
+        );
+        assert_eq!(until("see the content from stderr: b\n"), "see the content from stderr: b\n");
+    }
+}

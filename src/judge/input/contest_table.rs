@@ -1,0 +1,161 @@
+//! The contest's table of results (`raw-result-analysis.csv`) to ballots.
+
+use super::ballots::{Ballots, NONE, RunFacts};
+use super::values::{SourceError, check_entry_count, value_number};
+use crate::judgement::{Cost, Ending};
+use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
+use mcc_base::Mark;
+use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
+use mcc_benchkit::published::Table;
+use mcc_edition::{AnswerKind, Edition};
+
+/// The columns that are read; a table without the optional ones is read all the same.
+pub(crate) struct Columns {
+    tool: usize,
+    input: usize,
+    examination: usize,
+    results: usize,
+    time_flag: Option<usize>,
+    memory_flag: Option<usize>,
+    techniques: Option<usize>,
+    memory: Option<usize>,
+    cpu: Option<usize>,
+    time: Option<usize>,
+    status: Option<usize>,
+    run_id: Option<usize>,
+    flags: Option<usize>,
+}
+
+impl Columns {
+    /// None: the header is another table's.
+    pub fn find(header: &[String]) -> Option<Self> {
+        let at = |name| column(header, name);
+        Some(Self {
+            tool: at("tool")?,
+            input: at("Input")?,
+            examination: at("Examination")?,
+            results: at("results")?,
+            time_flag: at("time flag"),
+            memory_flag: at("memory flag"),
+            techniques: at("techniques"),
+            memory: at("max memory (MB)"),
+            cpu: at("CPU (ms)"),
+            time: at("Time (ms)"),
+            status: at("Status"),
+            run_id: at("run id"),
+            flags: at("flags:bonus:scores:mask"),
+        })
+    }
+
+    /// Adds one row of the table.
+    pub fn take(
+        &self,
+        edition: &Edition,
+        row: &csv::StringRecord,
+        ballots: &mut Ballots,
+    ) -> Result<(), String> {
+        let (entry, instance, name) =
+            (row[self.tool].trim(), row[self.input].trim(), row[self.examination].trim());
+        if entry.is_empty() || instance.is_empty() {
+            return Err("tool and Input must not be empty".to_owned());
+        }
+        let number = ballots.examination(name).map_err(|error| error.to_string())?;
+        let examination = &edition.examinations[number];
+        let (kind, count) = (examination.answers, examination.values);
+        let mut cells = Vec::with_capacity(count);
+        let said = Results::read(&row[self.results], kind, count, &mut cells)
+            .map_err(|error| format!("column results: {error}"))?;
+        let mut values = Vec::with_capacity(count);
+        for cell in cells {
+            let cell = if kind == AnswerKind::Boolean { cell } else { spelled(cell) };
+            values.push(value_number(ballots, cell, kind, "results")?);
+        }
+        let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim());
+        let answered = values.iter().any(|value| *value != NONE);
+        let flags = [self.time_flag, self.memory_flag].map(|flag| matches!(optional(flag), "" | "OK"));
+        let ending = ending(optional(self.status), said, answered, flags)?;
+        ballots.add_row(entry, instance, number, ending, &values);
+        let number_in = |column: Option<usize>, name: &str, factor| {
+            decimal(optional(column), factor).map_err(|error| format!("column {name}: {error}"))
+        };
+        let cpu_ms = number_in(self.cpu, "CPU (ms)", 1)?;
+        let wall_ms = number_in(self.time, "Time (ms)", 1)?;
+        // 0 is what BenchKit writes where its monitor saw nothing.
+        let memory_kib = number_in(self.memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
+        let ran = ending != Ending::DidNotCompete;
+        let cost = match (cpu_ms, wall_ms) {
+            (Some(cpu_ms), Some(wall_ms)) if ran => Some(Cost { cpu_ms, wall_ms, memory_kib }),
+            _ => None,
+        };
+        let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
+        ballots.set_run_facts(RunFacts {
+            cost,
+            marks: marks(optional(self.flags)),
+            techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
+            remarks: vec![],
+            // The table has one value per position, however often it was printed.
+            repeated: vec![],
+            host: host(optional(self.run_id)).to_owned(),
+        });
+        Ok(())
+    }
+}
+
+fn marks(field: &str) -> Vec<Mark> {
+    let flags = field.split(':').next().and_then(|flags| flags.strip_prefix(MARKS));
+    flags.map_or(vec![], |marks| marks.split('/').map(|mark| mark.replace('=', ":").into()).collect())
+}
+
+/// By position. A list that is not split was stated for the run, so for each of its values.
+fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
+    // As tools' words are split: other blanks are a part of them.
+    let words: Vec<&str> = field.split_ascii_whitespace().collect();
+    let technique = |word: &&str| {
+        word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned()
+    };
+    let list = |words: &[&str]| words.iter().map(technique).collect::<Vec<_>>();
+    if words.contains(&SPLIT) {
+        return words.split(|word| *word == SPLIT).map(list).collect();
+    }
+    match list(&words) {
+        _ if words.is_empty() || words == [NO_TECHNIQUE] || !given.contains(&true) => vec![],
+        all => given.iter().map(|given| if *given { all.clone() } else { vec![] }).collect(),
+    }
+}
+
+/// `r001-tall-174853726600008`: benchmark, host, time and counter.
+fn host(run_id: &str) -> &str {
+    let inner = run_id.split_once('-').map_or("", |(_, rest)| rest);
+    inner.rsplit_once('-').map_or("", |(host, _)| host)
+}
+
+/// Reads the table; `source::read_answers` calls it when the header is this one.
+pub(crate) fn read(
+    edition: &Edition,
+    columns: &Columns,
+    table: &mut Table,
+    ballots: &mut Ballots,
+    lines: &mut Vec<u64>,
+) -> Result<(), SourceError> {
+    table.each_row(|row| {
+        columns.take(edition, row, ballots)?;
+        check_entry_count(ballots)?;
+        lines.push(row.position().map_or(0, csv::Position::line));
+        Ok(())
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_marks_are_found_where_they_were_put() {
+        assert_eq!(host("r001-tall-174853726600008"), "tall");
+        assert_eq!(host("mcc-node-17.lab-000000000000001"), "node-17.lab");
+        assert_eq!(host("drid"), "");
+        assert_eq!(marks("marks/degraded=tcg/mixed-host::0:T"), ["degraded:tcg", "mixed-host"]);
+        assert!(marks("FFFF:--:0:?").is_empty());
+    }
+}

@@ -1,0 +1,9 @@
+//! Ballots, and the readers that fill them: published tables, records, BenchKit's results.
+
+pub mod ballots;
+pub mod benchkit_results;
+mod contest_table;
+pub mod overrides;
+pub mod record;
+pub mod source;
+pub mod values;

@@ -1,0 +1,112 @@
+//! Ranking the entries of a category.
+
+use super::{CategoryPlace, Podium, Points};
+use crate::judgement::{Entry, Medal};
+use mcc_edition::Status;
+use num_rational::BigRational;
+use num_traits::Zero;
+use std::cmp::{Ordering, Reverse};
+
+/// What an entry enters a podium with.
+pub struct Contender {
+    pub entry: usize,
+    pub points: BigRational,
+    /// Seconds; the lesser goes first among equal points. None: after all that have one.
+    pub success_cpu_s: Option<BigRational>,
+    pub note: String,
+}
+
+/// Who shares a rank, and what follows.
+pub enum Ties<'a> {
+    /// Equal points and time: 1, 1, 3 (SV-COMP).
+    Equal,
+    /// Points at most this far below the first of the rank: 1, 1, 2 (CRV).
+    Margin(&'a BigRational),
+}
+
+/// Competing entries first, in order of points, then of time; the others follow unranked.
+pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>, ties: &Ties) -> Podium {
+    let competing = |contender: &Contender| entries[contender.entry].status == Status::Competing;
+    contenders.sort_by(|a, b| {
+        let order = Reverse(competing(a)).cmp(&Reverse(competing(b)));
+        order.then_with(|| better(a, b)).then_with(|| entries[a.entry].entry.cmp(&entries[b.entry].entry))
+    });
+    let mut places: Vec<CategoryPlace> = Vec::new();
+    // The first of the current rank, and how many ranks there were.
+    let (mut first, mut rank) = (0, 0);
+    for at in 0..contenders.len() {
+        let of = &contenders[at];
+        let shares = at > 0
+            && match ties {
+                Ties::Equal => better(&contenders[first], of) == Ordering::Equal,
+                Ties::Margin(margin) => &contenders[first].points - &of.points <= **margin,
+            };
+        if !shares {
+            first = at;
+            rank = match ties {
+                Ties::Equal => at as u32 + 1,
+                Ties::Margin(_) => rank + 1,
+            };
+        }
+        let ranked = competing(of);
+        places.push(CategoryPlace {
+            rank: ranked.then_some(rank),
+            entry: of.entry,
+            points: of.points.clone(),
+            success_cpu_s: of.success_cpu_s.clone().map(Points),
+            medal: if ranked { Medal::of_rank(rank) } else { Medal::None },
+            note: of.note.clone(),
+        });
+    }
+    Podium { category, places }
+}
+
+fn better(a: &Contender, b: &Contender) -> Ordering {
+    let time = |of: &Contender| {
+        (of.success_cpu_s.is_none(), of.success_cpu_s.clone().unwrap_or_else(BigRational::zero))
+    };
+    b.points.cmp(&a.points).then_with(|| time(a).cmp(&time(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranks(ties: &Ties, contenders: &[(i64, Option<i64>)]) -> Vec<String> {
+        let number = |n: i64| BigRational::new(n.into(), 100.into());
+        let entries: Vec<Entry> = (0..contenders.len())
+            .map(|n| Entry {
+                entry: format!("{}", char::from(b'a' + n as u8)),
+                tool: String::new(),
+                status: if n == 4 { Status::OutOfCompetition } else { Status::Competing },
+                note: String::new(),
+            })
+            .collect();
+        let contenders = contenders.iter().enumerate().map(|(entry, (points, time))| Contender {
+            entry,
+            points: number(*points),
+            success_cpu_s: time.map(number),
+            note: String::new(),
+        });
+        let podium = podium(0, &entries, contenders.collect(), ties);
+        let line = |place: &CategoryPlace| {
+            let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            format!("{rank}{}{}", entries[place.entry].entry, place.medal)
+        };
+        podium.places.iter().map(line).collect()
+    }
+
+    #[test]
+    fn equal_points_are_ranked_by_time_and_share_a_rank_where_that_is_equal_too() {
+        let contenders = [(166, Some(250)), (166, Some(6)), (166, Some(250)), (9, None), (999, Some(1))];
+        assert_eq!(ranks(&Ties::Equal, &contenders), ["1bgold", "2asilver", "2csilver", "4d", "-e"]);
+    }
+
+    #[test]
+    fn a_tie_margin_counts_from_the_first_of_a_rank_and_ranks_are_dense() {
+        let margin = BigRational::new(6.into(), 100.into());
+        let contenders = [(39651, None), (39645, None), (39640, None), (100, None), (99_999, None)];
+        let ranks = ranks(&Ties::Margin(&margin), &contenders);
+        assert_eq!(ranks, ["1agold", "1bgold", "2csilver", "3dbronze", "-e"]);
+    }
+}

@@ -1,0 +1,202 @@
+//! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
+//! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
+
+use super::atomic_file::{AtomicFile, WriteError};
+use crate::judgement::Block;
+use crate::mcc::Judge;
+use mcc_benchkit::contest_table::spelled;
+use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
+use mcc_edition::{AnswerKind, Examination};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The endings of the files' names, by examination.
+const SHORT: [(&str, &str); 14] = [
+    ("StateSpace", "SS"),
+    ("UpperBounds", "UB"),
+    ("ReachabilityDeadlock", "RD"),
+    ("ReachabilityCardinality", "RC"),
+    ("ReachabilityFireability", "RF"),
+    ("CTLCardinality", "CTLC"),
+    ("CTLFireability", "CTLF"),
+    ("LTLCardinality", "LTLC"),
+    ("LTLFireability", "LTLF"),
+    ("GlobalProperties", "GP"),
+    ("QuasiLiveness", "QL"),
+    ("StableMarking", "SM"),
+    ("Liveness", "L"),
+    ("OneSafe", "OS"),
+];
+
+/// The oracle file of an instance in a folder; None where its name would lead out of it.
+pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf> {
+    let short = SHORT.iter().find(|(name, _)| *name == examination).map_or(examination, |(_, short)| short);
+    let name = format!("{instance}-{short}.out");
+    (!name.contains(['/', '\0'])).then(|| folder.join(name))
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OracleError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("instance `{0}` cannot be a file's name; give it another before its oracle is written")]
+    Name(String),
+    #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
+    Line { path: PathBuf, line: u64, message: String },
+}
+
+/// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
+///
+/// `ids` are those of the positions, as far as they are known. Numbers of 5 digits are taken as such.
+///
+/// # Errors
+/// The file cannot be read, or a line of it is none of the answer protocol.
+pub fn read(
+    folder: &Path,
+    instance: &str,
+    examination: &Examination,
+    ids: &[&str],
+) -> Result<Option<Vec<Option<Value>>>, OracleError> {
+    match read_good_lines(folder, instance, examination, ids)? {
+        Some((_, bad)) if !bad.is_empty() => Err(bad.into_iter().next().expect("not empty")),
+        read => Ok(read.map(|(values, _)| values)),
+    }
+}
+
+/// The values of a file by position, and an `OracleError::Line` for each bad line.
+pub type GoodLines = (Vec<Option<Value>>, Vec<OracleError>);
+
+/// As `read`, but a bad line only loses its own value.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_good_lines(
+    folder: &Path,
+    instance: &str,
+    examination: &Examination,
+    ids: &[&str],
+) -> Result<Option<GoodLines>, OracleError> {
+    let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
+    let failed = |source| OracleError::Read { path: path.clone(), source };
+    let file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    let questions = Questions::as_printed(examination);
+    let reading = Reading { published: true, ..Reading::default() };
+    let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
+    let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
+    let mut bad: Vec<_> =
+        answers.anomalies.iter().map(|odd| bad_line(odd.line, odd.kind.to_string())).collect();
+    let mut values = vec![None; examination.values];
+    let known = |id: &String| ids.iter().position(|known| known == id);
+    // Some files have other ids, and some say less than every position. In one that says all, ids are in their order,
+    // which need not be that of their numbers: `-0`, `-1`, `-10` (2017); `-2023-12`, `-2025-00` (2025).
+    let (named, whole) =
+        (answers.ids.iter().any(|id| known(id).is_some()), answers.ids.len() == values.len());
+    for (at, (id, value)) in answers.ids.iter().zip(answers.values).enumerate() {
+        let position = match known(id) {
+            None if named => {
+                let message = format!("{id} is none of the ids of {}, such as {}", examination.name, ids[0]);
+                bad.push(bad_line(answers.lines[at].unwrap_or(1), message));
+                None
+            }
+            None if whole => Some(at),
+            None => id.rsplit('-').next().and_then(|number| number.parse().ok()),
+            known => known,
+        };
+        if let Some(place) = position.and_then(|position: usize| values.get_mut(position)) {
+            *place = value;
+        }
+    }
+    Ok(Some((values, bad)))
+}
+
+/// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.
+pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
+    fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    let mut written = 0;
+    judge.judge_blocks(|block| {
+        let instance = &judge.header.instances[block.instance].instance;
+        let examination = &judge.header.edition.examinations[block.examination];
+        let lines = lines(instance, examination, &block);
+        if !lines.is_empty() {
+            let path = file(folder, instance, &examination.name);
+            let mut oracle = AtomicFile::new(&path.ok_or_else(|| OracleError::Name(instance.clone()))?)?;
+            oracle.text(&format!("{instance} {}\n{lines}", examination.name))?;
+            oracle.rename()?;
+            written += 1;
+        }
+        Ok::<(), OracleError>(())
+    })?;
+    Ok(written)
+}
+
+/// The judgement against an oracle, counted by value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OracleComparison {
+    pub same: u64,
+    pub different: u64,
+    /// Values of the oracle where no value is trusted.
+    pub only_oracle: u64,
+}
+
+/// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
+/// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
+pub fn compare(judge: &Judge, folder: &Path, out: &Path) -> Result<OracleComparison, OracleError> {
+    fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
+    let mut table = AtomicFile::new(out)?;
+    table.row(["instance", "examination", "position", "trusted", "oracle"])?;
+    let mut compared = OracleComparison::default();
+    judge.judge_blocks(|block| {
+        let instance = &judge.header.instances[block.instance].instance;
+        let examination = &judge.header.edition.examinations[block.examination];
+        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
+        let expected = read(folder, instance, examination, &ids)?.unwrap_or_default();
+        for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
+            let Some(expected) = expected else { continue };
+            let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
+            match &trusted.value {
+                Some(value) if value.agrees(&expected, any_rounded(value)) => {
+                    compared.same += 1;
+                    continue;
+                }
+                Some(_) => compared.different += 1,
+                None => compared.only_oracle += 1,
+            }
+            let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
+            let position = format!("{position:02}");
+            table.row([instance, &examination.name, &position, &shown, &expected.to_string()])?;
+        }
+        Ok::<(), OracleError>(())
+    })?;
+    table.rename()?;
+    Ok(compared)
+}
+
+fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
+    let mut lines = String::new();
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let value = match &trusted.value {
+            None | Some(Value::NotKept) => continue,
+            Some(Value::Overflow) if examination.answers == AnswerKind::StateSpace => "+inf".to_owned(),
+            Some(Value::Overflow) => continue,
+            // Read again, `inf` is an overflow here.
+            Some(Value::Infinite) if examination.answers == AnswerKind::StateSpace => continue,
+            Some(Value::True) => "TRUE".to_owned(),
+            Some(Value::False) => "FALSE".to_owned(),
+            Some(number) => spelled(&number.to_string()).to_owned(),
+        };
+        let id = match (examination.answers, trusted.id.as_str()) {
+            (AnswerKind::StateSpace, _) => format!("STATE_SPACE {}", STATE_SPACE[position]),
+            (_, "") => format!("FORMULA {instance}-{}-{position:02}", examination.name),
+            (_, id) => format!("FORMULA {id}"),
+        };
+        let _ = writeln!(lines, "{id} {value} TECHNIQUES ORACLE");
+    }
+    lines
+}

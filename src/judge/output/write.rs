@@ -1,0 +1,529 @@
+//! The files of a judgement: the tables and `judgement.json`, written while the blocks are judged.
+//!
+//! Every file is written beside its place, and put there when all are whole (`replace`).
+
+use super::atomic_file::{AtomicFile, WriteError, field};
+use crate::judgement::*;
+use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
+use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_base::Mark;
+use mcc_base::ordered_map::all_cores;
+use mcc_benchkit::Value;
+use mcc_edition::fraction;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
+pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, WriteError> {
+    write_by(judge, dir, all_cores())
+}
+
+/// As `write`, on so many threads; the files are the same to the byte.
+pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, WriteError> {
+    std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
+    let header = &judge.header;
+    let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
+    let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
+    trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
+    let mut weak = AtomicFile::new(&dir.join("weak.csv"))?;
+    weak.text("instance,examination,position,value,kind,backers\n")?;
+    let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
+    overrides.text("instance,examination,position,value,reason\n")?;
+    json.text("{")?;
+    header_fields(&mut json, header)?;
+    json.text("\"blocks\":[")?;
+    let mut between = "\n";
+    let mut marks: Vec<BTreeSet<Mark>> = vec![BTreeSet::new(); header.entries.len()];
+    // What was written is filled again: new memory would cost as much as judging.
+    let unused = Mutex::new(Vec::new());
+    let unused_batches = || unused.lock().unwrap_or_else(PoisonError::into_inner);
+    let totals = judge.judge_on(
+        threads,
+        |blocks| {
+            let batch: BlockBatch = unused_batches().pop().unwrap_or_default();
+            batch.of(header, blocks)
+        },
+        |batch| {
+            let mut batch = batch.map_err(|error| json.failed(error))?;
+            json.text(std::mem::replace(&mut between, ",\n"))?;
+            json.bytes(&batch.json)?;
+            trusted.text(&batch.trusted)?;
+            weak.text(&batch.weak)?;
+            overrides.text(&batch.overrides)?;
+            for (entry, mark) in batch.marks.drain(..) {
+                marks[entry].insert(mark);
+            }
+            batch.clear();
+            unused_batches().push(batch);
+            Ok::<_, WriteError>(())
+        },
+    )?;
+    json.text("\n],\n")?;
+    json.field("scores", &totals.scores, ",\n")?;
+    json.field("podiums", &totals.podiums, ",\n")?;
+    json.field("awards", &totals.awards, ",\n")?;
+    json.field("best_virtual", &totals.best_virtual, ",\n")?;
+    json.field("flags", &header.flags, "}\n")?;
+
+    let tables = [
+        ("confidence.csv", confidence(header)),
+        ("scores.csv", scores(header, &totals)),
+        ("podiums.csv", podiums(header, &totals)),
+        ("awards.csv", awards(header, &totals)),
+        ("tools.csv", tools(header, &marks)),
+        ("virtual.csv", best_virtual(header, &totals)),
+        ("flags.csv", flags(header)),
+    ];
+    let mut files = table_files(&tables, dir)?;
+    files.extend([trusted, weak, overrides]);
+    replace(json, files, dir)?;
+    Ok(totals)
+}
+
+/// Writes sensitivity.csv and margins.csv.
+pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
+    let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
+    table_files(&tables, dir)?.into_iter().try_for_each(|file| file.rename().map(drop))
+}
+
+/// Every file that some judgement has, of the MCC or of another contest; `judgement.json` last.
+const FILES: [&str; 16] = [
+    "confidence.csv",
+    "trusted.csv",
+    "scores.csv",
+    "podiums.csv",
+    "awards.csv",
+    "tools.csv",
+    "weak.csv",
+    "overrides.csv",
+    "virtual.csv",
+    "flags.csv",
+    "sensitivity.csv",
+    "margins.csv",
+    "oracle.csv",
+    "verdicts.csv",
+    "quantiles.csv",
+    "judgement.json",
+];
+
+pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
+    let file = |(name, content): &(&str, String)| {
+        let mut file = AtomicFile::new(&dir.join(name))?;
+        file.text(content)?;
+        file.flush()?;
+        Ok(file)
+    };
+    tables.iter().map(file).collect()
+}
+
+/// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
+/// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
+pub(crate) fn replace(
+    mut json: AtomicFile,
+    mut tables: Vec<AtomicFile>,
+    dir: &Path,
+) -> Result<(), WriteError> {
+    tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
+    // Without a judgement, a file of such a name is somebody else's.
+    if json.path().exists() {
+        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
+        for name in FILES.into_iter().filter(|name| !stays(name)) {
+            match std::fs::remove_file(dir.join(name)) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(WriteError::Io { path: dir.join(name), source });
+                }
+                _ => {}
+            }
+        }
+    }
+    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
+}
+
+/// Some blocks as they stand in the files, and the marks of hosts in them by entry.
+#[derive(Default)]
+struct BlockBatch {
+    json: Vec<u8>,
+    trusted: String,
+    weak: String,
+    overrides: String,
+    marks: Vec<(usize, Mark)>,
+}
+
+impl BlockBatch {
+    /// Adds blocks.
+    fn of(
+        mut self,
+        header: &JudgementHeader,
+        blocks: &mut dyn Iterator<Item = Block>,
+    ) -> std::io::Result<Self> {
+        for block in blocks {
+            if !self.json.is_empty() {
+                self.json.extend(b",\n");
+            }
+            block_json(&block, &mut self.json)?;
+            trusted_rows(header, &block, &mut self.trusted);
+            weak_rows(header, &block, &mut self.weak);
+            override_rows(header, &block, &mut self.overrides);
+            for cell in block.cells {
+                let marks = cell.marks.into_iter().filter(Mark::excludes_cost);
+                self.marks.extend(marks.map(|mark| (cell.entry, mark)));
+            }
+        }
+        Ok(self)
+    }
+
+    fn clear(&mut self) {
+        let Self { json, trusted, weak, overrides, marks } = self;
+        json.clear();
+        marks.clear();
+        [trusted, weak, overrides].into_iter().for_each(String::clear);
+    }
+}
+
+/// A block as its `Serialize` writes it, several times faster: nearly all of a judgement are answers of one letter.
+fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
+    let Block { examination, instance, trusted, cells } = block;
+    let mut number = itoa::Buffer::new();
+    json.extend(b"{\"examination\":");
+    json.extend(number.format(*examination).as_bytes());
+    json.extend(b",\"instance\":");
+    json.extend(number.format(*instance).as_bytes());
+    json.extend(b",\"trusted\":[");
+    for (at, trusted) in trusted.iter().enumerate() {
+        let Trusted { id, value, basis, weak, reason } = trusted;
+        json.extend(if at == 0 { &b"{\"id\":"[..] } else { b",{\"id\":" });
+        text_json(id, json)?;
+        json.extend(b",\"value\":");
+        value_json(value.as_ref(), json)?;
+        json.extend(b",\"basis\":");
+        text_json(basis.word(), json)?;
+        if let Some(weak) = weak {
+            json.extend(b",\"weak\":");
+            text_json(weak.word(), json)?;
+        }
+        if !reason.is_empty() {
+            json.extend(b",\"reason\":");
+            text_json(reason, json)?;
+        }
+        json.push(b'}');
+    }
+    json.extend(b"],\"cells\":[");
+    for (at, cell) in cells.iter().enumerate() {
+        let Cell { entry, ending, values, verdicts, points, complete, cost, marks, techniques, remarks } =
+            cell;
+        json.extend(if at == 0 { &b"{\"entry\":"[..] } else { b",{\"entry\":" });
+        json.extend(number.format(*entry).as_bytes());
+        json.extend(b",\"ending\":");
+        serde_json::to_writer(&mut *json, ending)?;
+        json.extend(b",\"values\":[");
+        for (at, value) in values.iter().enumerate() {
+            json.extend(if at == 0 { &b""[..] } else { b"," });
+            value_json(value.as_ref(), json)?;
+        }
+        json.extend(b"],\"verdicts\":");
+        json.push(b'"');
+        json.extend(verdicts.iter().map(|totals| *totals as u8));
+        json.push(b'"');
+        json.extend(b",\"points\":");
+        fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
+        json.extend(if *complete {
+            &b",\"complete\":true,\"cost\":"[..]
+        } else {
+            b",\"complete\":false,\"cost\":"
+        });
+        match cost {
+            Some(cost) => serde_json::to_writer(&mut *json, cost)?,
+            None => json.extend(b"null"),
+        }
+        if !marks.is_empty() {
+            json.extend(b",\"marks\":");
+            serde_json::to_writer(&mut *json, marks)?;
+        }
+        if !techniques.is_empty() {
+            json.extend(b",\"techniques\":");
+            serde_json::to_writer(&mut *json, techniques)?;
+        }
+        if !remarks.is_empty() {
+            json.extend(b",\"remarks\":");
+            serde_json::to_writer(&mut *json, remarks)?;
+        }
+        json.push(b'}');
+    }
+    json.extend(b"]}");
+    Ok(())
+}
+
+fn value_json(value: Option<&Value>, json: &mut Vec<u8>) -> std::io::Result<()> {
+    match value {
+        None => json.extend(b"null"),
+        Some(Value::True) => json.extend(b"\"T\""),
+        Some(Value::False) => json.extend(b"\"F\""),
+        Some(value) => serde_json::to_writer(json, value)?,
+    }
+    Ok(())
+}
+
+fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        json.push(b'"');
+        json.extend(text.as_bytes());
+        json.push(b'"');
+        return Ok(());
+    }
+    Ok(serde_json::to_writer(json, text)?)
+}
+
+/// The fields of `Judgement` before `blocks`, one a line.
+fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
+    json.field("version", &header.version, ",\n")?;
+    json.field("edition", &header.edition, ",\n")?;
+    json.field("inputs", &header.inputs, ",\n")?;
+    json.field("notes", &header.notes, ",\n")?;
+    json.field("entries", &header.entries, ",\n")?;
+    json.field("instances", &header.instances, ",\n")?;
+    json.field("examinations", &header.examinations, ",\n")?;
+    json.field("unresolved", &header.unresolved, ",\n")?;
+    json.field("excluded", &header.excluded, ",\n")?;
+    json.field("common_values", &header.common_values, ",\n")?;
+    json.field("confidence", &header.confidence, ",\n")
+}
+
+/// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
+/// another value, both empty where it is unknown.
+fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    let instance = field(&header.instances[block.instance].instance);
+    let examination = field(&header.examinations[block.examination]);
+    let voters: Vec<(&ValueVerdicts, &str)> = block
+        .cells
+        .iter()
+        .filter(|cell| header.entries[cell.entry].status == Status::Competing)
+        .map(|cell| (&cell.verdicts, header.entries[cell.entry].entry.as_str()))
+        .collect();
+    let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
+    let mut said = [String::new(), String::new()];
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let tens = if position < 10 { ",0" } else { "," };
+        rows.extend([&*instance, ",", &*examination, tens, itoa::Buffer::new().format(position), ","]);
+        rows.extend([&*field(&trusted.id), ","]);
+        match &trusted.value {
+            Some(Value::True) => rows.push('T'),
+            Some(Value::False) => rows.push('F'),
+            Some(value) => drop(write!(rows, "{value}")),
+            None => {}
+        }
+        rows.extend([",", trusted.basis.word()]);
+        said.iter_mut().for_each(String::clear);
+        for (verdicts, name) in &voters {
+            let names = match verdicts[position] {
+                ValueVerdict::Right => &mut said[0],
+                ValueVerdict::Wrong => &mut said[1],
+                ValueVerdict::Unjudged | ValueVerdict::NotComputed => continue,
+            };
+            names.push_str(if names.is_empty() { "" } else { " " });
+            names.push_str(name);
+        }
+        for names in &said {
+            rows.push(',');
+            rows.push_str(&if quoted { field(names) } else { names.as_str().into() });
+        }
+        rows.push('\n');
+    }
+}
+
+fn confidence(header: &JudgementHeader) -> String {
+    let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
+    judged.retain(|of| header.entries[of.entry].status != Status::Withdrawn);
+    judged.sort_by_key(|of| &header.entries[of.entry].entry);
+    let mut table = "tool,agreed,answered,confidence\n".to_owned();
+    for Confidence { entry, agreed, answered, confidence } in judged {
+        let name = field(&header.entries[*entry].entry);
+        let _ = writeln!(table, "{name},{agreed},{answered},{confidence}");
+    }
+    table
+}
+
+/// By tool, then in the edition's order of examinations.
+fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+    let mut scores: Vec<&Score> = totals.scores.iter().collect();
+    scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
+    let mut table = "tool,examination,right,wrong,unjudged,points,normalized\n".to_owned();
+    for Score { entry, examination, right, wrong, unjudged, points, normalized } in scores {
+        let name = field(&header.entries[*entry].entry);
+        let examination = field(&header.examinations[*examination]);
+        let _ = writeln!(table, "{name},{examination},{right},{wrong},{unjudged},{points},{normalized}");
+    }
+    table
+}
+
+fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+    let mut table = "category,rank,tool,variant,points,medal\n".to_owned();
+    for podium in &totals.podiums {
+        for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
+            let (rank, variant) = (rank.map_or(String::new(), |rank| rank.to_string()), variant.word());
+            let name = field(&header.entries[*entry].entry);
+            let _ = writeln!(table, "{},{rank},{name},{variant},{points},{medal}", field(&podium.category));
+        }
+    }
+    table
+}
+
+fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+    let mut table = "category,award,rank,tool,runs_compared,value,unit\n".to_owned();
+    for Award { category, award: kind, places } in &totals.awards {
+        for AwardPlace { rank, entry, runs_compared, value, unit } in places {
+            let award = kind.word();
+            let (category, name) = (field(category), field(&header.entries[*entry].entry));
+            let _ = writeln!(table, "{category},{award},{rank},{name},{runs_compared},{value},{unit}");
+        }
+    }
+    table
+}
+
+fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
+    let mut entries: Vec<(&Entry, &BTreeSet<Mark>)> = header.entries.iter().zip(marks).collect();
+    entries.sort_by_key(|(entry, _)| &entry.entry);
+    let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
+    for (Entry { entry, tool, status, note }, marks) in entries {
+        let marks = marks.iter().map(|mark| &**mark).collect::<Vec<_>>().join(" ");
+        let (status, variant) = (status.word(), variant_of(entry, tool));
+        let [entry, tool, variant, marks, note] = [entry.as_str(), tool, variant, &marks, note].map(field);
+        let _ = writeln!(table, "{entry},{tool},{variant},{status},{marks},{note}");
+    }
+    table
+}
+
+/// Trusted values on weak evidence, with the competing entries that gave them.
+fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    let instance = field(&header.instances[block.instance].instance);
+    let examination = field(&header.examinations[block.examination]);
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
+        let backers = block.cells.iter().filter(|cell| {
+            cell.verdicts[position] == ValueVerdict::Right
+                && header.entries[cell.entry].status == Status::Competing
+        });
+        let backers: Vec<&str> = backers.map(|cell| header.entries[cell.entry].entry.as_str()).collect();
+        let (kind, backers) = (weak.word(), backers.join(" "));
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
+    }
+}
+
+pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
+        let instance = field(&header.instances[block.instance].instance);
+        let examination = field(&header.examinations[block.examination]);
+        let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{}", field(&trusted.reason));
+    }
+}
+
+fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+    let mut table = "examination,right,values,points,normalized\n".to_owned();
+    for VirtualScore { examination, right, values, points, normalized } in &totals.best_virtual {
+        let examination = field(&header.examinations[*examination]);
+        let _ = writeln!(table, "{examination},{right},{values},{points},{normalized}");
+    }
+    table
+}
+
+fn flags(header: &JudgementHeader) -> String {
+    let mut table = "kind,tool,examination,family,instance,position,detail\n".to_owned();
+    for Flag { kind, entry, examination, family, instance, position, detail } in &header.flags {
+        let instance = instance.map_or("", |instance| &header.instances[instance].instance);
+        let position = position.map_or(String::new(), |position| format!("{position:02}"));
+        let [tool, examination, family, instance, detail] =
+            [&header.entries[*entry].entry, &header.examinations[*examination], family, instance, detail]
+                .map(field);
+        let kind = kind.word();
+        let _ = writeln!(table, "{kind},{tool},{examination},{family},{instance},{position},{detail}");
+    }
+    table
+}
+
+fn left_out(sensitivity: &Sensitivity) -> String {
+    let mut table =
+        "category,left_out,tool,rank,rank_removed,rank_rejudged,changes,points,points_rejudged\n".to_owned();
+    for row in &sensitivity.left_out {
+        let changes = if row.changes() { "yes" } else { "no" };
+        let LeftOut { rank, rank_removed, rank_rejudged, points, points_rejudged, .. } = row;
+        let [category, without, tool] = [&row.category, &row.left_out, &row.tool].map(|name| field(name));
+        let _ = writeln!(
+            table,
+            "{category},{without},{tool},{rank},{rank_removed},{rank_rejudged},{changes},{points},{points_rejudged}"
+        );
+    }
+    table
+}
+
+fn margins(sensitivity: &Sensitivity) -> String {
+    let mut table = "category,rank,tool,rival,points_ahead,values,few_values\n".to_owned();
+    for Margin { category, rank, entry, rival, points_ahead, values, few_values } in &sensitivity.margins {
+        let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
+        let values = values.map_or(String::new(), |values| values.to_string());
+        let few_values = if *few_values { "yes" } else { "no" };
+        let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{few_values}");
+    }
+    table
+}
+
+/// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
+pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+    let added = entry.strip_prefix(tool).unwrap_or(entry);
+    added.trim_start_matches(['.', '-', '_', '+'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_written_as_it_is_read() {
+        let value = |text: &str| Some(text.parse::<Value>().unwrap());
+        let trusted = |value, weak, reason: &str| Trusted {
+            id: "a \"quoted\" id\n".to_owned(),
+            value,
+            basis: Basis::Majority,
+            weak,
+            reason: reason.to_owned(),
+        };
+        let cell = |cost, words: &[&str]| Cell {
+            entry: 3,
+            ending: Ending::CpuLimit,
+            values: vec![value("T"), value("F"), None, value("3.2057E+0008")],
+            verdicts: "+-.?".parse().unwrap(),
+            points: fraction::parse("-16/3").unwrap(),
+            complete: Option::is_some(&cost),
+            cost,
+            marks: words.iter().map(|word| Mark::from(*word)).collect(),
+            techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
+            remarks: words.iter().map(std::string::ToString::to_string).collect(),
+        };
+        let cost = |memory_kib| Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib });
+        let blocks = [
+            Block { examination: 0, instance: 7, trusted: vec![], cells: vec![] },
+            Block {
+                examination: 12,
+                instance: 0,
+                trusted: vec![
+                    trusted(value("T"), None, ""),
+                    trusted(None, Some(Weak::SingleFamily), "as the \\ organizers said"),
+                    trusted(value("24000"), Some(Weak::SingleBacker), ""),
+                ],
+                cells: vec![
+                    cell(None, &[]),
+                    cell(cost(Some(9)), &["mixed-host", "\u{1f}"]),
+                    cell(cost(None), &[]),
+                ],
+            },
+        ];
+        for block in blocks {
+            let mut json = Vec::new();
+            block_json(&block, &mut json).unwrap();
+            assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&block).unwrap());
+        }
+    }
+}

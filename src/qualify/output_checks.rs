@@ -1,0 +1,183 @@
+//! What is wrong with what a tool printed.
+
+use super::{Finding, RunQuestions, counted};
+use mcc_benchkit::{AnomalyKind, Answers, Value};
+use mcc_edition::AnswerKind;
+use mcc_model::Severity;
+use num_bigint::BigUint;
+use std::collections::BTreeSet;
+
+/// The findings of one output, by line: the form of every line, then the values against each other, the initial
+/// marking and what is known.
+pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Finding> {
+    // Tools print the same techniques with every value: a strange one is said once.
+    let mut odd = BTreeSet::new();
+    let mut findings: Vec<_> = answers
+        .anomalies
+        .iter()
+        .filter(|anomaly| match &anomaly.kind {
+            AnomalyKind::UnusualTechnique { word, .. } => odd.insert(word),
+            _ => true,
+        })
+        .map(|anomaly| Finding {
+            severity: anomaly.kind.severity(),
+            ..Finding::new(anomaly.kind.rule(), anomaly.kind.problem(), anomaly.kind.fix())
+                .at("stdout", Some(anomaly.line))
+        })
+        .collect();
+    for position in 0..answers.ids.len() {
+        let finding = impossible_value(answers, run_questions, position)
+            .or_else(|| wrong(answers, run_questions, position))
+            .or_else(|| overflow(answers, position));
+        if let Some(finding) = finding {
+            findings.push(finding.at("stdout", answers.lines[position]));
+        }
+    }
+    findings.sort_by_key(|finding| finding.line);
+    if answers.anomalies_dropped > 0 {
+        let more = counted(answers.anomalies_dropped as usize, "more line");
+        let more = format!("{more} against the protocol");
+        findings.push(Finding::new("E-1.7", more, "correct those named first").at("stdout", None));
+    }
+    findings.extend(missing(answers));
+    findings
+}
+
+/// The value given at a position is not the one that is known.
+fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
+    let (given, known) =
+        (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
+    let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
+    let id = &answers.ids[position];
+    let problem = || format!("{id} is {}, but {} is known", short(given), short(known));
+    (!agrees).then(|| {
+        Finding::new(
+            "E-4",
+            problem(),
+            "correct the tool, or do not answer: a wrong value costs twice a right one",
+        )
+    })
+}
+
+/// `+inf` instead of a StateSpace count.
+fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
+    let is_overflow = answers.values[position] == Some(Value::Overflow);
+    is_overflow.then(|| {
+        let problem = format!(
+            "{} is infinite: read as too large for the tool, which equals no number",
+            answers.ids[position]
+        );
+        Finding::new("E-1.2", problem, "print all digits, or CANNOT_COMPUTE").warning()
+    })
+}
+
+/// A number that no marking graph can have.
+fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
+    let id = &answers.ids[position];
+    let given = answers.values[position].as_ref()?;
+    let Value::Number(number) = given else { return None };
+    let fix = "the initial marking is reachable too: count it";
+    if let Some(Some(least)) = run_questions.least.get(position)
+        && number < least
+    {
+        let problem =
+            format!("{id} is {}, but the initial marking alone has {}", short(given), digits(least));
+        return Some(Finding::new(rule(run_questions), problem, fix));
+    }
+    if run_questions.questions.answers != AnswerKind::StateSpace {
+        return None;
+    }
+    match id.as_str() {
+        "STATES" if *number == BigUint::ZERO => Some(Finding::new("E-1.2", "STATES is 0", fix)),
+        "MAX_TOKEN_IN_PLACE" if run_questions.safe && *number > BigUint::from(1_u8) => {
+            let problem = format!("{id} is {}, but the model is known to be safe", short(given));
+            Some(Finding::new("E-1.2", problem, "GenericPropertiesVerdict.xml says SAFE; correct the tool"))
+        }
+        "MAX_TOKEN_IN_PLACE" => {
+            let marking = answers.ids.iter().position(|id| id == "MAX_TOKEN_PER_MARKING")?;
+            let Some(Value::Number(total)) = &answers.values[marking] else { return None };
+            (number > total).then(|| {
+                let problem =
+                    format!("{id} is {}, MAX_TOKEN_PER_MARKING only {}", short(given), digits(total));
+                Finding::new("E-1.2", problem, "a marking has at least the tokens of each of its places")
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Values of which nothing is said although others are given (E-1.7).
+fn missing(answers: &Answers) -> Option<Finding> {
+    let given = |position: usize| answers.values[position].is_some();
+    let silent = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
+    // An id in a line that was refused is named there.
+    let named = |position: &usize| {
+        let id = &answers.ids[*position];
+        !answers.anomalies.iter().any(|anomaly| {
+            anomaly.kind.severity() == Severity::Error && anomaly.kind.problem().contains(id.as_str())
+        })
+    };
+    let missing: Vec<_> = (0..answers.ids.len()).filter(silent).filter(named).collect();
+    let first = missing
+        .first()
+        .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
+    let (n, of, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
+    let problem = format!("nothing is said of {n} of {of} values, the first is {id}");
+    let fix = format!("say so of each: FORMULA {id} CANNOT_COMPUTE");
+    let fix = if id == "STATES" || !id.contains('-') && of == 4 {
+        "print every metric; -1 where the tool does not give it".to_owned()
+    } else {
+        fix
+    };
+    Some(Finding::new("E-1.7", problem, fix).at("stdout", None).warning())
+}
+
+/// The values that differ from one attempt at a run to another.
+pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
+    let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
+    let of = |answers: &Answers, id: &String| {
+        let position = answers.ids.iter().position(|known| known == id)?;
+        Some((answers.values[position].clone()?, answers.lines[position]))
+    };
+    let mut findings = vec![];
+    for id in ids {
+        let given = attempts.iter().enumerate().filter_map(|(n, answers)| Some((n + 1, of(answers, id)?)));
+        let given: Vec<_> = given.collect();
+        let Some((first, (value, _))) = given.first() else { continue };
+        if let Some((n, (other, line))) = given.iter().find(|(_, (other, _))| other != value) {
+            let problem = format!(
+                "{id} flips: {} in attempt {first}, {} in attempt {n} on the same input",
+                short(value),
+                short(other)
+            );
+            let fix =
+                "the same input must give the same value: seeds, threads, memory that is not initialized?";
+            findings.push(Finding::new("E-3.1", problem, fix).at("stdout", *line));
+        }
+    }
+    findings
+}
+
+fn rule(run_questions: &RunQuestions) -> &'static str {
+    match run_questions.questions.answers {
+        AnswerKind::StateSpace => "E-1.2",
+        AnswerKind::Number => "E-1.3",
+        AnswerKind::Boolean => "E-1.7",
+    }
+}
+
+/// A value fit to be shown: a number can have 24,000 digits.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Number(number) => digits(number),
+        other => other.to_string(),
+    }
+}
+
+fn digits(number: &BigUint) -> String {
+    let text = number.to_string();
+    match text.get(..20) {
+        Some(start) if text.len() > 40 => format!("{start}... ({} digits)", text.len()),
+        _ => text,
+    }
+}

@@ -1,0 +1,251 @@
+//! The site of a judgement of SV-COMP or CRV: podiums and scores on the front page, a page per category with its
+//! quantile functions and all its runs.
+
+use super::contest::Frame;
+use super::list::{Field, List};
+use super::pictures::{self, PictureEntry};
+use super::plots::{self, Picture, Runs};
+use super::show::{self, visible};
+use super::site::{NewSite, file_name, segment};
+use super::{ReportError, compare, rule_page, script};
+use askama::Template;
+use mcc_judge::judgement::JudgementError;
+use mcc_judge::other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
+use num_rational::BigRational;
+use num_traits::Signed;
+use std::path::Path;
+
+#[derive(Template)]
+#[template(path = "other_contests.html")]
+struct OtherFrontPage {
+    frame: Frame,
+    size: String,
+    notes: Vec<String>,
+    podiums: Vec<CategoryCard>,
+    /// Link and name.
+    categories: Vec<(String, String)>,
+    points: Vec<(String, Vec<(String, String)>)>,
+    entries: Vec<(String, String, String, String)>,
+    inputs: Vec<(String, String)>,
+    data: Vec<String>,
+    rules: String,
+}
+
+#[derive(Template)]
+#[template(path = "category.html")]
+struct CategoryPage {
+    frame: Frame,
+    category: String,
+    note: String,
+    podium: Option<CategoryCard>,
+    columns: Vec<String>,
+    scores: Vec<(String, Vec<String>, String)>,
+    /// Its quantile functions.
+    picture: Option<PictureEntry>,
+    /// Its file of runs, and how many there are.
+    data: String,
+    runs: usize,
+}
+
+struct CategoryCard {
+    link: String,
+    category: String,
+    places: Vec<CategoryRow>,
+}
+
+struct CategoryRow {
+    rank: String,
+    medal: String,
+    entry: String,
+    note: String,
+    points: String,
+    exact: String,
+    negative: bool,
+}
+
+/// Writes the site; returns the number of category pages.
+pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result<usize, ReportError> {
+    let site = NewSite::create(out)?;
+    let scores = plots::scores(judgement);
+    let mut pages = 0;
+    for category in 0..judgement.categories.len() {
+        let runs = runs(judgement, category);
+        site.page(&path(judgement, category, "html"), &category_page(judgement, category, &runs, &scores))?;
+        site.file(&path(judgement, category, "js"), &script::call("mcc_lists", &[runs]))?;
+        pages += 1;
+    }
+    // Its lists name everything themselves.
+    site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
+    let runs = Runs::of_other_contest(judgement);
+    let compare = compare::write_other(judgement, &runs, frame(judgement, "Compare two".into(), ""), &site)?;
+    let pictures = frame(judgement, "Pictures".into(), "");
+    pictures::write_other(judgement, &runs, scores, compare, pictures, &site)?;
+    rule_page::write(frame(judgement, "Rules".into(), ""), &site)?;
+    let data = site.copy_data(Some(dir), false)?;
+    site.page("index.html", &front(judgement, data)?)?;
+    site.finish(&judgement.version)?;
+    Ok(pages)
+}
+
+/// The page of a category or, with another ending, its data.
+fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
+    format!("categories/{}.{ending}", segment(&judgement.categories[category].category))
+}
+
+/// Every run of a category.
+fn runs(judgement: &Judgement, category: usize) -> List {
+    let row = |block: &Block, cell: &Cell| {
+        let texts = [&block.instance, &block.property, &block.expected, &cell.said];
+        let [instance, property, expected, said] = texts.map(|text| Field::Text(visible(text)));
+        vec![
+            instance,
+            Field::Text(entry(judgement, cell.entry)),
+            said,
+            expected,
+            property,
+            Field::Text(cell.verdict.word().to_owned()),
+            Field::Text(cell.points.to_string()),
+            Field::Text(visible(&cell.why)),
+        ]
+    };
+    let blocks = judgement.blocks.iter().filter(|block| block.category == category);
+    List {
+        columns: vec![
+            ("Instance", "text"),
+            ("Entry", "text"),
+            ("Said", "text"),
+            ("Expected", "text"),
+            ("Property", "text"),
+            ("Verdict", "text"),
+            ("Points", "points"),
+            ("Why", "text"),
+        ],
+        rows: blocks.flat_map(|block| block.cells.iter().map(move |cell| row(block, cell))).collect(),
+    }
+}
+
+fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
+    let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
+    Frame {
+        title,
+        contest,
+        root,
+        version,
+        unresolved: 0,
+        unfinished: None,
+        hidden: 0,
+        pages: vec![("pictures.html", "Pictures")],
+    }
+}
+
+fn entry(judgement: &Judgement, entry: usize) -> String {
+    visible(&judgement.entries[entry].entry)
+}
+
+fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, ReportError> {
+    let count = |count: usize, one, many| {
+        format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
+    };
+    let size = [
+        count(judgement.entries.len(), "entry", "entries"),
+        count(judgement.categories.len(), "category", "categories"),
+        count(judgement.blocks.iter().map(|block| block.cells.len()).sum(), "run", "runs"),
+    ];
+    let row = |number: usize| {
+        let cell = |category: usize| {
+            let of = |score: &&Score| score.entry == number && score.category == category;
+            match judgement.scores.iter().find(of) {
+                None => (String::new(), "no result".to_owned()),
+                Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
+                Some(Score { points: Some(Points(points)), note, .. }) => {
+                    let note = if note.is_empty() { points.to_string() } else { format!("{points}; {note}") };
+                    (show::decimal(points, decimals(points)), visible(&note))
+                }
+            }
+        };
+        (entry(judgement, number), (0..judgement.categories.len()).map(cell).collect())
+    };
+    Ok(OtherFrontPage {
+        frame: frame(judgement, String::new(), ""),
+        size: size.join(" · "),
+        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
+        categories: (0..judgement.categories.len())
+            .map(|number| (path(judgement, number, "html"), visible(&judgement.categories[number].category)))
+            .collect(),
+        points: (0..judgement.entries.len()).map(row).collect(),
+        entries: judgement
+            .entries
+            .iter()
+            .map(|of| (visible(&of.entry), visible(&of.tool), of.status.word().to_owned(), visible(&of.note)))
+            .collect(),
+        inputs: judgement.inputs.iter().map(|of| (visible(&of.file), visible(&of.sha256))).collect(),
+        data,
+        rules: toml::to_string_pretty(&judgement.edition)
+            .map_err(|error| JudgementError::Broken(error.to_string()))?,
+    })
+}
+
+/// Whole points stay whole.
+fn decimals(points: &BigRational) -> u32 {
+    if points.is_integer() { 0 } else { 2 }
+}
+
+fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
+    let places = show::places(podium.places.iter().map(|place| &place.points));
+    let line = |place: &CategoryPlace| {
+        let status = super::contest::status_words(judgement.entries[place.entry].status);
+        let time =
+            place.success_cpu_s.as_ref().map(|Points(s)| format!("{} s", show::decimal(s, decimals(s))));
+        let note = [Some(status.to_owned()), time, Some(place.note.clone())];
+        let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        CategoryRow {
+            rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
+            medal: place.medal.to_string(),
+            entry: entry(judgement, place.entry),
+            note: visible(&note.join(", ")),
+            points: show::decimal(&place.points, places),
+            exact: place.points.to_string(),
+            negative: place.points.is_negative(),
+        }
+    };
+    CategoryCard {
+        link: format!("{root}{}", path(judgement, podium.category, "html")),
+        category: visible(&judgement.categories[podium.category].category),
+        places: podium.places.iter().map(line).collect(),
+    }
+}
+
+fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
+    let of = &judgement.categories[category];
+    let name = visible(&of.category);
+    let picture = plots::score_name(&of.category);
+    let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
+    columns.extend(judgement.parts.iter().map(|part| visible(part)));
+    columns.extend(["Points", "CPU time of the right ones"].map(str::to_owned));
+    let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
+    let score = |score: &Score| {
+        let counts = [score.right, score.unconfirmed, score.wrong, score.unjudged].map(show::thousands);
+        let mut cells = counts.to_vec();
+        let parts = score.parts.iter().map(number).chain(std::iter::repeat(String::new()));
+        cells.extend(parts.take(judgement.parts.len()));
+        cells.push(score.points.as_ref().map_or("–".to_owned(), number));
+        cells.push(score.success_cpu_s.as_ref().map_or(String::new(), |time| format!("{} s", number(time))));
+        (entry(judgement, score.entry), cells, visible(&score.note))
+    };
+    CategoryPage {
+        frame: frame(judgement, name.clone(), "../"),
+        category: name,
+        note: visible(&of.note),
+        podium: judgement
+            .podiums
+            .iter()
+            .find(|podium| podium.category == category)
+            .map(|podium| card(judgement, podium, "../")),
+        columns,
+        scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
+        picture: scores.iter().find(|of| of.name == picture).map(PictureEntry::of),
+        data: file_name(&path(judgement, category, "js")),
+        runs: runs.rows.len(),
+    }
+}

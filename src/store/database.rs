@@ -1,0 +1,404 @@
+//! `record.db`: what was planned, every attempt, and the facts to judge them by.
+
+use super::attempt_dir::{AttemptDir, sync_dir};
+use super::facts::InstanceChanges;
+use super::format::{
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json,
+    read_campaign, read_facts, upgrade,
+};
+use super::lock::Lock;
+use super::{Attempt, CampaignFacts, StoreError, samples};
+use mcc_base::digest::hex;
+use mcc_base::files::BUILD_PREFIX;
+use mcc_base::names::RunId;
+use mcc_campaign::Run;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+/// The record of a campaign. May be shared by threads.
+pub struct Record {
+    dir: PathBuf,
+    path: PathBuf,
+    db: Mutex<Connection>,
+    format: i64,
+    facts: CampaignFacts,
+    /// Numbers of the facts' instances, once they are asked for.
+    pub(super) by_name: OnceLock<HashMap<String, usize>>,
+    /// None: opened for reading only.
+    lock: Option<Lock>,
+}
+
+/// Where a run stands after an attempt was committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    Recorded,
+    /// The attempt ended in infrastructure; so many more may be made.
+    Open {
+        attempts_left: u32,
+    },
+}
+
+impl Record {
+    /// Opens the record in `dir` to write to it, begins it where there is none, and takes its lock.
+    ///
+    /// A record that was begun with other facts is not resumed. Private directories left by a killed
+    /// controller are removed; `on_leftover` is called with each of them first, to end a machine that outlived its
+    /// controller.
+    pub fn create_or_open(
+        dir: &Path,
+        facts: &CampaignFacts,
+        on_leftover: impl FnMut(&Path),
+    ) -> Result<Self, StoreError> {
+        Self::create_or_open_with("WAL", dir, facts, on_leftover)
+    }
+
+    /// `create_or_open` on a file system that several hosts share: SQLite's write-ahead log is for one host
+    /// only, its rollback journal lets the others read while this one writes.
+    pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        Self::create_or_open_with("DELETE", dir, facts, |_| {})
+    }
+
+    fn create_or_open_with(
+        journal: &str,
+        dir: &Path,
+        facts: &CampaignFacts,
+        mut on_leftover: impl FnMut(&Path),
+    ) -> Result<Self, StoreError> {
+        let io = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError::Io { action, path, source }
+        };
+        let path = dir.join("record.db");
+        if !path.exists() && dir.exists() {
+            let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
+            // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
+            let expected = |name: &str| {
+                ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(BUILD_PREFIX)
+            };
+            if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
+                return Err(StoreError::NotEmpty { dir: dir.to_owned() });
+            }
+        }
+        fs::create_dir_all(dir).map_err(io("create", dir))?;
+        let lock = Lock::take(dir)?;
+        let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        let format = format_of(&db, &path)?;
+        let database = |source| StoreError::of(&path, source);
+        db.pragma_update(None, "journal_mode", journal).map_err(database)?;
+        db.pragma_update(None, "synchronous", "FULL").map_err(database)?;
+        db.pragma_update(None, "foreign_keys", true).map_err(database)?;
+        let facts = if format.is_none() {
+            begin(&mut db, facts).map_err(database)?;
+            facts.clone()
+        } else {
+            let stored = read_campaign(&db, &path)?;
+            let mut changes = facts.changes_since(&stored);
+            let mut instances = InstanceChanges::now(&facts.instances);
+            each_instance(&db, &path, |stored| {
+                instances.stored(&stored);
+                Ok(())
+            })?;
+            changes.extend(instances.changes());
+            if !changes.is_empty() {
+                return Err(StoreError::Changed { dir: dir.to_owned(), changes });
+            }
+            if let Some(older) = format.filter(|format| *format < FORMAT) {
+                upgrade(&mut db, older).map_err(database)?;
+            }
+            // The same instances, which are by far the largest part.
+            CampaignFacts { retries: facts.retries, instances: facts.instances.clone(), ..stored }
+        };
+
+        // An inputs disk that a killed controller was making.
+        for item in fs::read_dir(dir).map_err(io("list", dir))? {
+            let left = item.map_err(io("list", dir))?;
+            if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
+                fs::remove_dir_all(left.path()).map_err(io("remove", &left.path()))?;
+            }
+        }
+        let running = dir.join("running");
+        fs::create_dir_all(&running).map_err(io("create", &running))?;
+        for left in fs::read_dir(&running).map_err(io("list", &running))? {
+            let left = left.map_err(io("list", &running))?.path();
+            on_leftover(&left);
+            fs::remove_dir_all(&left).map_err(io("remove", &left))?;
+        }
+        sync_dir(dir)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format: FORMAT,
+            facts,
+            by_name: OnceLock::new(),
+            lock: Some(lock),
+        })
+    }
+
+    /// Opens a record for reading, also while a controller writes to it and from a read-only medium.
+    pub fn open_readonly(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_facts, dir)
+    }
+
+    /// `open_readonly` without the instances, which a glance does not need.
+    pub(super) fn open_without_instances(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_campaign, dir)
+    }
+
+    fn open_readonly_with(
+        read: fn(&Connection, &Path) -> Result<CampaignFacts, StoreError>,
+        dir: &Path,
+    ) -> Result<Self, StoreError> {
+        let path = dir.join("record.db");
+        if !path.exists() {
+            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+        }
+        let readable = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
+            format_of(&db, &path)?;
+            Ok(db)
+        });
+        let unopenable = |error: &StoreError| match error {
+            StoreError::Database { source, .. } => {
+                source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
+            }
+            _ => false,
+        };
+        let db = match readable {
+            // SQLite can't read a write-ahead log that it can't index, and there is no room for an index here.
+            Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
+                return Err(StoreError::NeedsWriting { dir: dir.to_owned() });
+            }
+            // A record at rest has no such log; and where there is none, nobody writes, so it may be taken as
+            // immutable.
+            Err(error) if unopenable(&error) => connect_immutable(&path)?,
+            other => other?,
+        };
+        let Some(format) = format_of(&db, &path)? else {
+            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+        };
+        let facts = read(&db, &path)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format,
+            facts,
+            by_name: OnceLock::new(),
+            lock: None,
+        })
+    }
+
+    pub(super) fn format(&self) -> i64 {
+        self.format
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// As the record was begun; only `retries` is the resuming campaign's.
+    pub fn facts(&self) -> &CampaignFacts {
+        &self.facts
+    }
+
+    /// Adds the runs that are not planned yet, in this order. Planning the same again changes nothing, and is noticed
+    /// before a single run is looked for.
+    pub fn plan_runs<I>(&self, runs: I) -> Result<(), StoreError>
+    where
+        I: IntoIterator<Item: Borrow<Run>> + Clone,
+    {
+        self.writable()?;
+        let mut digest = Sha256::new();
+        for run in runs.clone() {
+            let run: &Run = run.borrow();
+            for word in [run.entry.as_str(), run.instance.as_str(), run.examination.as_str(), &run.model] {
+                digest.update(word);
+                digest.update("/");
+            }
+            digest.update(run.vcpus.to_le_bytes());
+            digest.update([u8::from(run.competes)]);
+        }
+        let digest = hex(&digest.finalize());
+        let planned: Vec<String> =
+            self.rows("SELECT value FROM facts WHERE key = 'plan'", [], |row| row.get(0))?;
+        if planned == [digest.clone()] {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut insert = transaction.prepare(INSERT_RUN)?;
+            for run in runs {
+                let run: &Run = run.borrow();
+                insert.execute((run.id().as_str(), json(run)?))?;
+            }
+            let note = "INSERT INTO facts (key, value) VALUES ('plan', ?1)
+                        ON CONFLICT DO UPDATE SET value = excluded.value";
+            transaction.execute(note, [digest]).map(drop)
+        })
+    }
+
+    /// Where the raw outputs of a committed attempt lie; `Attempt::outputs` names and digests them.
+    pub fn outputs_dir(&self, run: &RunId, number: u32) -> PathBuf {
+        self.dir.join("outputs").join(run.as_str()).join(number.to_string())
+    }
+
+    /// Starts the next attempt at a run. Its number is taken only when it is committed: a dropped or killed
+    /// attempt leaves nothing.
+    pub fn begin_attempt(&self, run: &RunId) -> Result<AttemptDir, StoreError> {
+        self.writable()?;
+        let (position, attempts, _) = self.find_open(run)?;
+        let number = attempts + 1;
+        AttemptDir::create(self.dir.join("running").join(format!("{position}-{number}")), run, number)
+    }
+
+    /// Records an attempt: its outputs are brought to the disk and moved to their place, then one transaction
+    /// makes it true. Killed in between, the attempt was never made, and the outputs are replaced by the next.
+    pub fn commit(&self, mut attempt: Attempt, dir: AttemptDir) -> Result<RunState, StoreError> {
+        self.writable()?;
+        let (position, attempts, superseded) = self.find_open(&attempt.run)?;
+        if (&attempt.run, attempt.number) != (dir.run(), dir.number()) || attempt.number != attempts + 1 {
+            return Err(StoreError::WrongAttempt {
+                attempt: format!("{} at {}", attempt.number, attempt.run),
+                dir: format!("{} at {}", dir.number(), dir.run()),
+            });
+        }
+        if let Some(facts) = &mut attempt.facts {
+            samples::write(&std::mem::take(&mut facts.samples), &dir.outputs())?;
+        }
+        attempt.outputs = dir.sync_outputs()?;
+        self.move_outputs(&dir)?;
+
+        let recorded =
+            !attempt.outcome.is_infrastructure() || attempt.number - superseded > self.facts.retries;
+        let facts = self.json("an attempt", &attempt)?;
+        self.write(|transaction| {
+            transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                position,
+                attempt.number,
+                attempt.outcome.word(),
+                &facts,
+            ))?;
+            transaction
+                .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?
+                .execute((position, recorded))
+                .map(drop)
+        })?;
+        Ok(match recorded {
+            true => RunState::Recorded,
+            false => RunState::Open { attempts_left: self.facts.retries + 1 - (attempt.number - superseded) },
+        })
+    }
+
+    fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
+        let place = self.outputs_dir(dir.run(), dir.number());
+        let io = |action| {
+            let path = place.clone();
+            move |source| StoreError::Io { action, path, source }
+        };
+        // Moved by a controller that was killed before it could commit them: never true, so replaced.
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(io("replace"))?;
+        }
+        let parent = place.parent().unwrap_or(&self.dir);
+        fs::create_dir_all(parent).map_err(io("create"))?;
+        fs::rename(dir.outputs(), &place).map_err(io("move outputs to"))?;
+        let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
+        new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
+    }
+
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(StoreError::ReadOnly { dir: self.dir.clone() }),
+        }
+    }
+
+    /// Position and attempts made.
+    pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32), StoreError> {
+        self.one(
+            "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
+            run,
+        )
+    }
+
+    /// Position, attempts made, and how many of them are superseded.
+    fn find_open(&self, run: &RunId) -> Result<(i64, u32, u32), StoreError> {
+        let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position),
+                            (SELECT coalesce(max(after), 0) FROM reruns WHERE run = position), recorded
+                     FROM runs WHERE id = ?1";
+        match self.one(query, run)? {
+            (_, _, _, true) => Err(StoreError::AlreadyRecorded { run: run.clone() }),
+            (position, attempts, superseded, false) => Ok((position, attempts, superseded)),
+        }
+    }
+
+    fn one<T>(&self, query: &str, run: &RunId) -> Result<T, StoreError>
+    where
+        T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
+    {
+        let db = self.connection();
+        let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
+        statement
+            .query_row([run.as_str()], |row| T::try_from(row))
+            .optional()
+            .map_err(|source| self.database(source))?
+            .ok_or_else(|| StoreError::UnknownRun { run: run.to_string() })
+    }
+
+    /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
+    /// it was dropped), so the connection can be used on.
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.db.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(super) fn write(
+        &self,
+        change: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let mut db = self.connection();
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate);
+        transaction
+            .and_then(|transaction| {
+                change(&transaction)?;
+                transaction.commit()
+            })
+            .map_err(|source| self.database(source))
+    }
+
+    pub(super) fn rows<T>(
+        &self,
+        query: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let db = self.connection();
+        let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
+        let rows = statement.query_map(params, read).and_then(Iterator::collect);
+        rows.map_err(|source| self.database(source))
+    }
+
+    pub(super) fn database(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::of(&self.path, source)
+    }
+
+    pub(super) fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+        serde_json::to_string(value).map_err(|source| self.content(what, source))
+    }
+
+    pub(super) fn parse<'t, T: Deserialize<'t>>(&self, what: &str, text: &'t str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|source| self.content(what, source))
+    }
+
+    pub(super) fn run_id(&self, id: String) -> Result<RunId, StoreError> {
+        RunId::try_from(id).map_err(|bad| self.content("the id of a run", serde::de::Error::custom(bad)))
+    }
+
+    fn content(&self, what: &str, source: serde_json::Error) -> StoreError {
+        StoreError::Content { path: self.path.clone(), what: what.to_owned(), source }
+    }
+}

@@ -1,0 +1,408 @@
+//! A record at a glance: counts by model, entry and examination, what runs took, what runs now, how the last ones ended.
+//! One pass over the runs and one index of the attempts, whose facts are read for a dozen of them only.
+
+use super::list::Summary;
+use super::{Attempt, Record, StoreError, lock};
+use mcc_base::names::RunId;
+use mcc_campaign::{History, Remaining, Run};
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Runs of one page: the database is never locked for the whole pass.
+const PAGE: i64 = 10_000;
+
+/// The ends of the attempts at some of the runs, without their facts, some kilobytes each.
+const ENDS: &str = "SELECT run, outcome, ms FROM attempts INDEXED BY ends
+                    WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number";
+
+/// How many of the last attempts, and of the last that ended in infrastructure, are told.
+const LAST: usize = 8;
+
+/// A record, or several of one campaign, at a glance.
+#[derive(Clone, Debug, Default)]
+pub struct RecordSummary {
+    models: BTreeMap<String, BTreeMap<String, BTreeMap<String, Counts>>>,
+    attempts: u64,
+    /// Attempts under way: none, or left by a controller that lives no more.
+    pub running_attempts: Vec<RunningAttempt>,
+    /// The last attempts, the newest first.
+    pub last: Vec<Attempt>,
+    /// The last attempts that ended in infrastructure, the newest first.
+    pub infrastructure_failures: Vec<Attempt>,
+    /// Who holds the record to write to it; None: nobody, as far as this host can tell.
+    pub controllers: Vec<String>,
+}
+
+/// Of the runs of one entry in one examination on one model.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    planned: u64,
+    recorded: u64,
+    /// Those of the planned for which a machine is booted.
+    machines: u64,
+    /// Recorded runs of which it is known what they took, and their milliseconds.
+    timed: (u64, u64),
+    outcomes: BTreeMap<String, u64>,
+}
+
+/// An attempt under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunningAttempt {
+    pub run: RunId,
+    pub attempt: u32,
+    /// Since when, by the clocks of the file system and this host; None: not to be told.
+    pub seconds: Option<u64>,
+    #[serde(skip)]
+    facts: Option<Run>,
+}
+
+/// Counts of some of the runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RunCounts {
+    pub planned: u64,
+    pub recorded: u64,
+    /// Recorded runs by the outcome of their last attempt.
+    pub outcomes: BTreeMap<String, u64>,
+}
+
+/// What is needed of a run's facts here, unparsed.
+#[derive(Deserialize)]
+struct RunColumns<'a> {
+    #[serde(borrow)]
+    entry: Cow<'a, str>,
+    #[serde(borrow)]
+    examination: Cow<'a, str>,
+    #[serde(borrow)]
+    model: Cow<'a, str>,
+    competes: bool,
+}
+
+impl RecordSummary {
+    /// At the record in `dir`, also while a controller writes to it.
+    pub fn at(dir: &Path) -> Result<Self, StoreError> {
+        Self::at_models(dir, |_| true)
+    }
+
+    /// At those of its models that `wanted` takes.
+    pub fn at_models(dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<Self, StoreError> {
+        let record = Record::open_without_instances(dir)?;
+        let mut record_summary = Self {
+            last: record.last_attempts("1", LAST)?,
+            infrastructure_failures: record.last_attempts("outcome = 'infrastructure'", LAST)?,
+            running_attempts: record.running_attempts()?,
+            controllers: lock::holder(dir).into_iter().collect(),
+            ..Self::default()
+        };
+        record.each_run(true, |facts, attempts, end| {
+            let columns: RunColumns = record.parse("a run", facts)?;
+            if wanted(&columns.model) {
+                record_summary.attempts += attempts;
+                record_summary.count(&columns, end);
+            }
+            Ok(())
+        })?;
+        Ok(record_summary)
+    }
+
+    /// The models of the record in `dir` with the number of their runs, and how many of those are recorded; without
+    /// a look at any run.
+    pub fn models_at(dir: &Path) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
+        Record::open_without_instances(dir)?.models()
+    }
+
+    fn count(&mut self, columns: &RunColumns, end: Option<(&str, Option<u64>)>) {
+        let model = entry_or_default(&mut self.models, &columns.model);
+        let counts = entry_or_default(entry_or_default(model, &columns.entry), &columns.examination);
+        counts.planned += 1;
+        counts.machines += u64::from(columns.competes);
+        let Some((outcome, ms)) = end else { return };
+        counts.recorded += 1;
+        *entry_or_default(&mut counts.outcomes, outcome) += 1;
+        if let Some(ms) = ms {
+            counts.timed.0 += 1;
+            counts.timed.1 += ms;
+        }
+    }
+
+    /// Takes in the glance at another record of the same campaign, of other models.
+    pub fn merge(&mut self, other: Self) {
+        self.models.extend(other.models);
+        self.attempts += other.attempts;
+        self.running_attempts.extend(other.running_attempts);
+        self.controllers.extend(other.controllers);
+        for (mine, others) in
+            [(&mut self.last, other.last), (&mut self.infrastructure_failures, other.infrastructure_failures)]
+        {
+            mine.extend(others);
+            mine.sort_by(|a, b| (&b.started_at, &b.run).cmp(&(&a.started_at, &a.run)));
+            mine.truncate(LAST);
+        }
+    }
+
+    pub fn summary(&self) -> Summary {
+        let all = RunCounts::of(self.models.values());
+        let retried = self.attempts.saturating_sub(all.recorded);
+        Summary { planned: all.planned, recorded: all.recorded, outcomes: all.outcomes, retried }
+    }
+
+    /// By entry.
+    pub fn entries(&self) -> BTreeMap<&str, RunCounts> {
+        let mut entries: BTreeMap<&str, RunCounts> = BTreeMap::new();
+        for (entry, examinations) in self.models.values().flatten() {
+            let tally = entries.entry(entry).or_default();
+            examinations.values().for_each(|counts| tally.add(counts));
+        }
+        entries
+    }
+
+    /// Of one model.
+    pub fn model(&self, model: &str) -> RunCounts {
+        RunCounts::of(self.models.get(model))
+    }
+
+    /// Adds what the recorded runs took.
+    pub fn add_run_times_to(&self, history: &mut History) {
+        self.each(|model, entry, examination, counts| {
+            history.add_group(examination, entry, model, counts.timed.0, counts.timed.1);
+        });
+    }
+
+    /// What is expected of the runs without a record; those under way have a part of theirs behind them.
+    pub fn remaining(&self, history: &History) -> Remaining {
+        let mut remaining = Remaining::default();
+        self.each(|model, entry, examination, counts| {
+            let open = counts.planned - counts.recorded;
+            let ms = if counts.machines == 0 {
+                Some(0)
+            } else {
+                history.expected_ms_of_group(examination, entry, model)
+            };
+            remaining.add_group(open, ms);
+        });
+        for running_attempts in &self.running_attempts {
+            let expected = running_attempts.facts.as_ref().and_then(|run| history.expected_ms(run));
+            if let (Some(seconds), Some(ms)) = (running_attempts.seconds, expected) {
+                remaining.machine_ms = remaining.machine_ms.saturating_sub(ms.min(seconds * 1000));
+            }
+        }
+        remaining
+    }
+
+    fn each(&self, mut take: impl FnMut(&str, &str, &str, &Counts)) {
+        for (model, entries) in &self.models {
+            for (entry, examinations) in entries {
+                for (examination, counts) in examinations {
+                    take(model, entry, examination, counts);
+                }
+            }
+        }
+    }
+}
+
+impl RunCounts {
+    fn of<'m>(models: impl IntoIterator<Item = &'m BTreeMap<String, BTreeMap<String, Counts>>>) -> Self {
+        let mut tally = Self::default();
+        models.into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values).for_each(|c| tally.add(c));
+        tally
+    }
+
+    fn add(&mut self, counts: &Counts) {
+        self.planned += counts.planned;
+        self.recorded += counts.recorded;
+        for (outcome, count) in &counts.outcomes {
+            *entry_or_default(&mut self.outcomes, outcome) += count;
+        }
+    }
+}
+
+/// `entry(..).or_default()` that copies the key only where it is new.
+pub(super) fn entry_or_default<'m, T: Default>(map: &'m mut BTreeMap<String, T>, key: &str) -> &'m mut T {
+    if !map.contains_key(key) {
+        map.insert(key.to_owned(), T::default());
+    }
+    map.get_mut(key).expect("it is there")
+}
+
+impl Record {
+    /// Calls `take` with every run's facts, the attempts at it, and, where it is recorded, the word of its outcome and
+    /// the milliseconds it took, in the order of the plan. Without `facts` they are empty.
+    pub(super) fn each_run(
+        &self,
+        facts: bool,
+        mut take: impl FnMut(&str, u64, Option<(&str, Option<u64>)>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let facts = if facts { "facts" } else { "''" };
+        let runs = format!(
+            "SELECT position, recorded, {facts} FROM runs WHERE position > ?1 ORDER BY position LIMIT {PAGE}"
+        );
+        let ends = match self.format() {
+            1 | 2 => {
+                "SELECT run, outcome, json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')
+                 FROM attempts WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number"
+            }
+            _ => ENDS,
+        };
+        let mut after = 0_i64;
+        loop {
+            let page: Vec<(i64, bool, String)> =
+                self.rows(&runs, [after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let (Some(first), Some(last)) = (page.first(), page.last()) else { return Ok(()) };
+            let db = self.connection();
+            let mut statement = db.prepare_cached(ends).map_err(|source| self.database(source))?;
+            let mut rows = statement.query([first.0, last.0]).map_err(|source| self.database(source))?;
+            let mut next = || -> rusqlite::Result<Option<(i64, String, Option<u64>)>> {
+                let Some(row) = rows.next()? else { return Ok(None) };
+                let ms: Option<i64> = row.get(2)?;
+                Ok(Some((row.get(0)?, row.get(1)?, ms.map(i64::unsigned_abs))))
+            };
+            let mut end = next().map_err(|source| self.database(source))?;
+            for (position, recorded, facts) in &page {
+                let (mut attempts, mut last) = (0, None);
+                while let Some(found) = end.take_if(|end| end.0 == *position) {
+                    attempts += 1;
+                    last = Some(found);
+                    end = next().map_err(|source| self.database(source))?;
+                }
+                let last = last.as_ref().filter(|_| *recorded);
+                take(facts, attempts, last.map(|(_, outcome, ms)| (outcome.as_str(), *ms)))?;
+            }
+            after = last.0;
+        }
+    }
+
+    /// Adds what the recorded runs took, instance by instance.
+    pub fn add_run_times_to(&self, history: &mut History) -> Result<(), StoreError> {
+        self.each_run(true, |facts, _, end| {
+            if let Some((_, Some(ms))) = end {
+                history.add(&self.parse("a run", facts)?, ms);
+            }
+            Ok(())
+        })
+    }
+
+    /// The last attempts committed that are so, the newest first.
+    fn last_attempts(&self, so: &str, most: usize) -> Result<Vec<Attempt>, StoreError> {
+        let query = format!("SELECT facts FROM attempts WHERE {so} ORDER BY rowid DESC LIMIT ?1");
+        let facts: Vec<String> = self.rows(&query, params![most as i64], |row| row.get(0))?;
+        facts.iter().map(|text| self.parse("an attempt", text)).collect()
+    }
+
+    fn models(&self) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
+        let model = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
+        let query = format!("SELECT {model}, count(*), sum(recorded) FROM runs GROUP BY 1");
+        let rows: Vec<(String, i64, i64)> =
+            self.rows(&query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let counted = |(model, planned, recorded): (String, i64, i64)| {
+            (model, (planned.unsigned_abs(), recorded.unsigned_abs()))
+        };
+        Ok(rows.into_iter().map(counted).collect())
+    }
+
+    /// What has a private folder: an attempt under way.
+    fn running_attempts(&self) -> Result<Vec<RunningAttempt>, StoreError> {
+        let folder = self.dir().join("running");
+        // Not there: nothing was ever run. Folders come and go while they are listed.
+        let Ok(items) = fs::read_dir(&folder) else { return Ok(vec![]) };
+        let mut found = vec![];
+        for item in items.filter_map(Result::ok) {
+            let name = item.file_name();
+            let numbers = name.to_str().and_then(|name| name.split_once('-'));
+            let Some((Ok(position), Ok(attempt))) =
+                numbers.map(|(position, number)| (position.parse::<i64>(), number.parse::<u32>()))
+            else {
+                continue;
+            };
+            let begun = item.metadata().and_then(|facts| facts.created().or_else(|_| facts.modified()));
+            let seconds = begun.ok().and_then(|begun| SystemTime::now().duration_since(begun).ok());
+            let run = match self.run_at(position) {
+                Err(StoreError::UnknownRun { .. }) => continue,
+                run => run?,
+            };
+            let seconds = seconds.map(|elapsed| elapsed.as_secs());
+            found.push((position, RunningAttempt { run: run.id(), attempt, seconds, facts: Some(run) }));
+        }
+        found.sort_by_key(|(position, _)| *position);
+        Ok(found.into_iter().map(|(_, running_attempts)| running_attempts).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::OPEN;
+    use super::*;
+    use crate::CampaignFacts;
+
+    fn columns<'a>(entry: &'a str, examination: &'a str, model: &'a str) -> RunColumns<'a> {
+        RunColumns {
+            entry: entry.into(),
+            examination: examination.into(),
+            model: model.into(),
+            competes: true,
+        }
+    }
+
+    /// What must not read the facts of all attempts, or look for runs one by one, is answered by an index.
+    #[test]
+    fn what_is_asked_of_a_million_runs_is_indexed() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = CampaignFacts {
+            campaign: String::new(),
+            settings: BTreeMap::new(),
+            edition: "{}".into(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 0,
+        };
+        let record = Record::create_or_open(folder.path(), &facts, |_| {}).unwrap();
+        for (query, how) in [
+            (ENDS, "SEARCH attempts USING COVERING INDEX ends"),
+            (OPEN, "SEARCH runs USING INDEX open_runs"),
+            (
+                "SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1",
+                "SCAN runs USING COVERING INDEX runs_of_model",
+            ),
+            (
+                "SELECT facts FROM runs WHERE model = ?1 ORDER BY position",
+                "SEARCH runs USING INDEX runs_of_model",
+            ),
+            (
+                "SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8",
+                "SEARCH attempts USING INDEX troubles",
+            ),
+        ] {
+            let query = query.replace("?1", "1").replace("?2", "2");
+            let plan: Vec<String> =
+                record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();
+            assert!(plan[0].starts_with(how), "{query}: {plan:?}");
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE FOR GROUP BY")), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn glances_at_shards_add_up_and_expect_the_rest_from_what_was() {
+        let (mut one, mut other) = (RecordSummary::default(), RecordSummary::default());
+        one.count(&columns("a", "X", "M"), Some(("finished", Some(100))));
+        one.count(&columns("a", "X", "M"), Some(("cpu-limit", Some(300))));
+        one.count(&columns("a", "X", "M"), None);
+        one.attempts = 5;
+        other.count(&columns("a", "X", "N"), Some(("infrastructure", None)));
+        other.count(&columns("b", "X", "N"), None);
+        other.attempts = 3;
+        one.merge(other);
+        let summary = one.summary();
+        assert_eq!((summary.planned, summary.recorded, summary.retried), (5, 3, 5));
+        assert_eq!(summary.outcomes.len(), 3);
+        assert_eq!((one.model("M").recorded, one.model("N").planned), (2, 2));
+        assert_eq!(one.entries()["a"].planned, 4);
+        let mut history = History::default();
+        one.add_run_times_to(&mut history);
+        let remaining = one.remaining(&history);
+        assert_eq!((remaining.runs, remaining.unknown, remaining.machine_ms), (2, 0, 400));
+    }
+}

@@ -1,0 +1,84 @@
+//! Machines booted once, whose saved states others go on from.
+
+use super::machine::{Event, Machine};
+use super::saved_state::{SavedError, SavedState, io_at, overlay};
+use super::spec::{MachineSpec, QemuSockets, Start, argv};
+use mcc_base::digest;
+use mcc_base::guest::GuestEvent;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The states of one folder.
+pub struct SavedStates {
+    folder: PathBuf,
+    /// Those found whole, or made, by this process.
+    known: Mutex<BTreeSet<String>>,
+}
+
+impl SavedStates {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, known: Mutex::default() }
+    }
+
+    /// The state of such a machine, which is made where there is none yet: it is booted for that.
+    ///
+    /// `made_of`: digests of its disks and the version of QEMU, which the description does not tell.
+    pub fn of(&self, spec: &MachineSpec, made_of: &str, timeout: Duration) -> Result<SavedState, SavedError> {
+        let description = argv(spec, &QemuSockets::placeholder()).join("\n");
+        let name = digest::bytes(format!("{}\n{description}\n{made_of}", env!("CARGO_PKG_VERSION")));
+        let saved = SavedState { folder: self.folder.join(&name) };
+        // Held while one is made: whoever needs the same one waits for it.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&name) {
+            if !saved.is_intact() {
+                self.make(spec, &saved, timeout)?;
+            }
+            known.insert(name);
+        }
+        Ok(saved)
+    }
+
+    /// Boots and saves beside, then renames.
+    fn make(&self, spec: &MachineSpec, saved: &SavedState, timeout: Duration) -> Result<(), SavedError> {
+        fs::create_dir_all(&self.folder).map_err(io_at(&self.folder))?;
+        let beside = tempfile::Builder::new().prefix(".saving-").tempdir_in(&self.folder);
+        let beside = beside.map_err(io_at(&self.folder))?;
+        let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
+        let new = SavedState { folder: work.join("new") };
+        fs::create_dir(&new.folder).map_err(io_at(&new.folder))?;
+        overlay(&spec.disk.path, &spec.disk.format, &new.overlay())?;
+        boot_and_save(spec, &new, &work, timeout)?;
+        let digests = new.digests().map_err(io_at(&new.folder))?;
+        let json = new.folder.join("saved.json");
+        fs::write(&json, serde_json::to_vec(&digests).expect("plain data")).map_err(io_at(&json))?;
+        if saved.folder.exists() {
+            fs::remove_dir_all(&saved.folder).map_err(io_at(&saved.folder))?;
+        }
+        fs::rename(&new.folder, &saved.folder).map_err(io_at(&saved.folder))
+    }
+}
+
+fn boot_and_save(
+    spec: &MachineSpec,
+    new: &SavedState,
+    log: &Path,
+    timeout: Duration,
+) -> Result<(), SavedError> {
+    let deadline = Instant::now() + timeout;
+    let kept = MachineSpec { start: Start::Keep(new.overlay()), ..spec.clone() };
+    let mut machine = Machine::start(&kept, log, 0, timeout)?;
+    loop {
+        match machine.wait(deadline)? {
+            Event::Guest(GuestEvent::Ready { .. }) => break,
+            Event::Deadline => return Err(machine.timeout_error("ready").into()),
+            _ => {}
+        }
+    }
+    let state = File::create(new.state()).map_err(io_at(&new.state()))?;
+    machine.qmp.save_state(&state, Instant::now() + timeout)?;
+    machine.halt()?;
+    state.sync_all().map_err(io_at(&new.state()))
+}

@@ -1,0 +1,166 @@
+//! Which crate may depend on which, and that no more than three files of a crate depend on one another in a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// By folder below src: the crates of this workspace that it may depend on (docs/architecture.md).
+const ALLOWED: [(&str, &str); 13] = [
+    ("base", ""),
+    ("model", "base"),
+    ("edition", "base"),
+    ("benchkit", "base model edition"),
+    ("host", "base"),
+    ("vm", "base host"),
+    ("campaign", "base model edition benchkit"),
+    ("store", "base edition campaign"),
+    ("executor", "base edition benchkit campaign host vm store"),
+    ("judge", "base benchkit model edition store"),
+    ("report", "base edition benchkit campaign store judge"),
+    ("bin/guest_agent", "base"),
+    ("bin/reference_tool", "model"),
+];
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
+#[test]
+fn crates_depend_only_on_the_crates_they_may() {
+    let manifest = |folder: &str| -> toml::Table {
+        fs::read_to_string(format!("{SOURCE}/{folder}/Cargo.toml")).unwrap().parse().unwrap()
+    };
+    let members = manifest("..")["workspace"]["members"].as_array().unwrap().len();
+    assert_eq!(members, ALLOWED.len() + 1, "the table has all crates but the root");
+    for (folder, allowed) in ALLOWED {
+        for name in manifest(folder)["dependencies"].as_table().unwrap().keys() {
+            let is_allowed = |name: &str| allowed.split(' ').any(|known| known == name);
+            assert!(name.strip_prefix("mcc-").is_none_or(is_allowed), "{folder} depends on {name}");
+        }
+    }
+}
+
+#[test]
+fn no_four_files_of_a_crate_depend_on_one_another() {
+    let mut found = Vec::new();
+    for folder in ALLOWED.map(|(folder, _)| folder).into_iter().chain([""]) {
+        let mut files = Files::new();
+        read(&Path::new(SOURCE).join(folder), &[], &mut files);
+        assert!(!files.is_empty(), "{folder} has no file");
+        found.extend(cycles(&files).into_iter().filter(|cycle| cycle.len() > 3).map(|cycle| (folder, cycle)));
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_cycle_through_names_that_are_reexported_is_found() {
+    let file = |module: &str, text: &str| (segments(module), text.to_owned());
+    let mut files = Files::from([
+        file("", "mod a;\nmod b;\nmod d;\npub use b::{Inner, c::{self, C as Outer}};"),
+        file("a", "use super::Outer;\nfn a() {}"),
+        file("b", "pub mod c;\npub struct Inner;"),
+        file("b::c", "use crate::d;\npub struct C;"),
+        file("d", "fn d() { crate::Inner; crate::a::a() }"),
+    ]);
+    assert_eq!(cycles(&files), BTreeSet::from([["a", "b::c", "d"].map(segments).into()]));
+    files.insert(segments("d"), "#[cfg(test)]\nmod tests { use crate::a::a; }".to_owned());
+    assert!(cycles(&files).is_empty());
+}
+
+/// A path, and so a module of a crate: `["a", "b"]`; empty for the root.
+type Segments = Vec<String>;
+
+/// The text of every module of a crate.
+type Files = BTreeMap<Segments, String>;
+
+fn segments(path: &str) -> Segments {
+    path.split("::").filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
+}
+
+/// Reads the modules below a folder; a folder with a manifest of its own is another crate.
+fn read(folder: &Path, module: &[String], files: &mut Files) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let of = if ["lib", "main", "mod"].contains(&name) { vec![] } else { vec![name.to_owned()] };
+        let of = [module, &of].concat();
+        if path.is_dir() && !path.join("Cargo.toml").exists() {
+            read(&path, &of, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            *files.entry(of).or_default() += &fs::read_to_string(&path).unwrap();
+        }
+    }
+}
+
+/// The sets of modules each of which depends on each other one.
+fn cycles(files: &Files) -> BTreeSet<BTreeSet<Segments>> {
+    let used: BTreeMap<_, _> = files.keys().map(|module| (module, dependencies(files, module))).collect();
+    let reached = |from| {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = open.pop() {
+            open.extend(used[module].iter().filter(|next| reached.insert((*next).clone())));
+        }
+        (from, reached)
+    };
+    let reached: BTreeMap<&Segments, _> = files.keys().map(reached).collect();
+    let cycle =
+        |module| reached[module].iter().filter(|other| reached[other].contains(module)).cloned().collect();
+    files.keys().map(cycle).filter(|cycle: &BTreeSet<_>| !cycle.is_empty()).collect()
+}
+
+/// The other modules whose items a module uses. What it only exports again is not used by it, and what a module takes
+/// from the one that contains it (an error type of `lib.rs`) is not counted.
+fn dependencies(files: &Files, module: &[String]) -> BTreeSet<Segments> {
+    let (uses, rest) = uses(&files[module]);
+    let words: BTreeSet<&str> = rest.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let inline = rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+    let inline = inline.filter(|path| path.contains("::")).map(segments);
+    let used = uses.into_iter().filter(|(exported, name, _)| !exported || words.contains(name.as_str()));
+    let found = used.map(|of| of.2).chain(inline).filter_map(|path| resolve(files, module, &path));
+    found.filter(|found| !module.starts_with(found)).collect()
+}
+
+/// The module that defines what a path names; None where it is of another crate.
+fn resolve(files: &Files, module: &[String], path: &[String]) -> Option<Segments> {
+    let mut at = module.to_vec();
+    for (number, name) in path.iter().enumerate() {
+        let child = [&at[..], std::slice::from_ref(name)].concat();
+        match name.as_str() {
+            "crate" => at.clear(),
+            "self" => {}
+            "super" => drop(at.pop()?),
+            _ if files.contains_key(&child) => at = child,
+            _ if number == 0 => return None,
+            _ => {
+                let exported = uses(&files[&at]).0.into_iter().find(|of| of.1 == *name);
+                return exported.map_or(Some(at.clone()), |of| resolve(files, &at, &of.2));
+            }
+        }
+    }
+    Some(at)
+}
+
+/// What a file's `use` lines name: whether it is exported, its name here, its path; and the text without them,
+/// comments and tests.
+fn uses(text: &str) -> (Vec<(bool, String, Segments)>, String) {
+    let (mut uses, mut rest) = (Vec::new(), String::new());
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap();
+    let text: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap()).collect();
+    for statement in text.join("\n").split(';') {
+        let is_use = |before: &str| before.is_empty() || before.ends_with(['\n', ' ']);
+        let Some((before, tree)) = statement.rsplit_once("use ").filter(|(before, _)| is_use(before)) else {
+            rest += if statement.trim_start().contains("mod ") { "" } else { statement };
+            continue;
+        };
+        rest += before;
+        let mut tree = tree.replace(" as ", "@").replace(char::is_whitespace, "");
+        while let Some((open, length)) = tree.rfind('{').and_then(|at| Some((at, tree[at..].find('}')?))) {
+            let start = tree[..open].rfind(['{', ',']).map_or(0, |at| at + 1);
+            let parts = tree[open + 1..open + length].split(',');
+            let parts: Vec<String> = parts.map(|part| format!("{}{part}", &tree[start..open])).collect();
+            tree.replace_range(start..=open + length, &parts.join(","));
+        }
+        for path in tree.split(',').map(|path| path.strip_suffix("::self").unwrap_or(path)) {
+            let (path, name) = path.split_once('@').unwrap_or((path, path.rsplit("::").next().unwrap()));
+            uses.push((before.trim_end().ends_with(['b', ')']), name.to_owned(), segments(path)));
+        }
+    }
+    (uses, rest)
+}

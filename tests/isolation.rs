@@ -1,0 +1,269 @@
+//! The machine room: cores and leases, measurement that no guest can forge, what QEMU is kept from.
+
+mod campaign;
+mod images;
+mod script;
+
+use campaign::{Folder, stderr, until};
+use mcc_harness::edition::{CpuReading, Edition, Limits};
+use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
+use mcc_harness::host::{Policy, find_program};
+use mcc_harness::store::{MemorySource, Outcome, Record};
+use mcc_harness::vm::{Machine, MachineSpec};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Far beyond what anything here takes: only a hang reaches it.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+fn spec(memory_mib: u64) -> MachineSpec {
+    script::machine(&images::image("images/reference"), memory_mib, 1)
+}
+
+/// Runs a script as the guest's root, which a tool on our disks never is: on an original one it may be.
+fn as_root(script: &str, limits: &Limits) -> AttemptResult {
+    let folder = tempfile::tempdir().unwrap();
+    let job = script::job("root", "/", script);
+    let edition = Edition::load("mcc-2018").unwrap();
+    let attempt_spec = AttemptSpec {
+        machine: &spec(512),
+        cpu_flags: &edition.machine.cpu_flags,
+        policy: Policy::AllowDegraded,
+        job,
+        budget: Budget::new(limits, 1),
+        output_cap: 1 << 20,
+        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        folder: folder.path(),
+    };
+    attempt(attempt_spec, &mut |_| {})
+}
+
+const LIMITS: Limits =
+    Limits { cpu_s: 60, cpu_reading: CpuReading::PerVcpu, wall_s: 900, confinement_s: 900, output_bytes: 1 };
+
+#[test]
+fn a_guest_that_lies_about_time_and_fills_its_memory_and_disk_changes_its_own_outcome_alone() {
+    let script = "date -s 2001-01-01; kill -STOP 1; kill -KILL 1
+        for n in 1 2 3 4 5; do setsid sleep 1000 & done
+        (while :; do :; done) &
+        fallocate -l 100G /home/mcc/all; echo full > /home/mcc/more
+        tail /dev/zero; sleep 2; exit 7";
+    let begun = Instant::now();
+    let ended = as_root(script, &LIMITS);
+    let elapsed = begun.elapsed().as_millis() as u64;
+    assert_eq!(ended.outcome, Outcome::MemoryLimit, "it failed, and was short of memory");
+    for mark in ["oom-kills", "left-behind", "degraded:cpu-flags"] {
+        assert!(ended.marks.iter().any(|known| known == mark), "{mark} in {:?}", ended.marks);
+    }
+    let facts = ended.facts.unwrap();
+    assert!((2000..elapsed).contains(&facts.wall_ms), "{} of {elapsed}", facts.wall_ms);
+    assert!(facts.cpu_ms > 500 && facts.cpu_ms < elapsed, "{} of {elapsed}", facts.cpu_ms);
+    assert!(facts.samples.is_sorted_by(|a, b| a.at_ms + 500 < b.at_ms && a.cpu_ms <= b.cpu_ms));
+    assert!(facts.samples.len() as u64 >= facts.wall_ms / 1000 - 1 || elapsed > 20_000, "a sample a second");
+
+    // The kernel's own word for the kill, and memory by three sources that agree on the order.
+    assert!(facts.kernel_log.iter().any(|line| line.starts_with("oom-kill:") && line.contains("task=tail")));
+    assert_eq!(facts.memory_source, Some(MemorySource::GuestCgroup));
+    let (guest, host) = (facts.memory_kib.unwrap(), facts.host_memory_kib.unwrap());
+    assert!(guest > 300 * 1024 && guest < 512 * 1024, "{guest}");
+    assert!(host > guest, "{host} of {guest}");
+    let balloon = facts.balloon_memory_kib.expect("the guest's kernel reports");
+    assert!(balloon < 512 * 1024, "{balloon}");
+    assert!(facts.io_wait_ms.is_some());
+
+    // What it saw, and what was around it.
+    assert_eq!(ended.environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"], "TCG has neither");
+    assert!(ended.environment.cpu_flags.iter().any(|flag| flag == "avx"));
+    assert_eq!(ended.environment.confined[0], "sandbox on");
+}
+
+#[test]
+fn a_guest_that_starves_its_agent_is_sampled_and_cut_by_the_host_all_the_same() {
+    // Real-time without a rest: on one vCPU nothing else of the guest runs again.
+    let script = "date -s 2030-01-01; echo -1 > /proc/sys/kernel/sched_rt_runtime_us
+        exec chrt -f 99 bash -c 'while :; do :; done'";
+    let ended = as_root(script, &Limits { cpu_s: 4, ..LIMITS });
+    assert_eq!(ended.outcome, Outcome::CpuLimit);
+    let facts = ended.facts.unwrap();
+    assert!((4000..20_000).contains(&facts.cpu_ms), "{}", facts.cpu_ms);
+    assert!(facts.samples.len() >= 2, "{:?}", facts.samples);
+    assert!(facts.samples.last().unwrap().cpu_ms > 1000, "{:?}", facts.samples);
+}
+
+/// A field of /proc/PID/status.
+fn status(pid: u32, field: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("{field} in {status}")).split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+fn qemu_runs_in_its_sandbox_its_cgroup_and_as_nobody_and_its_threads_where_they_belong() {
+    let folder = tempfile::tempdir().unwrap();
+    // Results lie where everybody may look.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let cpus: Vec<u32> = {
+        let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
+        (0..1024).filter(|cpu| set.is_set(*cpu as usize).unwrap_or(false)).collect()
+    };
+    let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
+    let spec = MachineSpec { vcpu_cpus: vec![last], housekeeping_cpus: vec![first], ..spec(512) };
+    let machine = Machine::start(&spec, folder.path(), 1, TIMEOUT).unwrap();
+    let pid = machine.pid();
+    assert_eq!((status(pid, "Seccomp"), status(pid, "NoNewPrivs")), ("2".into(), "1".into()));
+    let active = machine.isolation().active();
+    let of_user = active.iter().find(|word| word.contains("user"));
+    if nix::unistd::geteuid().is_root() && of_user.is_some() {
+        assert_ne!(status(pid, "Uid"), "0");
+        assert_eq!(status(pid, "CapEff"), "0000000000000000");
+    } else {
+        let missing = machine.isolation().missing();
+        assert!(of_user.is_some() || missing.iter().any(|why| why.contains("is not open to")), "{missing:?}");
+    }
+    let group = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    let has_group = active.iter().any(|word| word.starts_with("cgroup v") && word.ends_with("2560 MiB"));
+    assert_eq!(has_group, group.contains("/mcc-harness-"), "{active:?}");
+    assert!(has_group || machine.isolation().missing().iter().any(|why| why.starts_with("no cgroup: ")));
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|thread| {
+        let thread = thread.unwrap().file_name().to_str().unwrap().parse::<u32>().unwrap();
+        status(thread, "Cpus_allowed_list")
+    });
+    let (vcpus, others): (Vec<String>, Vec<String>) = threads.partition(|list| *list == last.to_string());
+    assert!(first == last || (vcpus.len() == 1 && !others.is_empty()));
+    assert!(others.iter().all(|list| *list == first.to_string()), "{others:?}");
+    // The folder it was given is gone with its overlay; nobody else could look into it meanwhile.
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
+    machine.halt().unwrap();
+    let name = group.split("/mcc-harness-").nth(1).map(|rest| rest.lines().next().unwrap().to_owned());
+    if let Some(name) = name {
+        let whole = group.lines().find(|line| line.ends_with(&name)).unwrap();
+        let path = whole.splitn(3, ':').nth(2).unwrap();
+        for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"] {
+            assert!(!Path::new(&format!("{mount}{path}")).exists(), "{path} is left behind");
+        }
+    }
+}
+
+/// With `{instance}`, `{examination}`, `{limits}` filled in; both tools are there after `scripts/setup`.
+fn campaign(entry: &str, instance: &str, examination: &str, limits: &str) -> String {
+    images::image(&format!("images/{entry}"));
+    format!(
+        r#"
+edition = "mcc-2018"
+inputs = "{{fixtures}}"
+instances = ["{instance}"]
+examinations = ["{examination}"]
+[[tool]]
+entry = "{entry}"
+image = "{{build}}/images/{entry}"
+kind = "sequential"
+[limits]
+{limits}
+[hosts]
+jobs = 1
+"#
+    )
+}
+
+#[test]
+fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_none() {
+    // Runs into its limit, so it is certainly there while the others come and go.
+    let folder =
+        Folder::new(&campaign("depth-first", "SwitchBoard-PT-0040", "CTLCardinality", "cpu_s = 600"));
+    let root = env!("CARGO_MANIFEST_DIR");
+    let quick = campaign("breadth-first", "DiningTable-PT-03", "ReachabilityDeadlock", "");
+    let quick = quick.replace("{build}", &format!("{root}/build"));
+    let quick = quick.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
+    fs::write(folder.path().join("quick.toml"), quick).unwrap();
+    let leases = folder.path().join("leases");
+    // Where QEMU is before it has a thread of its own.
+    let prepared = folder.path().join("prepared");
+    folder.qemu(&format!("grep Cpus_allowed_list /proc/$$/status >> {}", prepared.display()));
+    let harness = |args: &[&str]| folder.harness(args);
+    let first = &["run", "campaign.toml", "--out", "results", "--allow-degraded"];
+    let mut first = harness(first).stderr(Stdio::null()).spawn().unwrap();
+    until("output of the tool", || {
+        let stdout = |attempt: &std::path::PathBuf| fs::metadata(attempt.join("outputs/stdout"));
+        folder.running_folders().iter().any(|attempt| stdout(attempt).is_ok_and(|stdout| stdout.len() > 0))
+    });
+    let doctor = harness(&["doctor", "--allow-degraded"]).output().unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    let held = format!("campaign.toml (process {}, since ", first.id());
+    let held =
+        doctor.lines().find(|line| line.contains(&held)).unwrap_or_else(|| panic!("{held} in {doctor}"));
+    let cpu: u32 = held.split("holds CPUs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(held.contains(&format!("holds CPUs {cpu} and 16384 MiB")), "{held}");
+    let of_controller = status(first.id(), "Cpus_allowed_list");
+    assert_ne!(of_controller, cpu.to_string(), "the controller stays off leased cores");
+    for thread in fs::read_dir(format!("/proc/{}/task", first.id())).unwrap() {
+        let thread = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        assert_eq!(status(thread, "Cpus_allowed_list"), of_controller, "so do all its threads");
+    }
+
+    let second = |out: &str| {
+        let run = harness(&["run", "quick.toml", "--out", out, "--allow-degraded"]).output().unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let record = Record::open_readonly(&folder.path().join(out)).unwrap();
+        let attempt = record.records().next().unwrap().unwrap().last;
+        assert_eq!(attempt.outcome, Outcome::Finished { exit_code: 0 });
+        attempt
+    };
+    let beside = second("beside");
+    assert_eq!(beside.environment.cpus.len(), 1);
+    assert_ne!(beside.environment.cpus, [cpu], "that core is the other's");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let after = second("after");
+    assert_eq!(after.environment.cpus, [cpu], "free at once");
+    assert!(after.marks.iter().all(|mark| mark != "degraded:shared-cores"), "{:?}", after.marks);
+    let prepared = fs::read_to_string(prepared).unwrap();
+    let off = prepared.lines().filter(|line| line.ends_with(&format!(":\t{of_controller}"))).count();
+    assert_eq!(
+        (off, prepared.lines().count()),
+        (3, 3),
+        "no machine is prepared on a pinned core: {prepared}"
+    );
+    let pages = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(pages.collect::<Vec<_>>(), ["turn"], "no lease is left");
+}
+
+#[test]
+fn a_contest_run_whose_guest_lacks_a_required_cpu_flag_is_refused_and_the_flags_are_named() {
+    let limits = "cpu_s = 60";
+    let folder = Folder::new(&campaign("breadth-first", "DiningTable-PT-03", "ReachabilityDeadlock", limits));
+    // A host whose KVM lacks what TCG lacks: the probe finds KVM well, its machines run under TCG.
+    let real = find_program("qemu-system-x86_64").unwrap();
+    let script = format!(
+        "#!/bin/bash\nfor word; do\n  shift\n  case \"$word\" in\n    *accel=kvm*) exit 33;;\n    kvm) word=tcg;;\n  \
+         esac\n  set -- \"$@\" \"$word\"\ndone\nexec {} \"$@\"\n",
+        real.display()
+    );
+    fs::write(folder.path().join("bin/qemu-system-x86_64"), script).unwrap();
+    // Small enough for every host that runs the tests.
+    let edition = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("editions/mcc-2018.toml"));
+    let edition = edition.unwrap().replace("memory_mib = 16384", "memory_mib = 1024");
+    fs::write(folder.path().join("small.toml"), edition).unwrap();
+    let path = folder.path().join("campaign.toml");
+    let campaign = fs::read_to_string(&path).unwrap().replace("\"mcc-2018\"", "\"./small.toml\"");
+    fs::write(path, campaign).unwrap();
+    let run = |out: &str, more: &[&str]| {
+        let arguments = [&["run", "campaign.toml", "--out", out], more].concat();
+        assert_cmd::Command::from(folder.harness(&arguments)).assert()
+    };
+    let refused = run("results", &[]).code(69);
+    let words = stderr(&refused);
+    if words.contains("this host has 0 to give") {
+        return eprintln!("not run: a contest run needs two cores");
+    }
+    assert!(words.contains("x2apic tsc_deadline_timer") && words.contains("--allow-degraded"), "{words}");
+    let record = folder.record();
+    let attempts =
+        record.attempts(&"breadth-first/DiningTable-PT-03/ReachabilityDeadlock".parse().unwrap()).unwrap();
+    let [attempt] = &attempts[..] else { panic!("{attempts:?}") };
+    assert!(attempt.outcome.is_infrastructure(), "never the tool's: {:?}", attempt.outcome);
+    assert_eq!(attempt.environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"]);
+}

@@ -1,0 +1,402 @@
+//! Judging runs as the record holds them, and the laws every judgement obeys.
+
+use mcc_harness::benchkit::Repeat;
+use mcc_harness::benchkit::Value;
+use mcc_harness::edition::{Edition, InfrastructureRule, Status, Votes};
+use mcc_harness::judge::compare::{EndingOrVerdict, compare};
+use mcc_harness::judge::judgement::{
+    AwardKind, Block, Cost, Ending, FlagKind, Judgement, Medal, ValueVerdict, Weak,
+};
+use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, write};
+use num_rational::BigRational;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// A run for `Ballots::add`: entry, instance, examination, ballot.
+type Run = (String, String, &'static str, Ballot);
+
+fn ballots(edition: &Edition, runs: &[Run]) -> Ballots {
+    let mut ballots = Ballots::new(edition);
+    for (entry, instance, examination, ballot) in runs {
+        ballots.add(entry, instance, examination, &[], ballot.clone()).unwrap();
+    }
+    ballots
+}
+
+/// A deadlock run with a cost, on a host.
+fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
+    let ballot = Ballot {
+        ending: Ending::Answered,
+        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
+        host: host.to_owned(),
+        ..Ballot::published(vec![value])
+    };
+    (entry.to_owned(), instance.to_owned(), "ReachabilityDeadlock", ballot)
+}
+
+#[test]
+fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_block_with_the_reason() {
+    let mut runs: Vec<Run> = ["a", "b"]
+        .iter()
+        .flat_map(|entry| ["F-PT-1", "F-PT-2"].map(|of| deadlock(entry, of, Some(Value::True), 1, "h")))
+        .collect();
+    // What it printed counts for nobody (R2), wherever it was read.
+    runs[0].3.ending = Ending::Infrastructure;
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    let provisional = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    assert_eq!(provisional.unresolved.len(), 1);
+    assert_eq!((&*provisional.unresolved[0].entry, &*provisional.unresolved[0].instance), ("a", "F-PT-1"));
+    let cells = &provisional.blocks[0].cells;
+    assert_eq!([0, 1].map(|cell: usize| cells[cell].verdicts.to_string()), [".", "?"]);
+    assert!(
+        provisional.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal == Medal::None)
+    );
+
+    edition.judging.infrastructure = InfrastructureRule::Exclude;
+    edition.judging.infrastructure_reason = Some("the host lost its disk".to_owned());
+    let excluded = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    assert_eq!((excluded.unresolved.len(), excluded.excluded.len(), excluded.blocks.len()), (0, 1, 1));
+    let golds =
+        excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == Medal::Gold);
+    assert_eq!(golds.count(), 2);
+
+    // Without that tool its block is judged after all, as if it had resigned.
+    let judge = mcc::Judge::new(&edition, ballots(&edition, &runs)).unwrap();
+    let without = judge.without("a").unwrap();
+    let mut blocks = 0;
+    without
+        .judge_blocks(|_| {
+            blocks += 1;
+            Ok::<_, std::convert::Infallible>(())
+        })
+        .unwrap();
+    assert_eq!((without.header.excluded.len(), blocks), (0, 2));
+
+    // A run that is still to be made had no unfair machine: nothing is excluded for it, and no medal is final.
+    runs[0].3.marks = vec!["not-run-yet".into()];
+    let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
+    assert!(
+        unfinished.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal == Medal::None)
+    );
+}
+
+#[test]
+fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut runs = Vec::new();
+    for (entry, cpu_ms) in [("a", 10), ("b", 20)] {
+        for (instance, host) in [("F-PT-1", "h"), ("G-PT-1", "h"), ("G-PT-2", entry), ("H-PT-1", "h")] {
+            runs.push(deadlock(entry, instance, Some(Value::False), cpu_ms, host));
+        }
+    }
+    runs.last_mut().unwrap().3.marks = vec!["degraded:tcg".into()];
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
+    let places: Vec<(u32, usize, u64, u64)> = runner
+        .places
+        .iter()
+        .map(|place| (place.rank, place.entry, place.runs_compared, place.value))
+        .collect();
+    // Only F-PT-1 is left: G ran on several hosts, one run of H was degraded.
+    assert_eq!(places, [(1, 0, 1, 10), (2, 1, 1, 20)]);
+}
+
+#[test]
+fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let run = deadlock("a", "F-PT-1", None, 1, "h");
+    let twice = mcc::judge(&edition, ballots(&edition, &[run.clone(), run.clone()])).unwrap_err().to_string();
+    assert!(
+        twice.contains("a on F-PT-1 in ReachabilityDeadlock") && twice.contains("runs 1 and 2"),
+        "{twice}"
+    );
+    let mut with_ids = Ballots::new(&edition);
+    with_ids.add("a", "F-PT-1", run.2, &["id-0".to_owned()], run.3.clone()).unwrap();
+    let other = with_ids.add("b", "F-PT-1", run.2, &["id-1".to_owned()], run.3.clone()).unwrap_err();
+    assert!(other.to_string().contains("b on F-PT-1"), "{other}");
+    with_ids.add("b", "F-PT-1", run.2, &["id-0".to_owned()], run.3).unwrap();
+    let judgement = mcc::judge(&edition, with_ids).unwrap();
+    assert_eq!(judgement.blocks[0].trusted[0].id, "id-0");
+}
+
+#[test]
+fn a_tool_whose_variants_differ_has_no_vote_where_every_tool_has_one() {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.votes = Votes::PerTool;
+    edition.variants.insert("pair".to_owned(), vec!["p.a".to_owned(), "p.b".to_owned()]);
+    let said = |instance: &str, values: [Option<Value>; 3]| -> Vec<Run> {
+        let entries = ["p.a", "p.b", "q"].into_iter().zip(values);
+        entries.map(|(entry, value)| deadlock(entry, instance, value, 1, "h")).collect()
+    };
+    let (yes, no) = (Some(Value::True), Some(Value::False));
+    let mut runs = said("F-PT-1", [yes.clone(), no.clone(), yes.clone()]);
+    runs.extend(said("G-PT-1", [yes.clone(), no, None]));
+    runs.extend(said("H-PT-1", [yes.clone(), yes.clone(), yes]));
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.word()).collect();
+    // Nobody has any confidence here, so q's answer alone is not enough.
+    assert_eq!(bases, ["unknown:single", "unknown:split", "unanimous"]);
+}
+
+#[test]
+fn a_value_given_twice_is_flagged_alike_or_different() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut runs =
+        vec![deadlock("a", "F-PT-1", Some(Value::True), 1, "h"), deadlock("b", "F-PT-1", None, 1, "h")];
+    runs[0].3.repeated = vec![Some(Repeat::Differs)];
+    runs[1].3.repeated = vec![Some(Repeat::Same)];
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let flags: Vec<_> = judgement.flags.iter().map(|f| (f.kind, f.entry, f.instance, f.position)).collect();
+    assert_eq!(
+        flags,
+        [(FlagKind::Contradiction, 0, Some(0), Some(0)), (FlagKind::Repeat, 1, Some(0), Some(0))]
+    );
+}
+
+#[test]
+fn bonuses_go_to_the_complete_runs_that_needed_least() {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.bonuses.time = BigRational::from_integer(2.into());
+    edition.judging.bonuses.memory = BigRational::from_integer(1.into());
+    let mut runs: Vec<Run> = [("a", 10), ("b", 20), ("c", 1), ("d", 5)]
+        .map(|(entry, cpu_ms)| deadlock(entry, "F-PT-1", Some(Value::True), cpu_ms, "h"))
+        .into();
+    runs[1].3.cost.as_mut().unwrap().memory_kib = Some(6);
+    runs[2].3.values[0] = Some(Value::False);
+    runs[3].3.marks = vec!["degraded:tcg".into()];
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let points: Vec<String> = judgement.scores.iter().map(|score| score.normalized.to_string()).collect();
+    // c was wrong, d had no fair machine; a was the quicker, b the leaner of the rest.
+    assert_eq!(points, ["18", "17", "-32", "16"]);
+    let cells: Vec<String> = judgement.blocks[0].cells.iter().map(|cell| cell.points.to_string()).collect();
+    assert_eq!(cells, points);
+}
+
+#[test]
+fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let judged = |runs: &[Run]| mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+    let runs = |fast: u64, last: Option<Value>| -> Vec<Run> {
+        vec![
+            deadlock("a", "F-PT-1", Some(Value::True), fast, "h"),
+            deadlock("b", "F-PT-1", Some(Value::True), 9_000, "h"),
+            deadlock("c", "F-PT-1", last, 10, "h"),
+        ]
+    };
+    let before = judged(&runs(1_500, Some(Value::True)));
+    let mut obfuscated = runs(4_000, None);
+    obfuscated[2].3.ending = Ending::CpuLimit;
+    obfuscated[2].3.cost.as_mut().unwrap().cpu_ms = 900;
+    let after = judged(&obfuscated);
+    let comparison = compare(&before, &after, 2).unwrap();
+    let [answer] = comparison.answers.as_slice() else { panic!("{comparison}") };
+    assert_eq!((&*answer.entry, &answer.before, &answer.after), ("c", &Some("T".to_owned()), &None));
+    let [ending] = comparison.endings.as_slice() else { panic!("{comparison}") };
+    let ended = [Ending::Answered, Ending::CpuLimit].map(EndingOrVerdict::Ending);
+    assert_eq!([ending.before, ending.after], ended);
+    // c is 90 times slower, but by less than a second: noise.
+    let [time] = comparison.times.as_slice() else { panic!("{comparison}") };
+    assert_eq!((&*time.entry, time.before, time.after), ("a", 1_500, 4_000));
+    assert_eq!((comparison.times_compared, comparison.values.len()), (3, 0));
+    assert!(compare(&before, &after, 3).unwrap().times.is_empty());
+    let same = compare(&before, &before, 2).unwrap();
+    assert!(same.answers.is_empty() && same.points.is_empty() && same.places.is_empty(), "{same}");
+}
+
+/// A small contest: up to 6 entries on up to 4 instances, three examinations, values few enough to collide.
+fn contest() -> impl Strategy<Value = Vec<Run>> {
+    let number = prop_oneof![
+        4 => Just(None),
+        8 => (320_564_998u32..320_565_003).prop_map(|n| Some(Value::Number(n.into()))),
+        2 => Just(Some(Value::Rounded { digits: 32_057, exponent: 8 })),
+        1 => Just(Some(Value::NotKept)),
+        1 => Just(Some(Value::Infinite)),
+    ];
+    let boolean = prop_oneof![2 => Just(None), 6 => Just(Some(Value::True)), 3 => Just(Some(Value::False))];
+    let numbers = proptest::collection::vec(number, 4);
+    let booleans = proptest::collection::vec(boolean, 16);
+    let row = (any::<bool>(), numbers, booleans);
+    proptest::collection::vec(proptest::collection::vec(row, 1..5), 1..7).prop_map(|entries| {
+        let instances = ["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"];
+        let mut runs = Vec::new();
+        for (entry, rows) in entries.into_iter().enumerate() {
+            for ((there, numbers, booleans), instance) in rows.into_iter().zip(instances) {
+                let run = |examination, values| {
+                    (format!("tool{entry}"), instance.to_owned(), examination, Ballot::published(values))
+                };
+                runs.push(run("StateSpace", numbers));
+                if there {
+                    runs.push(run("ReachabilityDeadlock", booleans[..1].to_vec()));
+                    runs.push(run("CTLFireability", booleans));
+                }
+            }
+        }
+        runs
+    })
+}
+
+/// `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise model.
+fn described(edition: &Edition, runs: &[Run]) -> Ballots {
+    let mut ballots = ballots(edition, runs);
+    let surprise = InstanceFacts { family: "H".to_owned(), status: "surprise".to_owned() };
+    ballots.describe_instance("H-PT-1", surprise);
+    let outside =
+        EntryFacts { tool: "tool0".to_owned(), status: Status::OutOfCompetition, note: String::new() };
+    ballots.describe_entry("tool0", outside);
+    for variant in ["tool1", "tool2"] {
+        let facts = EntryFacts { tool: "pair".to_owned(), status: Status::Competing, note: String::new() };
+        ballots.describe_entry(variant, facts);
+    }
+    ballots
+}
+
+fn judged(runs: &[Run], votes: Votes) -> Judgement {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.judging.votes = votes;
+    mcc::judge(&edition, described(&edition, runs)).unwrap()
+}
+
+fn votes() -> impl Strategy<Value = Votes> {
+    prop_oneof![Just(Votes::PerVariant), Just(Votes::PerTool)]
+}
+
+fn bytes(judgement: &Judgement) -> String {
+    serde_json::to_string(judgement).unwrap()
+}
+
+/// Everything of a judgement that is said of entries other than `left_out`, by name.
+fn said_of_others(judgement: &Judgement, left_out: &str) -> Vec<String> {
+    let name = |entry: usize| judgement.entries[entry].entry.as_str();
+    let mut said = Vec::new();
+    for of in judgement.confidence.iter().filter(|of| name(of.entry) != left_out) {
+        said.push(format!("{} {} {}", name(of.entry), of.confidence, of.answered));
+    }
+    for Block { examination, instance, trusted, cells } in &judgement.blocks {
+        let place = format!("{examination} {instance}");
+        said.extend(trusted.iter().map(|trusted| format!("{place} {:?} {}", trusted.value, trusted.basis)));
+        let others = cells.iter().filter(|cell| name(cell.entry) != left_out);
+        said.extend(
+            others.map(|cell| format!("{place} {} {} {}", name(cell.entry), cell.verdicts, cell.points)),
+        );
+    }
+    for podium in &judgement.podiums {
+        let others = podium.places.iter().filter(|place| name(place.entry) != left_out);
+        said.extend(
+            others.map(|place| format!("{} {} {}", podium.category, name(place.entry), place.points)),
+        );
+    }
+    said
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_order_of_runs_never_matters(
+        (runs, shuffled) in contest().prop_flat_map(|runs| (Just(runs.clone()), Just(runs).prop_shuffle())),
+        votes in votes(),
+    ) {
+        prop_assert_eq!(bytes(&judged(&runs, votes)), bytes(&judged(&shuffled, votes)));
+    }
+
+    #[test]
+    fn a_tool_that_answers_nothing_changes_nobody(runs in contest(), votes in votes()) {
+        let silent = |run: &Run| ("silent".to_owned(), run.1.clone(), run.2, Ballot::published(Vec::new()));
+        let mut more = runs.clone();
+        more.extend(runs.iter().filter(|run| run.0 == "tool0").map(silent));
+        prop_assert_eq!(said_of_others(&judged(&more, votes), "silent"), said_of_others(&judged(&runs, votes), "silent"));
+    }
+
+    #[test]
+    fn confidences_lie_from_zero_to_one_and_points_are_the_sum_of_their_parts(runs in contest(), votes in votes()) {
+        let judgement = judged(&runs, votes);
+        let (zero, one) = (BigRational::from_integer(0.into()), BigRational::from_integer(1.into()));
+        for of in &judgement.confidence {
+            prop_assert!(zero <= of.confidence && of.confidence <= one && of.agreed <= of.answered);
+        }
+        for score in &judgement.scores {
+            let of = |block: &&Block| block.examination == score.examination;
+            let cells = judgement.blocks.iter().filter(of).flat_map(|block| &block.cells);
+            let sum: BigRational = cells.filter(|cell| cell.entry == score.entry).map(|cell| &cell.points).sum();
+            prop_assert_eq!(&sum, &score.normalized);
+            let values = judgement.edition.examinations[score.examination].values;
+            let expected = (score.right as i64 - 2 * score.wrong as i64) * (16 / values as i64);
+            prop_assert_eq!(&score.points, &BigRational::from_integer(expected.into()));
+        }
+        for (podium, rule) in judgement.podiums.iter().zip(&judgement.edition.podiums) {
+            for place in &podium.places {
+                let within = |examination: usize| rule.examinations.contains(&judgement.examinations[examination]);
+                let scores = judgement.scores.iter().filter(|s| s.entry == place.entry && within(s.examination));
+                let sum: BigRational = scores.map(|score| &score.normalized).sum();
+                prop_assert_eq!(&sum, &place.points);
+            }
+        }
+    }
+
+    /// Also: it has every value somebody competing has, and a value is weak where all who have it are one tool's.
+    #[test]
+    fn the_best_virtual_tool_has_what_anybody_has_and_weak_values_rest_on_one_tool(
+        runs in contest(), votes in votes(),
+    ) {
+        let judgement = judged(&runs, votes);
+        for of in &judgement.best_virtual {
+            let mut had = 0;
+            for block in judgement.blocks.iter().filter(|block| block.examination == of.examination) {
+                for (position, trusted) in block.trusted.iter().enumerate() {
+                    let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
+                    let entries = right.map(|cell| &judgement.entries[cell.entry]);
+                    let backers: Vec<_> = entries.filter(|entry| entry.status == Status::Competing).collect();
+                    had += u64::from(!backers.is_empty());
+                    let one = backers.windows(2).all(|pair| pair[0].tool == pair[1].tool);
+                    let weak = match (backers.len(), one) {
+                        (1, _) => Some(Weak::SingleBacker),
+                        (2.., true) => Some(Weak::SingleFamily),
+                        _ => None,
+                    };
+                    prop_assert_eq!(trusted.weak, weak);
+                }
+            }
+            prop_assert_eq!(of.right, had);
+            let best = judgement.scores.iter().filter(|score| {
+                score.examination == of.examination && judgement.entries[score.entry].status == Status::Competing
+            });
+            prop_assert!(best.map(|score| &score.normalized).max().is_none_or(|most| *most <= of.normalized));
+        }
+    }
+
+    /// `tool0` has no vote, so the trusted values hold still.
+    #[test]
+    fn with_the_trusted_values_fixed_silence_is_worth_more_than_a_wrong_answer(runs in contest(), votes in votes()) {
+        let before = judged(&runs, votes);
+        let wrong = before.blocks.iter().find_map(|block| {
+            let cell = block.cells.iter().find(|cell| before.entries[cell.entry].entry == "tool0")?;
+            let position = cell.verdicts.iter().position(|verdict| *verdict == ValueVerdict::Wrong)?;
+            Some((before.instances[block.instance].instance.clone(), &before.examinations[block.examination], position))
+        });
+        prop_assume!(wrong.is_some());
+        let (instance, examination, position) = wrong.unwrap();
+        let mut silent = runs.clone();
+        let run = silent.iter_mut().find(|run| run.0 == "tool0" && run.1 == instance && run.2 == examination);
+        run.unwrap().3.values[position] = None;
+        let after = judged(&silent, votes);
+        prop_assert_eq!(said_of_others(&after, "tool0"), said_of_others(&before, "tool0"));
+        let points = |judgement: &Judgement| -> BigRational {
+            let own = judgement.scores.iter().filter(|score| judgement.entries[score.entry].entry == "tool0");
+            own.map(|score| &score.normalized).sum()
+        };
+        prop_assert!(points(&after) > points(&before));
+    }
+
+    #[test]
+    fn what_is_written_is_the_judgement(runs in contest(), votes in votes()) {
+        let judgement = judged(&runs, votes);
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        edition.judging.votes = votes;
+        let dir = TempDir::new().unwrap();
+        write::write(&mcc::Judge::new(&edition, described(&edition, &runs)).unwrap(), dir.path()).unwrap();
+        let text = std::fs::read_to_string(dir.path().join("judgement.json")).unwrap();
+        let read: Judgement = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(bytes(&read), bytes(&judgement));
+    }
+}

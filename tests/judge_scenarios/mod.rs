@@ -1,0 +1,372 @@
+//! What if: votes per tool, a tool left out, a value overridden; and what `explain --tool` makes of it.
+
+use super::{HEADER, edition_file, fraction, harness, judge, judge_2018_with, refused, rows, table};
+use num_rational::BigRational;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn json(arguments: &[&str], dirs: &[&Path]) -> Json {
+    let mut command = harness();
+    command.args(&arguments[..1]).args(dirs).args(&arguments[1..]).args(["--format", "json"]);
+    serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap()
+}
+
+fn compared(before: &Path, after: &Path) -> Json {
+    let mut command = harness();
+    command.args(["judge", "--format", "json", "--compare"]).args([before, after]);
+    serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap()
+}
+
+fn fits_a_screen(text: &str) {
+    assert!(text.lines().count() <= 40, "{} lines: {text}", text.lines().count());
+    text.lines().for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+}
+
+fn screen(arguments: &[&str], dir: &Path) -> String {
+    let mut command = harness();
+    command.arg("explain").arg(dir).args(arguments);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    fits_a_screen(&text);
+    text
+}
+
+#[test]
+fn of_the_unanimous_values_of_2018_481_rest_on_variants_of_one_tool() {
+    let Some(per_variant) = judge_2018_with(&[]) else { return };
+    let per_tool = judge_2018_with(&["--votes", "per-tool"]).unwrap();
+    let key = |row: &BTreeMap<String, String>| {
+        ["instance", "examination", "position"].map(|column| row[column].clone())
+    };
+    let trusted = rows(&per_variant.path().join("trusted.csv"));
+    let basis: BTreeMap<_, _> = trusted.iter().map(|row| (key(row), row["basis"].clone())).collect();
+    let weak = rows(&per_variant.path().join("weak.csv"));
+    let count = |kind: &str, of: &str| {
+        weak.iter().filter(|row| row["kind"] == kind && basis[&key(row)] == of).count()
+    };
+    assert_eq!((count("single-family", "unanimous"), count("single-backer", "single")), (481, 8868));
+    assert_eq!(count("single-backer", "unanimous"), 0);
+
+    let comparison = compared(per_variant.path(), per_tool.path());
+    assert_eq!(comparison["settings"][0]["what"], "judging.votes");
+    assert_eq!(comparison["settings"].as_array().unwrap().len(), 1);
+    let bases = comparison["bases"].as_array().unwrap();
+    let single = bases.iter().find(|change| change["before"] == "unanimous").unwrap();
+    assert_eq!((&single["after"], &single["values"]), (&"single".into(), &481.into()));
+    assert_eq!(comparison["values_compared"], 110_799);
+    let ranks = comparison["places"].as_array().unwrap().iter();
+    let changed = ranks.filter(|place| {
+        (&place["before"]["rank"], &place["before"]["medal"])
+            != (&place["after"]["rank"], &place["after"]["medal"])
+    });
+    assert_eq!(changed.count(), 0, "no medal of 2018 depends on votes per variant");
+}
+
+#[test]
+fn the_best_virtual_tool_of_2018_is_computed_from_the_answers() {
+    let Some(dir) = judge_2018_with(&[]) else { return };
+    let scores = rows(&dir.path().join("scores.csv"));
+    let published: Vec<_> = scores.iter().filter(|row| row["tool"] == "BVT").collect();
+    let computed = rows(&dir.path().join("virtual.csv"));
+    assert_eq!((published.len(), computed.len()), (9, 9));
+    for of in computed {
+        let row = published.iter().find(|row| row["examination"] == of["examination"]).unwrap();
+        for column in ["right", "points", "normalized"] {
+            assert_eq!(row[column], of[column], "{} {column}", of["examination"]);
+        }
+    }
+}
+
+#[test]
+fn gold_of_state_space_2018_depends_on_one_value() {
+    let Some(dir) = judge_2018_with(&["--sensitivity"]) else { return };
+    let margins = rows(&dir.path().join("margins.csv"));
+    assert_eq!(margins.len(), 15);
+    let margin = |category: &str, rank: &str| {
+        margins.iter().find(|row| row["category"] == category && row["rank"] == rank).unwrap()
+    };
+    let gold = margin("StateSpace", "1");
+    assert_eq!(
+        (&*gold["tool"], &*gold["rival"], &*gold["values"], &*gold["few_values"]),
+        ("GreatSPN", "TINA.tedd", "1", "yes")
+    );
+    assert_eq!(margin("LTL", "1")["few_values"], "no");
+
+    let left_out = rows(&dir.path().join("sensitivity.csv"));
+    let changes: Vec<(&str, &str, &str, &str)> = left_out
+        .iter()
+        .filter(|row| row["changes"] == "yes")
+        .map(|row| (&*row["category"], &*row["left_out"], &*row["tool"], &*row["rank_rejudged"]))
+        .collect();
+    let expected = [
+        ("StateSpace", "ITS-Tools", "TINA.tedd", "1"),
+        ("StateSpace", "ITS-Tools", "GreatSPN", "2"),
+        ("StateSpace", "smart", "TINA.tedd", "1"),
+        ("StateSpace", "smart", "GreatSPN", "2"),
+    ];
+    assert_eq!(changes, expected);
+
+    // The same as judging a contest that the tool has left (P-4), and the comparison shows what that does.
+    let tools = dir.path().join("tools-resigned.csv");
+    std::fs::write(&tools, "entry,tool,status\nsmart,smart,resigned\n").unwrap();
+    let without = judge_2018_with(&["--tools", tools.to_str().unwrap()]).unwrap();
+    for row in left_out.iter().filter(|row| row["left_out"] == "smart") {
+        let podiums = rows(&without.path().join("podiums.csv"));
+        let tool_of = |entry: &str| entry.split('.').next().unwrap_or_default().to_owned();
+        let place = podiums.iter().find(|place| {
+            place["category"] == row["category"]
+                && !place["rank"].is_empty()
+                && (place["tool"] == row["tool"] || tool_of(&place["tool"]) == row["tool"])
+        });
+        let place = place.unwrap();
+        assert_eq!(
+            (&place["rank"], &place["points"]),
+            (&row["rank_rejudged"], &row["points_rejudged"]),
+            "{row:?}"
+        );
+    }
+    let comparison = compared(dir.path(), without.path());
+    let gone = &comparison["entries"][0];
+    assert_eq!((&gone["what"], &gone["after"]), (&"smart".into(), &Json::Null));
+    let places = comparison["places"].as_array().unwrap();
+    let tina = places.iter().find(|place| place["entry"] == "TINA.tedd").unwrap();
+    assert_eq!((&tina["before"]["medal"], &tina["after"]["medal"]), (&"silver".into(), &"gold".into()));
+    let mut command = harness();
+    command.args(["judge", "--compare"]).args([dir.path(), without.path()]);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    assert!(text.contains("rank 2 silver") && text.contains("1 entries differ"), "{text}");
+}
+
+#[test]
+fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
+    let judged = |rows: &[(&str, &str)]| {
+        let row = |(tool, instance): &(&str, &str)| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
+        let dir = table(&(HEADER.to_owned() + &rows.iter().map(row).collect::<String>()));
+        judge(&dir, &[]).success();
+        dir
+    };
+    let before =
+        judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("a", "F-PT-2"), ("b", "F-PT-2"), ("a", "F-PT-3")]);
+    let after =
+        judged(&[("a", "F-PT-1"), ("b", "F-PT-1"), ("c", "F-PT-1"), ("a", "G-PT-1"), ("c", "H-PT-1")]);
+    let out = |dir: &TempDir| dir.path().join("out");
+    let mut command = harness();
+    command.args(["judge", "--compare"]).args([out(&before), out(&after)]);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    for part in [
+        // Without the others of its family it weighs more.
+        "1 instances differ\n  F-PT-1  F, known, weight 2/3  ->  F, known, weight 1\n",
+        "2 instances only before\n  F-PT-2\n  F-PT-3\n",
+        "2 values only before\n  F-PT-2 ReachabilityDeadlock  1\n",
+        "3 runs only before\n  a  F-PT-2 ReachabilityDeadlock\n  b  F-PT-2 ReachabilityDeadlock\n",
+        "2 instances only after\n  G-PT-1\n  H-PT-1\n",
+        "2 values only after\n",
+        "3 runs only after\n  c  F-PT-1 ReachabilityDeadlock\n  a  G-PT-1 ReachabilityDeadlock\n",
+        "0 of 1 trusted values differ\n",
+        "2 of 2 runs got other points\n",
+        "0 of 2 answers differ\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let all = compared(&out(&before), &out(&after));
+    assert_eq!(all["only_before"]["values"][0]["instance"], "F-PT-2");
+    assert_eq!(all["only_after"]["runs"].as_array().unwrap().len(), 3);
+    let same = compared(&out(&before), &out(&before));
+    let nothing = serde_json::json!({ "values": [], "runs": [] });
+    assert_eq!(
+        (&same["only_before"], &same["only_after"], &same["instances"]),
+        (&nothing, &nothing, &Json::Array(vec![]))
+    );
+
+    // As runs on obfuscated instances are, judged under their names.
+    let other = judged(&[("a", "M1-PT-1"), ("b", "M1-PT-1")]);
+    let mut command = harness();
+    let refused = command.args(["judge", "--compare"]).args([out(&before), out(&other)]).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    for part in ["no run in common", "F-PT-1 ReachabilityDeadlock", "M1-PT-1 ReachabilityDeadlock", "--names"]
+    {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(refused.get_output().stdout.is_empty());
+}
+
+#[test]
+fn a_margin_is_the_least_number_of_values_that_would_have_to_be_otherwise() {
+    // Deadlock values count 16: a has 5 and nobody else more than 3; b and c agree with it where they answer.
+    let mut content = HEADER.to_owned();
+    for (tool, answers) in [("a", "TTTTT"), ("b", "TTT??"), ("c", "T????")] {
+        for (number, answer) in answers.chars().enumerate() {
+            content += &format!("{tool},F{number}-PT-1,ReachabilityDeadlock,{answer},\n");
+        }
+    }
+    let dir = table(&content);
+    judge(&dir, &["--sensitivity=3"]).success();
+    let margins = rows(&dir.path().join("out/margins.csv"));
+    let shown: Vec<[&str; 5]> = margins
+        .iter()
+        .map(|row| ["tool", "rival", "points_ahead", "values", "few_values"].map(|c| &*row[c]))
+        .collect();
+    // 32 behind, 48 from one value that only a has: one is enough. c: 32 behind b, 48 from either b alone has.
+    assert_eq!(shown, [["a", "b", "32", "1", "yes"], ["b", "c", "32", "1", "yes"]]);
+    // Without the option nothing is left of it.
+    judge(&dir, &[]).success();
+    assert!(!dir.path().join("out/margins.csv").exists());
+}
+
+#[test]
+fn explain_tells_a_whole_error_in_one_screen_and_a_tools_points_in_another() {
+    let Some(dir) = judge_2018_with(&[]) else { return };
+    let asked = ["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"];
+    let error = screen(&asked, dir.path());
+    for part in [
+        "trusted value F",
+        "Basis majority",
+        "3.999574 of 4.999487",
+        "Behind it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
+        "weight 0.082956 (55/663)",
+        "14 right, 2 wrong, 0.829563 (550/663) points",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let lola = screen(&["--tool", "LoLA"], dir.path());
+    for part in [
+        "Confidence 0.999913 (22913/22915): 68739 of 68745",
+        "UpperBounds: rank 1, gold",
+        "15 wrong values cost",
+    ] {
+        assert!(lola.contains(part), "{part}: {lola}");
+    }
+    let story = json(&["explain", "--tool", "LoLA"], &[dir.path()]);
+    let sum = |list: &str, column: &str| -> BigRational {
+        story[list].as_array().unwrap().iter().map(|item| fraction(item[column].as_str().unwrap())).sum()
+    };
+    // What is missing to the best virtual tool is what the models lost.
+    assert_eq!(sum("examinations", "points") + sum("losses", "missing"), sum("examinations", "possible"));
+    assert_eq!(story["wrong"].as_array().unwrap().len(), 15);
+    let alone: u64 =
+        story["examinations"].as_array().unwrap().iter().map(|of| of["alone"].as_u64().unwrap()).sum();
+    let weak = rows(&dir.path().join("weak.csv"));
+    assert_eq!(alone as usize, weak.iter().filter(|row| row["backers"] == "LoLA").count());
+    assert_eq!(alone as usize, story["alone"].as_array().unwrap().len());
+
+    let mut unknown = harness();
+    let unknown = unknown.arg("explain").arg(dir.path()).args(["--tool", "LoLa"]).assert().code(2);
+    let message = String::from_utf8_lossy(&unknown.get_output().stderr).into_owned();
+    assert!(message.contains("no tool `LoLa`") && message.contains("LoLA"), "{message}");
+}
+
+/// Three tools say T, T and F on one instance, the first alone T on another.
+fn three() -> TempDir {
+    table(&format!(
+        "{HEADER}a,F-PT-1,ReachabilityDeadlock,T,\nb,F-PT-1,ReachabilityDeadlock,T,\nc,F-PT-1,ReachabilityDeadlock,F,\n\
+         a,G-PT-1,ReachabilityDeadlock,T,\nb,G-PT-1,ReachabilityDeadlock,T,\nc,G-PT-1,ReachabilityDeadlock,T,\n"
+    ))
+}
+
+#[test]
+fn an_override_decides_and_is_shown_with_its_reason_wherever_the_value_is() {
+    let dir = three();
+    let header = "instance,examination,position,value,reason\n";
+    let write =
+        |rows: &str| std::fs::write(dir.path().join("overrides.csv"), format!("{header}{rows}")).unwrap();
+    write(
+        "F-PT-1,ReachabilityDeadlock,00,F,\"checked by hand, see minutes\"\nG-PT-1,ReachabilityDeadlock,0,unknown,the model is broken\n",
+    );
+    judge(&dir, &["--overrides", "overrides.csv"]).success();
+    let out = dir.path().join("out");
+    let trusted = rows(&out.join("trusted.csv"));
+    let shown: Vec<[&str; 4]> = trusted
+        .iter()
+        .map(|row| ["value", "basis", "backers", "against"].map(|column| &*row[column]))
+        .collect();
+    assert_eq!(shown, [["F", "override", "c", "a b"], ["", "override", "", ""]]);
+    let reasons = rows(&out.join("overrides.csv"));
+    assert_eq!((&*reasons[0]["reason"], &*reasons[1]["value"]), ("checked by hand, see minutes", "unknown"));
+    assert_eq!(rows(&out.join("weak.csv")).len(), 0, "the organizers vouch for it");
+    let points: Vec<String> = rows(&out.join("scores.csv")).iter().map(|row| row["points"].clone()).collect();
+    assert_eq!(points, ["-32", "-32", "16"]);
+    // Confidence is what the tools agree on, whatever the organizers set.
+    let confidence = rows(&out.join("confidence.csv"));
+    assert_eq!((&*confidence[2]["agreed"], &*confidence[2]["answered"]), ("1", "1"));
+    for position in [&["--position", "0"][..], &[]] {
+        let asked = [&["--instance", "F-PT-1", "--examination", "ReachabilityDeadlock"], position].concat();
+        let text = screen(&asked, &out);
+        assert!(text.contains("set by the organizers: checked by hand, see minutes"), "{text}");
+    }
+    let text = std::fs::read_to_string(out.join("judgement.json")).unwrap();
+    assert!(text.contains("checked by hand, see minutes") && text.contains("overrides.csv"), "{text}");
+
+    std::fs::remove_dir_all(&out).unwrap();
+    for (row, parts) in [
+        ("F-PT-2,ReachabilityDeadlock,0,F,x\n", &["overrides.csv:2:", "`F-PT-2`"][..]),
+        ("F-PT-1,Deadlock,0,F,x\n", &["overrides.csv:2:", "`Deadlock`"]),
+        ("F-PT-1,ReachabilityDeadlock,1,F,x\n", &["overrides.csv:2:", "`1`", "00 to 00"]),
+        ("F-PT-1,ReachabilityDeadlock,0,7,x\n", &["overrides.csv:2:", "`7`", "T, F"]),
+        ("F-PT-1,ReachabilityDeadlock,0,?,x\n", &["overrides.csv:2:", "`?`", "unknown"]),
+        ("F-PT-1,ReachabilityDeadlock,0,F, \n", &["overrides.csv:2:", "reason"]),
+        (
+            "F-PT-1,ReachabilityDeadlock,0,F,x\nF-PT-1,ReachabilityDeadlock,00,T,y\n",
+            &["overrides.csv:3:", "twice"],
+        ),
+    ] {
+        write(row);
+        refused(&dir, &["--overrides", "overrides.csv"], parts);
+    }
+}
+
+#[test]
+fn a_tool_absent_from_a_whole_block_is_flagged_as_a_likely_error_of_the_organizers() {
+    let mut content = HEADER.to_owned();
+    for (tool, instances) in [
+        ("a", &["F-PT-1", "F-PT-2", "G-PT-1"][..]),
+        ("b", &["F-PT-1", "F-PT-2"]),
+        ("c", &["F-PT-1", "G-PT-1"]),
+    ] {
+        for instance in instances {
+            content += &format!("{tool},{instance},ReachabilityDeadlock,T,\n");
+        }
+    }
+    // Listed without a single value: published tables do so with tools that never started.
+    content += "a,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\nb,F-PT-1,UpperBounds,? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ?,\n";
+    let dir = table(&content);
+    judge(&dir, &[]).success();
+    let flags = std::fs::read_to_string(dir.path().join("out/flags.csv")).unwrap();
+    let expected = "kind,tool,examination,family,instance,position,detail\n\
+        absent,b,UpperBounds,,,,no run on 1 instances that others ran; it ran in 1 of 9 examinations\n\
+        absent,b,ReachabilityDeadlock,G,,,no run on 1 instances that others ran; it ran on other models\n\
+        absent,c,UpperBounds,,,,no run on 1 instances that others ran; it ran in 1 of 9 examinations\n";
+    assert_eq!(flags, expected);
+}
+
+#[test]
+fn later_awards_and_the_tie_margin_are_those_of_the_edition() {
+    let dir = three();
+    let awards = ("awards = [\"road-runner\", \"camel\"]", "awards = [\"most-right\", \"most-unique\"]");
+    let edition = edition_file(dir.path(), awards.0, awards.1);
+    let text = std::fs::read_to_string(&edition).unwrap().replace("tie_margin = 0", "tie_margin = 100");
+    std::fs::write(&edition, text).unwrap();
+    std::fs::write(
+        dir.path().join("o.csv"),
+        "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,0,F,x\n",
+    )
+    .unwrap();
+    let mut command = harness();
+    command.current_dir(dir.path()).args([
+        "judge",
+        "answers.csv",
+        "--edition",
+        "edition.toml",
+        "--out",
+        "out",
+    ]);
+    command.args(["--overrides", "o.csv"]).assert().success();
+    let awards = std::fs::read_to_string(dir.path().join("out/awards.csv")).unwrap();
+    let expected = "category,award,rank,tool,runs_compared,value,unit\n\
+        Reachability,most-right,1,c,2,2,values\nReachability,most-right,2,a,2,1,values\nReachability,most-right,2,b,2,1,values\n\
+        Reachability,most-unique,1,c,2,1,values\n";
+    assert_eq!(awards, expected);
+    let ranks: Vec<String> =
+        rows(&dir.path().join("out/podiums.csv")).iter().map(|row| row["rank"].clone()).collect();
+    assert_eq!(ranks, ["1", "1", "1"]);
+}
