@@ -375,8 +375,7 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
         );
         assert!(all.iter().any(|found| found.starts_with(wrong)), "the good line is compared: {all:#?}");
     }
-    let table =
-        format!("examination,position,id,value\nStateSpace,00,STATES,14\nStateSpace,01,TRANSITIONS,many\n");
+    let table = "examination,position,id,value\nStateSpace,00,STATES,14\nStateSpace,01,TRANSITIONS,many\n";
     fs::create_dir(folder.path().join("table")).unwrap();
     fs::write(folder.path().join(format!("table/{INSTANCE}.csv")), table).unwrap();
     let (bad, all) = qualify("table");
