@@ -333,7 +333,7 @@ fn a_tool_absent_from_a_whole_block_is_flagged_as_a_likely_error_of_the_organize
     judge(&dir, &[]).success();
     let flags = std::fs::read_to_string(dir.path().join("out/flags.csv")).unwrap();
     let expected = "kind,tool,examination,family,instance,position,detail\n\
-        absent,b,UpperBounds,,,,no run on 1 instances that others ran; it ran in 1 of 9 examinations\n\
+        absent,b,UpperBounds,,,,neither value nor ending on 1 instances that others ran; it ran in 1 of 9 examinations\n\
         absent,b,ReachabilityDeadlock,G,,,no run on 1 instances that others ran; it ran on other models\n\
         absent,c,UpperBounds,,,,no run on 1 instances that others ran; it ran in 1 of 9 examinations\n";
     assert_eq!(flags, expected);
