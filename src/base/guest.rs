@@ -41,6 +41,7 @@ pub struct Job {
     /// The user everything below is done as.
     pub user: String,
     /// Folders removed, then made anew.
+    #[serde(rename = "fresh")]
     pub empty_folders: Vec<String>,
     pub unpack: Option<Unpack>,
     pub env: BTreeMap<String, String>,
@@ -109,8 +110,10 @@ pub enum GuestEvent {
         kernel_log: Vec<String>,
     },
     /// Only over ssh, said by the host: the guest is well, but the tool's session or ours was ended in it.
+    #[serde(rename = "lost")]
     SessionLost,
     /// Every byte of output was written to the ports; nothing follows.
+    #[serde(rename = "drained")]
     OutputComplete {
         stdout_bytes: u64,
         stderr_bytes: u64,
@@ -151,5 +154,20 @@ mod tests {
         );
         assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), ended);
         assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);
+    }
+
+    /// The agent of a disk is that of the version that built the disk; archives keep disks for years.
+    #[test]
+    fn agents_of_older_disks_are_understood() {
+        let job = serde_json::to_value(Request::Prepare(Box::default())).unwrap();
+        let keys: Vec<&str> = job.as_object().unwrap().keys().map(String::as_str).collect();
+        let of_0_1 = [
+            "clock_ns", "command", "cwd", "env", "fresh", "mounts", "nonce", "request", "seed", "unpack",
+            "user",
+        ];
+        assert!(of_0_1.iter().all(|key| keys.contains(key)) && keys.len() == of_0_1.len(), "{keys:?}");
+        let last = r#"{"nonce":"n","event":"drained","stdout_bytes":1,"stderr_bytes":0,"written":[]}"#;
+        let event = serde_json::from_str::<GuestMessage>(last).unwrap().event;
+        assert!(matches!(event, GuestEvent::OutputComplete { stdout_bytes: 1, .. }), "{event:?}");
     }
 }
