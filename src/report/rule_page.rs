@@ -1,4 +1,4 @@
-//! The page of the contests' rules, and the links to it: each code of a rule in a page's text leads there.
+//! The page of the contests' rules, and the links to it from each rule code in the text of a page.
 
 use super::ReportError;
 use super::contest::Frame;
@@ -7,7 +7,7 @@ use askama::Template;
 use mcc_edition::{RuleSection, RuleText, known_rule_codes, rule_codes, rule_sections};
 use std::collections::BTreeSet;
 
-/// Its path in the site.
+/// The path of the page in the site.
 pub const PATH: &str = "rules.html";
 
 #[derive(Template)]
@@ -25,14 +25,14 @@ struct Section {
 
 struct Rule {
     code: &'static str,
-    /// Of the first part of a rule: the number of the whole; else empty.
+    /// The number of the whole rule at its first part; else empty.
     number: &'static str,
     title: &'static str,
     content: Parts,
     fields: Vec<(&'static str, Parts)>,
 }
 
-/// Text and code in turn: whether it is code, and what.
+/// Parts of a text: whether the part is code, and the part.
 type Parts = Vec<(bool, &'static str)>;
 
 /// Writes the page.
@@ -53,16 +53,16 @@ pub fn write(frame: Frame, site: &NewSite) -> Result<(), ReportError> {
     site.page(PATH, &Page { frame, sections })
 }
 
-/// Markdown between backticks is code.
+/// Splits Markdown at its backticks: text between two of them is code.
 fn parts(text: &'static str) -> Parts {
     let spans = text.split('`').enumerate();
     spans.map(|(number, span)| (number % 2 == 1, span)).filter(|(_, span)| !span.is_empty()).collect()
 }
 
-/// Elements whose text is left as it is: it is a link already, or no text of the page.
+/// Elements whose text gets no links: it is a link or a control already, or it is not text of the page.
 const LEFT: [&str; 8] = ["a", "button", "option", "pre", "script", "style", "svg", "title"];
 
-/// The HTML of a page with a link at each code of a rule in its text. `root` leads to the top of the site.
+/// The HTML of a page with a link at each rule code in its text. `root` is the relative path to the top of the site.
 pub fn with_links(html: &str, root: &str) -> String {
     let known = known_rule_codes();
     let mut out = String::with_capacity(html.len() + html.len() / 16);
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_in_the_text_of_a_page_leads_to_its_rule() {
+    fn a_rule_code_in_the_text_of_a_page_is_a_link() {
         let html = "<title>E-2</title><p title=\"E-4.1\">by (E-4.1) &amp; <b>P-3</b>, <a href=\"x\">E-2</a></p>\
                     <td>Net-PT-1 Z-9.9</td><svg><text>E-5</text></svg> E-5";
         let expected = "<title>E-2</title><p title=\"E-4.1\">by (<a href=\"../rules.html#E-4.1\">E-4.1</a>) &amp; \
