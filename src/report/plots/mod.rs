@@ -15,7 +15,7 @@ mod strips;
 
 pub use confidence::confidence;
 pub(super) use drawing::STYLE;
-pub(crate) use progress::progress_of;
+pub use progress::progress_of;
 pub use progress::{RecordedRun, progress};
 pub use run::samples;
 pub use runs::Runs;
