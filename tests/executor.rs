@@ -29,7 +29,11 @@ fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
         settings: BTreeMap::new(),
         edition: serde_json::to_string(edition).unwrap(),
         disks: vec![],
-        entries: vec![EntryFacts { entry: "tool".parse().unwrap(), tool: "tool".into(), kind: Kind::Sequential }],
+        entries: vec![EntryFacts {
+            entry: "tool".parse().unwrap(),
+            tool: "tool".into(),
+            kind: Kind::Sequential,
+        }],
         instances: vec![InstanceFacts {
             name: "DiningTable-PT-03".parse().unwrap(),
             family: "DiningTable".into(),

@@ -159,7 +159,11 @@ impl GuestEvent {
             Self::Ended { memory_kib, io_wait_ms, .. } => {
                 memory_kib <= most_memory_kib && io_wait_ms <= most_ms
             }
-            Self::Prepared | Self::Failed { .. } | Self::Started | Self::SessionLost | Self::OutputComplete { .. } => true,
+            Self::Prepared
+            | Self::Failed { .. }
+            | Self::Started
+            | Self::SessionLost
+            | Self::OutputComplete { .. } => true,
         }
     }
 }

@@ -110,7 +110,14 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         (full_disk, by_signal) = (error.is_full_disk(), error.is_by_signal());
         Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
     });
-    AttemptResult { outcome, facts: run.facts, environment: run.environment, marks: run.marks, full_disk, by_signal }
+    AttemptResult {
+        outcome,
+        facts: run.facts,
+        environment: run.environment,
+        marks: run.marks,
+        full_disk,
+        by_signal,
+    }
 }
 
 struct AttemptRunner<'a> {
@@ -167,7 +174,9 @@ impl AttemptRunner<'_> {
         let outcome = self.phases(&mut tool, &mut phases, job, budget, timeouts)?;
         let (wall, cpu) = phases.figures;
         let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
-        for (used, mark) in [(prepare_cpu, Mark::CPU_WHILE_PREPARING), (collect_cpu, Mark::CPU_WHILE_COLLECTING)] {
+        for (used, mark) in
+            [(prepare_cpu, Mark::CPU_WHILE_PREPARING), (collect_cpu, Mark::CPU_WHILE_COLLECTING)]
+        {
             if used > UNMARKED_CPU {
                 self.mark(mark);
             }

@@ -15,6 +15,7 @@ pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
+use counts::{GRACE, counts};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
@@ -24,7 +25,6 @@ use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
 use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
-use counts::{GRACE, counts};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

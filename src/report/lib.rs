@@ -35,6 +35,7 @@ mod output;
 mod pictures;
 pub mod plots;
 mod progress;
+mod rule_links;
 mod rule_page;
 mod run;
 mod script;

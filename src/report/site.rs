@@ -1,6 +1,6 @@
 //! The folder of a site: written under a temporary name, then renamed.
 
-use super::{ReportError, rule_page, tables};
+use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -22,7 +22,7 @@ const TOP_LEVEL: [&str; 24] = [
     "runs.js",
     "techniques.html",
     "progress.html",
-    rule_page::PATH,
+    rule_links::PATH,
     "pictures.html",
     "pictures",
     "compare.html",
@@ -102,7 +102,7 @@ impl NewSite {
     pub fn page(&self, path: &str, template: &impl Template) -> Result<(), ReportError> {
         let page = template.render().map_err(|source| ReportError::Template { page: path.into(), source })?;
         let root = "../".repeat(path.matches('/').count());
-        self.file(path, rule_page::with_links(&page, &root).as_bytes())
+        self.file(path, rule_links::with_links(&page, &root).as_bytes())
     }
 
     /// Writes a file of the site.

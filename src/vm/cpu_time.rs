@@ -1,7 +1,7 @@
 //! CPU time of QEMU's vCPU threads as the host's kernel counts it: `/proc/PID/task/TID/schedstat`.
 
-use super::isolation::Unprivileged;
 use super::error::VmError;
+use super::isolation::Unprivileged;
 use nix::sys::signal::Signal;
 use std::fs;
 use std::io;

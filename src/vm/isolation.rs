@@ -94,7 +94,10 @@ impl Isolation {
     /// For the new process, between fork and exec.
     pub(super) fn pre_exec_setup(&self) -> PreExecSetup {
         let user = self.user.as_ref().ok().and_then(Option::as_ref);
-        PreExecSetup { group: self.group.as_ref().ok().map(Cgroup::procs_fd), user: user.map(Unprivileged::new) }
+        PreExecSetup {
+            group: self.group.as_ref().ok().map(Cgroup::procs_fd),
+            user: user.map(Unprivileged::new),
+        }
     }
 
     /// Why the host's kernel would have killed QEMU, if it did so for its memory.

@@ -1,9 +1,9 @@
 //! A running machine: one QEMU process, driven by the one thread that started it.
 
 use super::channel::Channel;
+use super::cpu_time;
 use super::error::VmError;
 use super::isolation::Isolation;
-use super::cpu_time;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
 use super::process::{Process, StartedQemu, cpu_set};
@@ -275,7 +275,8 @@ impl Machine {
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
             if let Some(message) = self.control.next()? {
-                if message.nonce == self.nonce && message.event.is_possible(self.memory_kib, self.most_cpu_ms())
+                if message.nonce == self.nonce
+                    && message.event.is_possible(self.memory_kib, self.most_cpu_ms())
                 {
                     return Ok(Event::Guest(message.event));
                 }
