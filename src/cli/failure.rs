@@ -39,7 +39,9 @@ fn runner_failure(error: RunnerError) -> Failure {
         RunnerError::Cluster(error) => return cluster_failure(error),
         RunnerError::Archive(error) => return archive_failure(error),
         RunnerError::Executor(error) => return executor_failure(error),
-        RunnerError::Host(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => Exit::HostCannot,
+        RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => {
+            Exit::HostCannot
+        }
         #[cfg(feature = "libvirt")]
         RunnerError::Libvirt(_) => Exit::HostCannot,
         RunnerError::RecordedEdition(_)

@@ -120,7 +120,8 @@ pub enum MemorySource {
     Balloon,
 }
 
-/// Measured on the host from the tool's start (after unpacking) to its end.
+/// Measured on the host from the tool's start (after unpacking) to its end; over ssh, where the tool's own disk unpacks
+/// the instance, from the moment the disk gets the name of the instance until the tool's streams are closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// From QEMU's start to the guest's readiness.
@@ -128,6 +129,12 @@ pub struct RunFacts {
     pub wall_ms: u64,
     /// Sum over the vCPU threads.
     pub cpu_ms: u64,
+    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used while the instance was prepared.
+    #[serde(default)]
+    pub prepare_cpu_ms: u64,
+    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used from the tool's end to the end of its output.
+    #[serde(default)]
+    pub collect_cpu_ms: u64,
     pub vcpus: u32,
     /// Peak memory of the tool in the guest, KiB.
     pub memory_kib: Option<u64>,

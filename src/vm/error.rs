@@ -20,6 +20,12 @@ pub enum VmError {
     Qmp(String),
     #[error("QEMU ended {0}")]
     Gone(String),
+    /// By a signal that the controller did not send.
+    #[error("QEMU ended {0}")]
+    Killed(String),
+    /// The host's ssh of a machine was ended by a signal that the controller did not send.
+    #[error("ssh was ended by signal {0}")]
+    SshKilled(i32),
     #[cfg(feature = "libvirt")]
     #[error("libvirt: {0}")]
     Libvirt(String),
@@ -29,6 +35,11 @@ pub enum VmError {
     Stopped(String),
     #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
     Disk { device: String, operation: String, reason: String, full: bool },
+    #[error(
+        "the CPU time of the machine cannot be read ({}: {problem}), so no CPU limit can be enforced; the controller \
+         needs a kernel with CONFIG_SCHEDSTATS, and where /proc is mounted with hidepid, CAP_SYS_PTRACE", path.display()
+    )]
+    CpuTime { path: PathBuf, problem: String },
     #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
     Suspended(Duration),
     #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
@@ -41,6 +52,11 @@ pub enum VmError {
 }
 
 impl VmError {
+    /// Whether a signal from outside the controller ended the machine.
+    pub fn is_by_signal(&self) -> bool {
+        matches!(self, Self::Killed(_) | Self::SshKilled(_))
+    }
+
     /// Whether the host has no room left: no other attempt will do better.
     pub fn is_full_disk(&self) -> bool {
         match self {

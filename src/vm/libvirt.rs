@@ -214,6 +214,11 @@ impl Domain {
         self.qemu
     }
 
+    /// Whether QEMU ends within `timeout`.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        self.end.as_ref().is_none_or(|end| wait_for(end, timeout))
+    }
+
     /// QEMU at once, where we may; libvirt in any case, which notices.
     pub fn kill(&mut self) {
         let Some(handle) = self.handle.take() else { return };

@@ -9,6 +9,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
 
@@ -54,6 +55,24 @@ impl Process {
         }
     }
 
+    /// Whether it ends within `timeout`.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        match self {
+            Self::Child(child) => pidfd(child.id()).is_none_or(|end| wait_for(&end, timeout)),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(domain) => domain.ends_within(timeout),
+        }
+    }
+
+    /// Whether a signal ended it. To be asked after `wait`.
+    pub fn was_signalled(&mut self) -> bool {
+        match self {
+            Self::Child(child) => matches!(child.try_wait(), Ok(Some(status)) if status.signal().is_some()),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => false,
+        }
+    }
+
     /// At once; `wait` follows.
     pub fn kill(&mut self) {
         match self {
@@ -92,10 +111,10 @@ pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Until the process has ended, at most `timeout`.
-pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) {
+/// Until the process has ended, at most `timeout`; whether it has.
+pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let _ = poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16));
+    poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16)).is_ok_and(|ended| ended > 0)
 }
 
 pub(super) fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {

@@ -142,7 +142,7 @@ fn read_run(
     let answers = answers(edition, record, attempt, &questions)?;
     let ids =
         answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
-    let ballot = ballot(attempt, answers);
+    let ballot = ballot(edition, attempt, answers);
     Ok(ReadRun { recorded, ids, ballot })
 }
 
@@ -192,10 +192,15 @@ fn read_answers(
     Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
 
-fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+    // A host that enforced a limit late (E-5.1) adds nothing to what the run costs.
+    let at_most = |ms: u64, limit_s: u64| ms.min(limit_s.saturating_mul(1000));
     let cost = attempt.facts.as_ref().map(|facts| Cost {
-        cpu_ms: facts.cpu_ms,
-        wall_ms: facts.wall_ms,
+        cpu_ms: edition
+            .limits
+            .cpu_limit_s(facts.vcpus)
+            .map_or(facts.cpu_ms, |limit_s| at_most(facts.cpu_ms, limit_s)),
+        wall_ms: at_most(facts.wall_ms, edition.limits.wall_limit_s()),
         memory_kib: facts.memory_kib,
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
