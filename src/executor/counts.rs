@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_machine_ended_by_signal_while_stopping_counts_not() {
+    fn a_machine_ended_by_signal_while_stopping_is_no_attempt() {
         let trouble = Outcome::Infrastructure { state: "examining".into(), reason: "QEMU ended".into() };
         assert!(!counts(&trouble, true, true));
         assert!(counts(&trouble, false, true), "trouble of its own while the running runs end");
