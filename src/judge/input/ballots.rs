@@ -352,7 +352,8 @@ impl Ballots {
             }
         }
         if !found {
-            return Err("none of its instances has answers; give the file of the inputs disk that was used".to_owned());
+            return Err("none of its instances has answers; give the file of the inputs disk that was used"
+                .to_owned());
         }
         self.instances = renamed;
         for id in self.ids.values_mut().flatten() {

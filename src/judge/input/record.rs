@@ -39,7 +39,8 @@ pub enum RecordError {
     Edition(#[source] serde_json::Error),
     /// The campaign has open runs.
     #[error(
-        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the recorded runs with --unfinished"
+        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
+         recorded runs with --unfinished"
     )]
     Unfinished {
         /// Number of recorded runs.
@@ -91,9 +92,9 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
     for open in record.open_runs() {
         let run = open?.run;
         let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-        let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
+        let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
         // `add` returns the error for an examination that the edition does not have.
-        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, asked).ids);
+        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, property_ids).ids);
         let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
@@ -107,7 +108,8 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
 
 fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> Result<Ballots, RecordError> {
     let facts = record.facts();
-    let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
+    let property_ids: BTreeMap<_, _> =
+        facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
     let mut ballots = Ballots::new(edition);
     let mut outputs = String::new();
     let feed = |feed: Feed<'_, RunRecord>| {
@@ -119,9 +121,9 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         Ok(())
     };
     let read = |_: &mut (), recorded: RunRecord| {
-        let asked =
-            asked.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
-        read_run(edition, record, recorded, asked)
+        let property_ids =
+            property_ids.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
+        read_run(edition, record, recorded, property_ids)
     };
     let add = |read: Result<ReadRun, RecordError>| {
         let ReadRun { recorded: RunRecord { run, last, .. }, ids, ballot } = read?;
@@ -156,19 +158,19 @@ struct ReadRun {
     ballot: Ballot,
 }
 
-/// Reads one run. `asked` are the ids in the property file of the instance.
+/// Reads one run. `property_ids` are the ids in the property file of the instance.
 fn read_run(
     edition: &Edition,
     record: &Record,
     recorded: RunRecord,
-    asked: Option<&Vec<String>>,
+    property_ids: Option<&Vec<String>>,
 ) -> Result<ReadRun, RecordError> {
     let attempt = &recorded.last;
     let Some((_, examination)) = edition.examination(&recorded.run.examination) else {
         // `add` returns the error for it, in the order of the record.
         return Ok(ReadRun { recorded, ids: Vec::new(), ballot: Ballot::published(Vec::new()) });
     };
-    let questions = questions(examination, asked);
+    let questions = questions(examination, property_ids);
     let answers = answers(edition, record, attempt, &questions)?;
     let ids =
         answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
@@ -176,9 +178,9 @@ fn read_run(
     Ok(ReadRun { recorded, ids, ballot })
 }
 
-fn questions(examination: &Examination, asked: Option<&Vec<String>>) -> Questions {
+fn questions(examination: &Examination, property_ids: Option<&Vec<String>>) -> Questions {
     let mut questions = Questions::as_printed(examination);
-    questions.ids = questions.ids.or_else(|| asked.cloned());
+    questions.ids = questions.ids.or_else(|| property_ids.cloned());
     questions
 }
 
@@ -205,8 +207,8 @@ pub fn answers_of(
     let run = &recorded.run;
     let Some((_, examination)) = edition.examination(&run.examination) else { return Ok(None) };
     let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-    let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
-    answers(edition, record, &recorded.last, &questions(examination, asked))
+    let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+    answers(edition, record, &recorded.last, &questions(examination, property_ids))
 }
 
 /// Returns whether the output of a run is read. The output of a run that is not scored is not, even if it exists.
@@ -255,7 +257,8 @@ const MOST_REMARKS: usize = 20;
 /// The first anomalies of an output, with their lines, and the number of the others.
 fn remarks(answers: &Answers) -> Vec<String> {
     let shown = answers.anomalies.iter().take(MOST_REMARKS);
-    let mut remarks: Vec<_> = shown.map(|odd| format!("line {}: {}", odd.line, odd.kind)).collect();
+    let mut remarks: Vec<_> =
+        shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly.kind)).collect();
     let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
     if more > 0 {
         remarks.push(format!("and {more} more"));

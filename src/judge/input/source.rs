@@ -187,7 +187,9 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
             return Err("entry and tool must not be empty".to_owned());
         }
         if status == Status::Withdrawn && note.trim().is_empty() {
-            return Err(format!("{entry} is withdrawn; give the rule and the reason in the column note (P-3)"));
+            return Err(format!(
+                "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"
+            ));
         }
         if !seen.insert(entry.to_owned()) {
             return Err(format!("entry {entry} is listed twice; keep one of the rows"));
@@ -231,9 +233,10 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         };
         // A property whose name is that of its examination has the same name in every instance.
         match names.insert(row[3].to_owned(), row[2].to_owned()) {
-            Some(other) if other != row[2] => {
-                Err(format!("{} is the obfuscated name of both {other} and {}; give the file as it was written", &row[3], &row[2]))
-            }
+            Some(other) if other != row[2] => Err(format!(
+                "{} is the obfuscated name of both {other} and {}; give the file as it was written",
+                &row[3], &row[2]
+            )),
             _ => Ok(()),
         }
     })?;
