@@ -88,3 +88,16 @@ fn a_qemu_that_hangs_is_killed() {
 fn a_folder_that_does_not_exist_is_bad_input() {
     doctor(&[], &["--dir", "/no/such/folder"]).code(2).stderr(predicates::str::contains("/no/such/folder"));
 }
+
+#[test]
+fn a_proc_that_hides_cpu_times_is_refused_with_69() {
+    // As root, but without the right to look into processes of others.
+    let hidden = "mount -t proc -o hidepid=ptraceable proc /proc &&
+        exec setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace \"$0\" doctor --format json --allow-degraded";
+    let mut command = Command::new("unshare");
+    let program = assert_cmd::cargo::cargo_bin("mcc-harness");
+    let report = checks(command.args(["--mount", "sh", "-c", hidden]).arg(program).assert().code(69));
+    let (state, found, remedy) = state(&report, "cpu-time");
+    assert_eq!(state, "missing");
+    assert!(found.contains("schedstat") && remedy.contains("CAP_SYS_PTRACE"), "{found}: {remedy}");
+}

@@ -45,7 +45,7 @@ fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
     while !matches!(events.last(), Some(GuestEvent::OutputComplete { .. })) {
         events.push(next(&mut machine));
     }
-    assert!(machine.cpu_time() > Duration::ZERO);
+    assert!(machine.cpu_time().unwrap() > Duration::ZERO);
     machine.halt().unwrap();
     events
 }

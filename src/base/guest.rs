@@ -1,8 +1,10 @@
 //! The messages between host and guest agent: JSON, one object per line, over a virtio port that only root can open
 //! in the guest. The tool's output has ports of its own.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Name of the virtio port for requests and events.
 pub const CONTROL: &str = "mcc.control";
@@ -43,6 +45,7 @@ pub struct Job {
     /// Name of the guest's user who owns the folders, unpacks the archive and runs the command.
     pub user: String,
     /// Folders to remove and create again, empty.
+    #[serde(rename = "fresh")]
     pub empty_folders: Vec<String>,
     /// The archive to unpack, if any.
     pub unpack: Option<Unpack>,
@@ -137,8 +140,10 @@ pub enum GuestEvent {
     },
     /// The control session or the tool's session was ended in the guest, which still runs. Only with the ssh channel,
     /// where the host creates this event.
+    #[serde(rename = "lost")]
     SessionLost,
     /// Every byte of output was written to the ports. It is the last event of a job.
+    #[serde(rename = "drained")]
     OutputComplete {
         /// Bytes that the tool wrote to its standard output.
         stdout_bytes: u64,
@@ -154,13 +159,73 @@ pub enum GuestEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    Code(i32),
-    Signal(i32),
+    /// An exit status, 0 to 255.
+    Code(u8),
+    /// The number of a signal, 1 to 64.
+    Signal(#[serde(deserialize_with = "signal")] u8),
+}
+
+/// Linux has no signal of another number.
+const SIGNALS: RangeInclusive<u8> = 1..=64;
+
+fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+    let number = u8::deserialize(from)?;
+    match SIGNALS.contains(&number) {
+        true => Ok(number),
+        false => Err(D::Error::custom(format!("{number} is no signal"))),
+    }
+}
+
+/// More threads than Linux can have (PID_MAX_LIMIT).
+const MOST_THREADS: u32 = 1 << 22;
+
+impl GuestEvent {
+    /// Whether each figure is one that a machine can have: memory up to its own, CPU time and waiting up to `most_ms`.
+    pub fn is_possible(&self, most_memory_kib: u64, most_ms: u64) -> bool {
+        match *self {
+            Self::Ready { memory_kib, .. } => memory_kib <= most_memory_kib,
+            Self::Sample { memory_kib, cpu_ms, io_wait_ms, runnable } => {
+                memory_kib <= most_memory_kib
+                    && cpu_ms <= most_ms
+                    && io_wait_ms <= most_ms
+                    && runnable <= MOST_THREADS
+            }
+            Self::Ended { memory_kib, io_wait_ms, .. } => {
+                memory_kib <= most_memory_kib && io_wait_ms <= most_ms
+            }
+            Self::Prepared
+            | Self::Failed { .. }
+            | Self::Started
+            | Self::SessionLost
+            | Self::OutputComplete { .. } => true,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exit_status_or_signal_out_of_range_is_refused() {
+        let parse = |text: &str| serde_json::from_str::<Exit>(text).ok();
+        assert_eq!(parse(r#"{"code":0}"#), Some(Exit::Code(0)));
+        assert_eq!(parse(r#"{"code":255}"#), Some(Exit::Code(255)));
+        assert_eq!(parse(r#"{"signal":64}"#), Some(Exit::Signal(64)));
+        let refused = [r#"{"code":-2147483648}"#, r#"{"code":256}"#, r#"{"signal":0}"#, r#"{"signal":65}"#];
+        for text in refused {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_beyond_the_machine_are_impossible() {
+        let sample = |memory_kib, cpu_ms, io_wait_ms| {
+            GuestEvent::Sample { memory_kib, cpu_ms, io_wait_ms, runnable: 1 }.is_possible(1000, 60)
+        };
+        assert!(sample(1000, 60, 60));
+        assert!(!sample(1001, 0, 0) && !sample(0, 61, 0) && !sample(0, 0, u64::MAX));
+    }
 
     #[test]
     fn events_are_the_same_after_serialization() {
@@ -182,5 +247,20 @@ mod tests {
         );
         assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), ended);
         assert_eq!(serde_json::to_string(&Request::Start).unwrap(), r#"{"request":"start"}"#);
+    }
+
+    /// The agent of a disk is that of the version that built the disk; archives keep disks for years.
+    #[test]
+    fn agents_of_older_disks_are_understood() {
+        let job = serde_json::to_value(Request::Prepare(Box::default())).unwrap();
+        let keys: Vec<&str> = job.as_object().unwrap().keys().map(String::as_str).collect();
+        let of_0_1 = [
+            "clock_ns", "command", "cwd", "env", "fresh", "mounts", "nonce", "request", "seed", "unpack",
+            "user",
+        ];
+        assert!(of_0_1.iter().all(|key| keys.contains(key)) && keys.len() == of_0_1.len(), "{keys:?}");
+        let last = r#"{"nonce":"n","event":"drained","stdout_bytes":1,"stderr_bytes":0,"written":[]}"#;
+        let event = serde_json::from_str::<GuestMessage>(last).unwrap().event;
+        assert!(matches!(event, GuestEvent::OutputComplete { stdout_bytes: 1, .. }), "{event:?}");
     }
 }

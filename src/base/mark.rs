@@ -30,6 +30,12 @@ impl Mark {
     pub const OUTPUT_INCOMPLETE: Self = Self::new("output-incomplete");
     /// The guest's kernel killed processes for lack of memory.
     pub const OOM_KILLS: Self = Self::new("oom-kills");
+    /// A limit was enforced more than a second late. Costs in a judgement do not exceed the limit (E-5.1).
+    pub const LATE_LIMIT: Self = Self::new("late-limit");
+    /// More than 5 s of CPU time were used while the instance was prepared.
+    pub const CPU_WHILE_PREPARING: Self = Self::new("cpu-while-preparing");
+    /// More than 5 s of CPU time were used after the tool's end, while its output was collected.
+    pub const CPU_WHILE_COLLECTING: Self = Self::new("cpu-while-collecting");
     /// Processes of the tool were still running when its main process ended.
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
     /// The ssh connection to the guest was lost.

@@ -169,6 +169,12 @@ pub struct Hosts {
     /// Seconds from QEMU's start to the guest's readiness.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
+    /// Seconds to prepare the instance in the guest.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub prepare_deadline_s: NonZeroU64,
+    /// Seconds from the tool's end to the end of its output.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub collect_deadline_s: NonZeroU64,
     /// Seconds the controller may be kept from looking at a machine before that attempt is given up.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub stall_s: NonZeroU64,
@@ -176,13 +182,15 @@ pub struct Hosts {
 
 impl Default for Hosts {
     fn default() -> Self {
-        const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
+        const MINUTE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
         const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
         Self {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
-            boot_deadline_s: BOOT_DEADLINE_S,
+            boot_deadline_s: MINUTE_S,
+            prepare_deadline_s: MINUTE_S,
+            collect_deadline_s: MINUTE_S,
             stall_s: STALL_S,
         }
     }

@@ -4,6 +4,7 @@ use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::RunId;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -30,6 +31,19 @@ pub enum Outcome {
         state: String,
         reason: String,
     },
+}
+
+/// With exit code, signal or reason: `finished with exit code 3`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Finished { exit_code: 0 } => f.write_str("finished"),
+            Self::Finished { exit_code } => write!(f, "finished with exit code {exit_code}"),
+            Self::ToolCrash { signal } => write!(f, "tool-crash (signal {signal})"),
+            Self::Infrastructure { state, reason } => write!(f, "infrastructure while {state}: {reason}"),
+            other => f.write_str(other.word()),
+        }
+    }
 }
 
 impl Outcome {
@@ -106,7 +120,8 @@ pub enum MemorySource {
     Balloon,
 }
 
-/// Measured on the host from the tool's start (after unpacking) to its end.
+/// Measured on the host from the tool's start (after unpacking) to its end; over ssh, where the tool's own disk unpacks
+/// the instance, from the moment the disk gets the name of the instance until the tool's streams are closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// From QEMU's start to the guest's readiness.
@@ -114,6 +129,12 @@ pub struct RunFacts {
     pub wall_ms: u64,
     /// Sum over the vCPU threads.
     pub cpu_ms: u64,
+    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used while the instance was prepared.
+    #[serde(default)]
+    pub prepare_cpu_ms: u64,
+    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used from the tool's end to the end of its output.
+    #[serde(default)]
+    pub collect_cpu_ms: u64,
     pub vcpus: u32,
     /// Peak memory of the tool in the guest, KiB.
     pub memory_kib: Option<u64>,

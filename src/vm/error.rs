@@ -25,6 +25,12 @@ pub enum VmError {
     /// QEMU ended unexpectedly: when, how, and the last lines of its log.
     #[error("QEMU ended {0}")]
     Gone(String),
+    /// A signal that the controller did not send ended QEMU: when, how, and the last lines of its log.
+    #[error("QEMU ended {0}")]
+    Killed(String),
+    /// A signal that the controller did not send ended the host's ssh of a machine: its number.
+    #[error("ssh was ended by signal {0}")]
+    SshKilled(i32),
     /// libvirt failed.
     #[cfg(feature = "libvirt")]
     #[error("libvirt: {0}")]
@@ -52,6 +58,17 @@ pub enum VmError {
         /// Whether the host has no space left.
         full: bool,
     },
+    /// The CPU time of the machine cannot be read.
+    #[error(
+        "the CPU time of the machine cannot be read ({}: {problem}), so no CPU limit can be enforced; the controller \
+         needs a kernel with CONFIG_SCHEDSTATS, and where /proc is mounted with hidepid, CAP_SYS_PTRACE", path.display()
+    )]
+    CpuTime {
+        /// The file with the time.
+        path: PathBuf,
+        /// The cause.
+        problem: String,
+    },
     /// The controller did not run for this time, so it could not check the machine.
     #[error("suspended host: the controller could not check its machine for {} s", .0.as_secs())]
     Suspended(Duration),
@@ -72,6 +89,11 @@ pub enum VmError {
 }
 
 impl VmError {
+    /// Whether a signal from outside the controller ended the machine.
+    pub fn is_by_signal(&self) -> bool {
+        matches!(self, Self::Killed(_) | Self::SshKilled(_))
+    }
+
     /// Whether the host has no space left, so that another attempt would fail too.
     pub fn is_full_disk(&self) -> bool {
         match self {

@@ -35,7 +35,7 @@ pub struct ImageFacts {
     #[serde(default)]
     pub packages: Vec<String>,
     /// Digest of the recipe and the package names from which `rootfs.tar` was made.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(rename = "rootfs_by", default, skip_serializing_if = "String::is_empty")]
     pub rootfs_recipe: String,
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]

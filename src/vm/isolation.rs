@@ -97,8 +97,7 @@ impl Isolation {
         let user = self.user.as_ref().ok().and_then(Option::as_ref);
         PreExecSetup {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
-            user: user.map(|user| (Uid::from_raw(user.uid), Gid::from_raw(user.gid))),
-            groups: user.iter().flat_map(|user| &user.groups).map(|gid| Gid::from_raw(*gid)).collect(),
+            user: user.map(Unprivileged::new),
         }
     }
 
@@ -111,8 +110,37 @@ impl Isolation {
 /// The changes that a new process makes to itself to be isolated.
 pub(super) struct PreExecSetup {
     group: Option<RawFd>,
-    user: Option<(Uid, Gid)>,
+    user: Option<Unprivileged>,
+}
+
+/// The user that QEMU runs as, in numbers.
+pub(super) struct Unprivileged {
+    uid: Uid,
+    gid: Gid,
     groups: Vec<Gid>,
+}
+
+impl Unprivileged {
+    /// None: the controller's own user.
+    pub fn of_this_host() -> Option<Self> {
+        user(&[], Path::new("/")).ok().flatten().as_ref().map(Self::new)
+    }
+
+    fn new(user: &User) -> Self {
+        Self {
+            uid: Uid::from_raw(user.uid),
+            gid: Gid::from_raw(user.gid),
+            groups: user.groups.iter().map(|gid| Gid::from_raw(*gid)).collect(),
+        }
+    }
+
+    /// System calls only, on data made before: it runs between fork and exec.
+    pub fn become_it(&self) -> io::Result<()> {
+        setgroups(&self.groups)?;
+        setgid(self.gid)?;
+        setuid(self.uid)?;
+        Ok(())
+    }
 }
 
 impl PreExecSetup {
@@ -125,12 +153,7 @@ impl PreExecSetup {
         }
         // No core dumps: a dump would contain the whole memory of the guest.
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        if let Some((uid, gid)) = self.user {
-            setgroups(&self.groups)?;
-            setgid(gid)?;
-            setuid(uid)?;
-        }
-        Ok(())
+        self.user.as_ref().map_or(Ok(()), Unprivileged::become_it)
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod build;
 mod cgroup;
 mod channel;
+mod cpu_time;
 mod error;
 mod image;
 mod isolation;
@@ -21,6 +22,7 @@ mod stall;
 mod states;
 mod stream_file;
 
+pub use cpu_time::probe as probe_cpu_time;
 pub use error::VmError;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;

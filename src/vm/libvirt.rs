@@ -216,6 +216,11 @@ impl Domain {
         self.qemu
     }
 
+    /// Waits at most `timeout` for the end of QEMU; whether it has ended.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        self.end.as_ref().is_none_or(|end| wait_for(end, timeout))
+    }
+
     /// Kills QEMU directly if the controller has the right to do so, and lets libvirt end the domain.
     pub fn kill(&mut self) {
         let Some(handle) = self.handle.take() else { return };

@@ -1,6 +1,7 @@
 //! A running machine: one QEMU process, used by the thread that started it.
 
 use super::channel::Channel;
+use super::cpu_time;
 use super::error::VmError;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
@@ -64,6 +65,10 @@ pub struct Machine {
     stdout: Sink,
     stderr: Sink,
     vcpu_threads: Vec<i32>,
+    /// As last read.
+    cpu_time: Duration,
+    memory_kib: u64,
+    began: Instant,
     nonce: String,
     buffer: Vec<u8>,
     folder: PathBuf,
@@ -80,12 +85,14 @@ struct Balloon {
 }
 
 impl Balloon {
-    /// Bytes; a guest without the driver never reports, and what it did not report is -1.
-    fn note(&mut self, answer: &serde_json::Value) {
+    /// Bytes; a guest without the driver never reports, and what it did not report is -1. More than the machine's
+    /// memory is impossible, and ignored.
+    fn note(&mut self, answer: &serde_json::Value, most_kib: u64) {
         self.asked = false;
         let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
         if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
-            self.used_kib = Some(total.saturating_sub(available) / 1024);
+            let used = total.saturating_sub(available) / 1024;
+            self.used_kib = (used <= most_kib).then_some(used).or(self.used_kib);
         }
     }
 }
@@ -127,6 +134,9 @@ impl Machine {
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
             vcpu_threads: vec![],
+            cpu_time: Duration::ZERO,
+            memory_kib: spec.memory_mib * 1024,
+            began: Instant::now(),
             nonce: String::new(),
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
@@ -232,6 +242,8 @@ impl Machine {
                 spec.vcpus
             )));
         }
+        // Refused before the guest runs.
+        self.cpu_time()?;
         for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.vcpu_cpus) {
             self.qemu.pin(*thread, *cpu).map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
@@ -262,7 +274,8 @@ impl Machine {
         self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
-    /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
+    /// Streams output until something happens or `deadline` passes. Events with a wrong nonce
+    /// or impossible figures are dropped.
     ///
     /// # Errors
     /// QEMU ended, a channel broke, or the output cannot be kept.
@@ -273,7 +286,9 @@ impl Machine {
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
             if let Some(message) = self.control.next()? {
-                if message.nonce == self.nonce {
+                if message.nonce == self.nonce
+                    && message.event.is_possible(self.memory_kib, self.most_cpu_ms())
+                {
                     return Ok(Event::Guest(message.event));
                 }
             } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
@@ -282,7 +297,7 @@ impl Machine {
                     return self.handle_qemu_event(event, &message["data"]);
                 }
                 if message["id"] == BALLOON {
-                    self.balloon.note(&message);
+                    self.balloon.note(&message, self.memory_kib);
                 }
             } else if let Some(event) = self.read_available()? {
                 return Ok(event);
@@ -295,11 +310,19 @@ impl Machine {
                     return Ok(Event::Guest(event));
                 }
             }
+            // A guest that floods a channel keeps the loop from waiting, not from looking.
+            self.stall_detector.observe(since_boot(), Duration::ZERO);
             // Whatever floods a channel, the deadline is seen.
             if Instant::now() >= deadline {
                 return Ok(Event::Deadline);
             }
         }
+    }
+
+    /// CPU time that the guest can have used, milliseconds: twice what all its processors had, for a clock that goes wrong.
+    fn most_cpu_ms(&self) -> u64 {
+        let since_start = self.began.elapsed().as_millis() as u64 + 60_000;
+        since_start.saturating_mul(2 * u64::from(self.vcpus().max(1)))
     }
 
     /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
@@ -332,9 +355,10 @@ impl Machine {
         }
     }
 
-    /// The longest time in which the machine was not looked at though it was to be: the controller was stopped,
-    /// or its host suspended.
-    pub fn stalled(&self) -> Duration {
+    /// The longest time until now in which the machine was not looked at though it was to be: the controller was
+    /// stopped, or its host suspended or out of memory.
+    pub fn stalled(&mut self) -> Duration {
+        self.stall_detector.observe(since_boot(), Duration::ZERO);
         self.stall_detector.longest()
     }
 
@@ -342,7 +366,7 @@ impl Machine {
     pub fn wait_for_output(&mut self, bytes: (u64, u64), deadline: Instant) -> Result<bool, VmError> {
         while self.received() != bytes {
             self.read_available()?;
-            if !self.poll(deadline)? {
+            if !self.poll(deadline).map_err(|error| self.with_cause(error))? {
                 return Ok(self.received() == bytes);
             }
         }
@@ -390,11 +414,22 @@ impl Machine {
         Ok(None)
     }
 
-    /// User and system time of the vCPU threads since they began. The guest cannot forge it.
-    pub fn cpu_time(&self) -> Duration {
+    /// User and system time of the vCPU threads since they began. The guest cannot forge it. Once QEMU has ended, the
+    /// value that was read last.
+    ///
+    /// # Errors
+    /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
+    pub fn cpu_time(&mut self) -> Result<Duration, VmError> {
+        let process = self.qemu.id();
         let threads = self.vcpu_threads.iter();
-        let ns = threads.map(|thread| schedstat_ns(self.qemu.id(), *thread).unwrap_or(0)).sum();
-        Duration::from_nanos(ns)
+        let read = threads.map(|thread| cpu_time::of_thread(Path::new("/proc"), process, *thread)).sum();
+        match read {
+            Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
+            // The threads of a process that ends go before it does.
+            Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.cpu_time)
     }
 
     /// Memory in use by the whole guest, KiB, as its kernel told last; asks for the next figure, which comes while
@@ -403,11 +438,12 @@ impl Machine {
         // One question at a time: what a hanging QEMU does not read must not pile up.
         if !self.balloon.asked {
             self.balloon.asked = true;
-            self.qmp.send(&json!({
+            let asked = self.qmp.send(&json!({
                 "execute": "qom-get",
                 "arguments": {"path": BALLOON, "property": "guest-stats"},
                 "id": BALLOON
-            }))?;
+            }));
+            asked.map_err(|error| self.with_cause(error))?;
         }
         Ok(self.balloon.used_kib)
     }
@@ -440,6 +476,11 @@ impl Machine {
             line.split_whitespace().next()?.parse().ok()
         };
         Some((kib("VmRSS:")?, kib("VmHWM:")?))
+    }
+
+    /// Ends QEMU at once; `halt` keeps what it had already sent.
+    pub fn stop(&mut self) {
+        self.qemu.kill();
     }
 
     /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
@@ -479,6 +520,7 @@ impl Machine {
         let VmError::Gone(when) = error else { return error };
         self.qemu.wait_or_kill(Duration::from_secs(5));
         let how = self.qemu.wait();
+        let mut by_signal = self.qemu.was_signalled();
         let _ = self.drain();
         let words = [
             self.isolation.memory_limit_reached(),
@@ -486,8 +528,11 @@ impl Machine {
             self.last_lines("console", "  "),
         ];
         let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
+        // QEMU catches SIGTERM, SIGINT and SIGHUP, says so in its log, and exits.
+        by_signal |= words.iter().any(|words| words.contains(": terminating on signal "));
         let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
-        VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
+        let said = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+        if by_signal { VmError::Killed(said) } else { VmError::Gone(said) }
     }
 
     /// Returns the last lines of a log, without empty ones and those that contain `noise`.
@@ -516,10 +561,4 @@ impl Drop for Machine {
 fn strip_timestamp(line: &str) -> &str {
     let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     parts.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, message)| message)
-}
-
-/// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.
-fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
-    stat.split_whitespace().next()?.parse().ok()
 }

@@ -9,6 +9,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
 
@@ -56,6 +57,24 @@ impl Process {
         }
     }
 
+    /// Waits at most `timeout` for the end of QEMU; whether it has ended.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        match self {
+            Self::Child(child) => pidfd(child.id()).is_none_or(|end| wait_for(&end, timeout)),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(domain) => domain.ends_within(timeout),
+        }
+    }
+
+    /// Whether a signal ended QEMU; to be called after `wait`.
+    pub fn was_signalled(&mut self) -> bool {
+        match self {
+            Self::Child(child) => matches!(child.try_wait(), Ok(Some(status)) if status.signal().is_some()),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => false,
+        }
+    }
+
     /// Kills QEMU without waiting for its end; `wait` must follow.
     pub fn kill(&mut self) {
         match self {
@@ -94,10 +113,10 @@ pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Until the process has ended, at most `timeout`.
-pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) {
+/// Waits at most `timeout` for the end of a process; whether it has ended.
+pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let _ = poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16));
+    poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16)).is_ok_and(|ended| ended > 0)
 }
 
 /// Returns the CPUs as a set of the kernel; None for no CPUs or an invalid number.

@@ -2,6 +2,7 @@
 //! session, which sends the events of the guest agent (`ssh.bash`), and the tool's session with the tool's output.
 
 use super::error::VmError;
+use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use std::fs::{self, File};
@@ -9,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -122,6 +123,7 @@ impl Ssh {
         if self.state.probing.is_some() && self.probe()? {
             if self.state.lost_since.is_some() {
                 // The guest and its sshd are there: whoever ended our sessions had the tool's rights.
+                self.state.stage = Stage::Ended;
                 return Ok(Some(self.message(GuestEvent::SessionLost)));
             }
             self.open_session()?;
@@ -139,6 +141,9 @@ impl Ssh {
                 }
             }
             if !lines.open {
+                if let Some(signal) = self.control.as_mut().and_then(|(child, _)| signal_of(child)) {
+                    return Err(VmError::SshKilled(signal));
+                }
                 self.end(|ssh| ssh.control.take().map(|(child, _)| child));
                 self.on_session_end()?;
             }
@@ -295,6 +300,17 @@ impl Drop for Ssh {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// An ssh whose session ended in the guest exits at once; one that stays (for the tool's session) was not ended.
+const EXIT_PATIENCE: Duration = Duration::from_millis(200);
+
+/// The signal that ended it, on the host.
+fn signal_of(ssh: &mut Child) -> Option<i32> {
+    if let Some(process) = pidfd(ssh.id()) {
+        wait_for(&process, EXIT_PATIENCE);
+    }
+    ssh.try_wait().ok().flatten()?.signal()
 }
 
 /// It dies with the thread that drives the machine, as QEMU does.

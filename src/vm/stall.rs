@@ -51,4 +51,13 @@ mod tests {
         stall_detector.observe(230 * S, S);
         assert_eq!(stall_detector.longest(), 120 * S + S / 2);
     }
+
+    #[test]
+    fn a_stall_between_two_looks_that_did_not_wait_counts() {
+        const S: Duration = Duration::from_secs(1);
+        let mut stall_detector = StallDetector::new(100 * S);
+        stall_detector.observe(101 * S, S);
+        stall_detector.observe(457 * S, Duration::ZERO);
+        assert_eq!(stall_detector.longest(), 356 * S);
+    }
 }

@@ -226,8 +226,9 @@ fn wait_and_reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
     let _ended = ended;
     loop {
         match waitpid(None, None) {
-            Ok(WaitStatus::Exited(who, code)) if who == pid => return Ok(Exit::Code(code)),
-            Ok(WaitStatus::Signaled(who, signal, _)) if who == pid => return Ok(Exit::Signal(signal as i32)),
+            // The kernel has eight bits of an exit status.
+            Ok(WaitStatus::Exited(who, code)) if who == pid => return Ok(Exit::Code(code as u8)),
+            Ok(WaitStatus::Signaled(who, signal, _)) if who == pid => return Ok(Exit::Signal(signal as u8)),
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => bail!("waiting for the tool: {error}"),
         }
