@@ -165,7 +165,7 @@ pub enum Exit {
     Signal(#[serde(deserialize_with = "signal")] u8),
 }
 
-/// Linux has no signal of another number.
+/// The numbers of signals in Linux.
 const SIGNALS: RangeInclusive<u8> = 1..=64;
 
 fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
@@ -176,22 +176,23 @@ fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     }
 }
 
-/// More threads than Linux can have (PID_MAX_LIMIT).
-const MOST_THREADS: u32 = 1 << 22;
+/// The largest number of threads in Linux (PID_MAX_LIMIT).
+const MAX_THREADS: u32 = 1 << 22;
 
 impl GuestEvent {
-    /// Whether each figure is one that a machine can have: memory up to its own, CPU time and waiting up to `most_ms`.
-    pub fn is_possible(&self, most_memory_kib: u64, most_ms: u64) -> bool {
+    /// Whether the values are possible in a machine: memory up to `max_memory_kib`, CPU time and I/O wait up to
+    /// `max_ms`.
+    pub fn is_possible(&self, max_memory_kib: u64, max_ms: u64) -> bool {
         match *self {
-            Self::Ready { memory_kib, .. } => memory_kib <= most_memory_kib,
+            Self::Ready { memory_kib, .. } => memory_kib <= max_memory_kib,
             Self::Sample { memory_kib, cpu_ms, io_wait_ms, runnable } => {
-                memory_kib <= most_memory_kib
-                    && cpu_ms <= most_ms
-                    && io_wait_ms <= most_ms
-                    && runnable <= MOST_THREADS
+                memory_kib <= max_memory_kib
+                    && cpu_ms <= max_ms
+                    && io_wait_ms <= max_ms
+                    && runnable <= MAX_THREADS
             }
             Self::Ended { memory_kib, io_wait_ms, .. } => {
-                memory_kib <= most_memory_kib && io_wait_ms <= most_ms
+                memory_kib <= max_memory_kib && io_wait_ms <= max_ms
             }
             Self::Prepared
             | Self::Failed { .. }

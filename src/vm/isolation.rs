@@ -97,7 +97,7 @@ impl Isolation {
         let user = self.user.as_ref().ok().and_then(Option::as_ref);
         PreExecSetup {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
-            user: user.map(Unprivileged::new),
+            user: user.map(UnprivilegedUser::new),
         }
     }
 
@@ -110,18 +110,18 @@ impl Isolation {
 /// The changes that a new process makes to itself to be isolated.
 pub(super) struct PreExecSetup {
     group: Option<RawFd>,
-    user: Option<Unprivileged>,
+    user: Option<UnprivilegedUser>,
 }
 
-/// The user that QEMU runs as, in numbers.
-pub(super) struct Unprivileged {
+/// The numbers of the user that QEMU runs as.
+pub(super) struct UnprivilegedUser {
     uid: Uid,
     gid: Gid,
     groups: Vec<Gid>,
 }
 
-impl Unprivileged {
-    /// None: the controller's own user.
+impl UnprivilegedUser {
+    /// Returns the user that QEMU runs as on this host; None: the controller's own user.
     pub fn of_this_host() -> Option<Self> {
         user(&[], Path::new("/")).ok().flatten().as_ref().map(Self::new)
     }
@@ -134,8 +134,8 @@ impl Unprivileged {
         }
     }
 
-    /// System calls only, on data made before: it runs between fork and exec.
-    pub fn become_it(&self) -> io::Result<()> {
+    /// Changes the user of this process. It runs between fork and exec, so it makes system calls only.
+    pub fn switch_to(&self) -> io::Result<()> {
         setgroups(&self.groups)?;
         setgid(self.gid)?;
         setuid(self.uid)?;
@@ -144,7 +144,7 @@ impl Unprivileged {
 }
 
 impl PreExecSetup {
-    /// System calls only, on data made before: it runs between fork and exec.
+    /// Applies the setup to this process. It runs between fork and exec, so it makes system calls only.
     pub fn apply(&self) -> io::Result<()> {
         if let Some(group) = self.group {
             // SAFETY: writes one byte of a constant to a descriptor that its owner keeps open.
@@ -153,7 +153,7 @@ impl PreExecSetup {
         }
         // No core dumps: a dump would contain the whole memory of the guest.
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        self.user.as_ref().map_or(Ok(()), Unprivileged::become_it)
+        self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Machine {
     stdout: Sink,
     stderr: Sink,
     vcpu_threads: Vec<i32>,
-    /// As last read.
+    /// The CPU time that was read last.
     cpu_time: Duration,
     memory_kib: u64,
     began: Instant,
@@ -80,15 +80,15 @@ pub struct Machine {
 /// Memory statistics of the guest's kernel, queried over QMP.
 #[derive(Debug, Default)]
 struct Balloon {
-    asked: bool,
+    query_pending: bool,
     used_kib: Option<u64>,
 }
 
 impl Balloon {
-    /// Bytes; a guest without the driver never reports, and what it did not report is -1. More than the machine's
-    /// memory is impossible, and ignored.
-    fn note(&mut self, answer: &serde_json::Value, most_kib: u64) {
-        self.asked = false;
+    /// Takes a value from an answer in bytes. Missing values are -1; values above the machine's memory are impossible.
+    /// Both are ignored. A guest without the driver reports nothing.
+    fn update(&mut self, answer: &serde_json::Value, most_kib: u64) {
+        self.query_pending = false;
         let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
         if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
             let used = total.saturating_sub(available) / 1024;
@@ -274,8 +274,8 @@ impl Machine {
         self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
-    /// Streams output until something happens or `deadline` passes. Events with a wrong nonce
-    /// or impossible figures are dropped.
+    /// Copies output until an event occurs or `deadline` passes. Events with a wrong nonce or impossible values are
+    /// dropped.
     ///
     /// # Errors
     /// QEMU ended, a channel broke, or the output cannot be kept.
@@ -287,7 +287,7 @@ impl Machine {
         loop {
             if let Some(message) = self.control.next()? {
                 if message.nonce == self.nonce
-                    && message.event.is_possible(self.memory_kib, self.most_cpu_ms())
+                    && message.event.is_possible(self.memory_kib, self.max_cpu_ms())
                 {
                     return Ok(Event::Guest(message.event));
                 }
@@ -297,7 +297,7 @@ impl Machine {
                     return self.handle_qemu_event(event, &message["data"]);
                 }
                 if message["id"] == BALLOON {
-                    self.balloon.note(&message, self.memory_kib);
+                    self.balloon.update(&message, self.memory_kib);
                 }
             } else if let Some(event) = self.read_available()? {
                 return Ok(event);
@@ -310,22 +310,24 @@ impl Machine {
                     return Ok(Event::Guest(event));
                 }
             }
-            // A guest that floods a channel keeps the loop from waiting, not from looking.
+            // `poll` does not run while a guest floods a channel, so this check is recorded here.
             self.stall_detector.observe(since_boot(), Duration::ZERO);
-            // Whatever floods a channel, the deadline is seen.
+            // The deadline is checked in each iteration, so that a flooded channel cannot delay it.
             if Instant::now() >= deadline {
                 return Ok(Event::Deadline);
             }
         }
     }
 
-    /// CPU time that the guest can have used, milliseconds: twice what all its processors had, for a clock that goes wrong.
-    fn most_cpu_ms(&self) -> u64 {
+    /// Returns an upper bound of the CPU time that the guest can have used, ms: twice the wall time of all vCPUs, to
+    /// allow for errors of the guest's clock.
+    fn max_cpu_ms(&self) -> u64 {
         let since_start = self.began.elapsed().as_millis() as u64 + 60_000;
         since_start.saturating_mul(2 * u64::from(self.vcpus().max(1)))
     }
 
-    /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
+    /// Handles an event of QEMU. If QEMU stopped the machine (a disk error on the host, a failure of the accelerator),
+    /// the machine cannot continue, and the result is an error.
     fn handle_qemu_event(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
@@ -355,14 +357,16 @@ impl Machine {
         }
     }
 
-    /// The longest time until now in which the machine was not looked at though it was to be: the controller was
-    /// stopped, or its host suspended or out of memory.
+    /// Returns the longest stall until now: the controller was stopped, or its host was suspended or out of memory.
     pub fn stalled(&mut self) -> Duration {
         self.stall_detector.observe(since_boot(), Duration::ZERO);
         self.stall_detector.longest()
     }
 
-    /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
+    /// Waits until `bytes` of stdout and stderr were received; false if `deadline` passed first.
+    ///
+    /// # Errors
+    /// QEMU ended, or the output cannot be kept.
     pub fn wait_for_output(&mut self, bytes: (u64, u64), deadline: Instant) -> Result<bool, VmError> {
         while self.received() != bytes {
             self.read_available()?;
@@ -382,13 +386,13 @@ impl Machine {
         if left.is_zero() {
             return Ok(false);
         }
-        let (mut fds, look) = self.control.poll_targets();
+        let (mut fds, check) = self.control.poll_targets();
         fds.push(self.qmp.lines.stream.as_fd());
         fds.extend(self.open_sinks());
-        let look = look.map(|at| at.saturating_duration_since(Instant::now()));
-        let asked = left.min(MAX_POLL_INTERVAL).min(look.unwrap_or(MAX_POLL_INTERVAL));
-        poll_readable(&fds, asked);
-        self.stall_detector.observe(since_boot(), asked);
+        let check = check.map(|at| at.saturating_duration_since(Instant::now()));
+        let planned = left.min(MAX_POLL_INTERVAL).min(check.unwrap_or(MAX_POLL_INTERVAL));
+        poll_readable(&fds, planned);
+        self.stall_detector.observe(since_boot(), planned);
         Ok(true)
     }
 
@@ -414,8 +418,8 @@ impl Machine {
         Ok(None)
     }
 
-    /// User and system time of the vCPU threads since they began. The guest cannot forge it. Once QEMU has ended, the
-    /// value that was read last.
+    /// Returns the user and system time of the vCPU threads since their start. The guest cannot forge it. After the
+    /// end of QEMU it is the value that was read last.
     ///
     /// # Errors
     /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
@@ -425,25 +429,28 @@ impl Machine {
         let read = threads.map(|thread| cpu_time::of_thread(Path::new("/proc"), process, *thread)).sum();
         match read {
             Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
-            // The threads of a process that ends go before it does.
+            // The threads of a process end before the process.
             Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
             Err(error) => return Err(error),
         }
         Ok(self.cpu_time)
     }
 
-    /// Memory in use by the whole guest, KiB, as its kernel told last; asks for the next figure, which comes while
-    /// the machine is waited for. None where the guest tells nothing.
+    /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the next
+    /// query, whose answer is read in `wait`.
+    ///
+    /// # Errors
+    /// QEMU has ended.
     pub fn balloon_kib(&mut self) -> Result<Option<u64>, VmError> {
-        // One question at a time: what a hanging QEMU does not read must not pile up.
-        if !self.balloon.asked {
-            self.balloon.asked = true;
-            let asked = self.qmp.send(&json!({
+        // One query at a time: a QEMU that hangs does not read them.
+        if !self.balloon.query_pending {
+            self.balloon.query_pending = true;
+            let sent = self.qmp.send(&json!({
                 "execute": "qom-get",
                 "arguments": {"path": BALLOON, "property": "guest-stats"},
                 "id": BALLOON
             }));
-            asked.map_err(|error| self.with_cause(error))?;
+            sent.map_err(|error| self.with_cause(error))?;
         }
         Ok(self.balloon.used_kib)
     }
@@ -478,12 +485,15 @@ impl Machine {
         Some((kib("VmRSS:")?, kib("VmHWM:")?))
     }
 
-    /// Ends QEMU at once; `halt` keeps what it had already sent.
+    /// Kills QEMU without waiting for its end; `halt` must follow and keeps the output that QEMU has sent.
     pub fn stop(&mut self) {
         self.qemu.kill();
     }
 
-    /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
+    /// Kills the machine and keeps the output that it has sent. Returns the total bytes of stdout and stderr.
+    ///
+    /// # Errors
+    /// The output cannot be kept.
     pub fn halt(mut self) -> Result<(u64, u64), VmError> {
         self.kill();
         self.drain()?;
@@ -522,17 +532,17 @@ impl Machine {
         let how = self.qemu.wait();
         let mut by_signal = self.qemu.was_signalled();
         let _ = self.drain();
-        let words = [
+        let causes = [
             self.isolation.memory_limit_reached(),
             self.last_lines("qemu.log", "warning:"),
             self.last_lines("console", "  "),
         ];
-        let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
-        // QEMU catches SIGTERM, SIGINT and SIGHUP, says so in its log, and exits.
-        by_signal |= words.iter().any(|words| words.contains(": terminating on signal "));
-        let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
-        let said = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
-        if by_signal { VmError::Killed(said) } else { VmError::Gone(said) }
+        let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
+        // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
+        by_signal |= causes.iter().any(|cause| cause.contains(": terminating on signal "));
+        let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
+        let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+        if by_signal { VmError::Killed(text) } else { VmError::Gone(text) }
     }
 
     /// Returns the last lines of a log, without empty ones and those that contain `noise`.

@@ -118,11 +118,11 @@ impl Ssh {
         }
     }
 
-    /// The next event, without waiting.
+    /// Returns the next message, without waiting. Lines that are no messages are dropped.
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         if self.state.probing.is_some() && self.probe()? {
             if self.state.lost_since.is_some() {
-                // The guest and its sshd are there: whoever ended our sessions had the tool's rights.
+                // sshd still answers, so a process of the tool's user in the guest ended the sessions.
                 self.state.stage = Stage::Ended;
                 return Ok(Some(self.message(GuestEvent::SessionLost)));
             }
@@ -302,24 +302,24 @@ impl Drop for Ssh {
     }
 }
 
-/// An ssh whose session ended in the guest exits at once; one that stays (for the tool's session) was not ended.
-const EXIT_PATIENCE: Duration = Duration::from_millis(200);
+/// An ssh process whose session ended in the guest exits within this time, unless the tool's session keeps it running.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The signal that ended it, on the host.
+/// Returns the signal that ended an ssh process on the host, if a signal did.
 fn signal_of(ssh: &mut Child) -> Option<i32> {
     if let Some(process) = pidfd(ssh.id()) {
-        wait_for(&process, EXIT_PATIENCE);
+        wait_for(&process, EXIT_TIMEOUT);
     }
     ssh.try_wait().ok().flatten()?.signal()
 }
 
-/// It dies with the thread that drives the machine, as QEMU does.
+/// Starts ssh. The kernel kills it, as QEMU, when the calling thread ends.
 fn spawn(command: &mut Command) -> Result<Child, VmError> {
     let controller = std::process::id();
     // SAFETY: between fork and exec only system calls are made, on data prepared before.
     unsafe {
         command.pre_exec(move || {
-            // The signals of a terminal are for the controller alone.
+            // A session of its own: signals of the terminal go to the controller only.
             nix::unistd::setsid()?;
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             match nix::unistd::getppid().as_raw() as u32 == controller {

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_between_two_looks_that_did_not_wait_counts() {
+    fn a_delay_between_checks_without_a_wait_is_a_stall() {
         const S: Duration = Duration::from_secs(1);
         let mut stall_detector = StallDetector::new(100 * S);
         stall_detector.observe(101 * S, S);
