@@ -53,7 +53,7 @@ pub struct Lease {
 pub enum LeaseError {
     /// No socket has enough whole cores.
     #[error(
-        "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket beside one for the controller; this \
+        "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket and one more core for the controller; this \
          host has {have} to give; --allow-degraded shares cores (every such run is marked {})",
         Mark::SHARED_CORES
     )]
@@ -135,7 +135,8 @@ impl Leases {
     /// release. Releases of other controllers are not reported, so try again from time to time.
     ///
     /// With `AllowDegraded` the result is never `Ok(None)`: cores that are not free are shared, and memory is
-    /// overcommitted. The caller then has to limit the number of runs. Cores that a run uses exclusively are not shared.
+    /// overcommitted. The caller then has to limit the number of runs. Cores that a run uses exclusively are not
+    /// shared.
     ///
     /// # Errors
     /// This host can never give such a lease, or the registry cannot be read or written.

@@ -30,7 +30,7 @@ pub(super) fn of_thread(proc: &Path, process: u32, thread: i32) -> Result<u64, V
 /// # Errors
 /// `VmError::CpuTime`: the time cannot be read, so no CPU limit can be enforced.
 pub fn probe() -> Result<(), VmError> {
-    let mut process = Waiting::start().map_err(|source| VmError::CpuTime {
+    let mut process = IdleProcess::start().map_err(|source| VmError::CpuTime {
         path: SHELL.into(),
         problem: format!("the process for the check does not start: {source}"),
     })?;
@@ -55,9 +55,9 @@ fn probe_in(proc: &Path, process: u32) -> Result<(), VmError> {
 const SHELL: &str = "/bin/sh";
 
 /// A process that waits for input without end; the kernel kills it when the controller exits.
-struct Waiting(Child);
+struct IdleProcess(Child);
 
-impl Waiting {
+impl IdleProcess {
     fn start() -> io::Result<Self> {
         let user = UnprivilegedUser::of_this_host();
         let mut shell = Command::new(SHELL);

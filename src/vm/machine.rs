@@ -436,8 +436,8 @@ impl Machine {
         Ok(self.cpu_time)
     }
 
-    /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the next
-    /// query, whose answer is read in `wait`.
+    /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the
+    /// next query, whose answer is read in `wait`.
     ///
     /// # Errors
     /// QEMU has ended.
