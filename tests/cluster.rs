@@ -30,7 +30,7 @@ kind = "sequential"
 
 [slurm]
 stage = "stage"
-lost_node = "anew"
+lost_node = "restart"
 # Else both models land on one node.
 options = ["--exclusive"]
 "#;

@@ -227,6 +227,7 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
     }
     assert!(unpacked.path().join("outputs/tool-2/DiningTable-PT-03/StateSpace/1/stdout").is_file());
     let values = fs::read_to_string(unpacked.path().join("values.csv")).unwrap();
+    assert!(values.starts_with("entry,instance,examination,position,id,value,verdict,trusted,basis,reason\n"));
     assert!(values.contains("00,STATES,18,right,18,unanimous,\n"), "{values}");
     assert!(values.contains(",lost,,unknown:none,answered"), "{values}");
     harness(folder, &["verify", "own.tar.zst"]).success();

@@ -283,13 +283,13 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-    db.pragma_update(None, "user_version", 4).unwrap();
+    db.pragma_update(None, "user_version", 5).unwrap();
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
         Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
     ] {
-        assert!(error.to_string().contains("format 4"), "{error}");
+        assert!(error.to_string().contains("format 5"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
     }
 }
@@ -340,12 +340,50 @@ fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
     assert!(error.contains("LoLA/../..") && error.contains("every folder has"), "{error}");
 }
 
+/// Writes the attempts as programs of formats 1 to 3 did: the key of the environment was `room`.
+fn write_old_key(db: &rusqlite::Connection) {
+    let changed = db.execute(
+        "UPDATE attempts SET facts =
+             json_set(json_remove(facts, '$.environment'), '$.room', json_extract(facts, '$.environment'))",
+        [],
+    );
+    assert_ne!(changed.unwrap(), 0);
+}
+
+#[test]
+fn a_record_of_format_3_is_read_and_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let ids = [run("StateSpace").id(), run("UpperBounds").id()];
+    let environment = Environment { cpus: vec![1], guest_kernel: "6.1".into(), ..Environment::default() };
+    {
+        let record = open(results.path());
+        record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+        let dir = record.begin_attempt(&ids[0]).unwrap();
+        let attempt = Attempt { environment: environment.clone(), ..attempt(&ids[0], 1, FINISHED) };
+        record.commit(attempt, dir).unwrap();
+    }
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    write_old_key(&db);
+    db.pragma_update(None, "user_version", 3).unwrap();
+    let format = || db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap();
+    let read = Record::open_readonly(results.path()).unwrap();
+    assert_eq!(read.attempts(&ids[0]).unwrap()[0].environment, environment);
+    assert_eq!(read.summary().unwrap().recorded, 1);
+    assert_eq!(format(), 3, "a reader changes nothing");
+    drop(read);
+    let record = open(results.path());
+    assert_eq!(format(), 4, "an older program refuses it from now on");
+    assert_eq!(record.attempts(&ids[0]).unwrap()[0].environment, environment);
+    assert_eq!(make(&record, &ids[1], FINISHED, ""), RunState::Recorded);
+}
+
 /// What a version of mcc-harness left that had format 1.
 fn make_format_1(results: &Path) {
     let db = rusqlite::Connection::open(results.join("record.db")).unwrap();
     let samples =
         r#"json_set(facts, '$.facts.samples', json('[{"at_ms":1000,"cpu_ms":997,"memory_kib":7}]'))"#;
     db.execute(&format!("UPDATE attempts SET facts = {samples}"), []).unwrap();
+    write_old_key(&db);
     db.execute_batch(
         "DROP TABLE reruns; DROP INDEX ends; DROP INDEX troubles; DROP INDEX runs_of_model;
          ALTER TABLE attempts DROP COLUMN ms; ALTER TABLE runs DROP COLUMN model; PRAGMA user_version = 1",
@@ -354,7 +392,7 @@ fn make_format_1(results: &Path) {
 }
 
 #[test]
-fn a_record_of_the_first_format_is_read_and_resumed() {
+fn a_record_of_format_1_is_read_and_resumed() {
     let results = tempfile::tempdir().unwrap();
     let id = run("StateSpace").id();
     {

@@ -85,7 +85,7 @@ pub fn bundle(
     let path = to.join("values.csv");
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
     let header =
-        ["entry", "instance", "examination", "position", "id", "value", "verdict", "trusted", "basis", "why"];
+        ["entry", "instance", "examination", "position", "id", "value", "verdict", "trusted", "basis", "reason"];
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
     row(&header.map(str::to_owned))?;
     judge.judge_blocks(|block| {

@@ -31,6 +31,7 @@ pub enum LostNode {
     #[default]
     Wait,
     /// The whole model anew elsewhere; the old runs are kept and superseded.
+    #[serde(alias = "anew")]
     Restart,
     /// On elsewhere; the runs there are marked `mixed-host`.
     MixedHost,
@@ -47,6 +48,20 @@ impl Default for SlurmSettings {
             runs_at_once: NonZeroU32::MIN,
             stage: PathBuf::from("/tmp/mcc-harness-stage"),
             lost_node: LostNode::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_node_is_read_in_its_old_word_and_written_in_the_new() {
+        for word in ["anew", "restart"] {
+            let settings: SlurmSettings = toml::from_str(&format!("lost_node = \"{word}\"")).unwrap();
+            assert_eq!(settings.lost_node, LostNode::Restart);
+            assert!(toml::to_string(&settings).unwrap().contains("lost_node = \"restart\""));
         }
     }
 }

@@ -10,10 +10,13 @@ use std::time::Duration;
 const APPLICATION_ID: i64 = 0x4d43_4348;
 /// SQLite's user version. A record of a newer format is refused, never misread.
 ///
-/// 3: what a glance at a million runs needs is indexed; the content is that of 2.
-/// 2: `reruns`; samples beside the outputs. 1 had the samples in the attempts' facts; such a record is read as it
-/// is. An older record is made one of this format when it is opened for writing.
-pub(super) const FORMAT: i64 = 3;
+/// 4: an attempt's `room` is named `environment`; the old key is still read, and rows keep it.
+/// 3: what the summary of a million runs needs is indexed; the content is that of 2.
+/// 2: table `reruns`; samples are files beside the outputs.
+/// 1: samples are in the attempts' facts.
+///
+/// Older records are read as they are, and upgraded when they are opened for writing.
+pub(super) const FORMAT: i64 = 4;
 
 const SCHEMA: &str = "
     CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -148,8 +151,10 @@ pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
     if from < 2 {
         transaction.execute_batch(RERUNS)?;
     }
-    transaction.execute_batch(INDICES)?;
-    transaction.execute_batch(FILL_INDICES)?;
+    if from < 3 {
+        transaction.execute_batch(INDICES)?;
+        transaction.execute_batch(FILL_INDICES)?;
+    }
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }

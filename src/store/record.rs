@@ -70,7 +70,8 @@ pub struct Attempt {
     /// The machine as asked for: QEMU's arguments with private paths replaced.
     pub machine: Vec<String>,
     /// What the machine had of its host, and its guest of it. Empty where there was none.
-    #[serde(default)]
+    // `room` in records of formats 1 to 3.
+    #[serde(default, alias = "room")]
     pub environment: Environment,
     /// None where the tool was never started.
     pub facts: Option<RunFacts>,
