@@ -162,7 +162,7 @@ fn only_takes_the_runs_that_fit_its_glob() {
     );
     assert_eq!(folder.ids(&["--only", "*/A-*"]).len(), 4);
     let message = folder.refusal(&["--only", "Lola*"]);
-    assert!(message.contains("takes no run; run ids are ENTRY/INSTANCE/EXAMINATION"), "{message}");
+    assert!(message.contains("matches no run; run ids are ENTRY/INSTANCE/EXAMINATION"), "{message}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
             "inputs = \"models\"",
             "inputs = \"models\"\ninstances = [\"C-*\"]",
             4,
-            &["\"C-*\" fits no instance"],
+            &["\"C-*\" matches no instance"],
         ),
         ("inputs = \"models\"", "inputs = \"models\"\ninstances = [\"A-[\"]", 4, &["instances"]),
         ("entry = \"LoLA\"", "entry = \"../LoLA\"", 7, &["../LoLA", "must begin with a letter"]),
@@ -206,8 +206,8 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
         ("channel = \"agent\"", "channel = \"serial\"", 16, &["serial", "agent", "ssh"]),
         ("channel = \"agent\"", "channel = \"ssh\"", 16, &["needs ssh_key", "private key"]),
         ("channel = \"agent\"", "channel = \"ssh\"\nssh_key = \"key\"", 17, &["no file", "key"]),
-        ("channel = \"agent\"", "disk = \"ide\"", 16, &["disk is for original disks", "channel = \"ssh\""]),
-        ("not_competing = [\"State*\"]", "not_competing = [\"Stat\"]", 10, &["\"Stat\" fits no examination"]),
+        ("channel = \"agent\"", "disk = \"ide\"", 16, &["disk is valid for original disks", "channel = \"ssh\""]),
+        ("not_competing = [\"State*\"]", "not_competing = [\"Stat\"]", 10, &["\"Stat\" matches no examination"]),
         ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "from 1 to"]),
         (
             "channel = \"agent\"",
