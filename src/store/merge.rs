@@ -102,7 +102,8 @@ impl Record {
         let reruns = self.reruns(&merged.run)?;
         let common = here.len().min(merged.attempts.len());
         let same = here.iter().zip(&merged.attempts).all(|(here, (there, _))| here == there)
-            && reruns.iter().zip(&merged.reruns).all(|(here, there)| here == there);
+            // Not by their reasons: another version may word them otherwise.
+            && reruns.iter().zip(&merged.reruns).all(|(here, there)| here.after == there.after);
         match same {
             true => Ok(merged.attempts.len() > common || merged.reruns.len() > reruns.len()),
             false => Err(StoreError::Conflict { run: merged.run.clone(), dir: from.dir().to_owned() }),
