@@ -1,4 +1,4 @@
-//! What the contest distributes is read as it is, and what is wrong with it is found.
+//! Reads and checks the instances that the contest distributes, and instances with faults.
 
 mod data;
 
@@ -14,7 +14,7 @@ fn archives(folder: &Path) -> Vec<Archive> {
 }
 
 #[test]
-fn every_instance_of_the_contest_is_as_the_manifest_says() {
+fn every_instance_of_the_contest_is_read_as_its_manifest_states() {
     let Some(folder) = data::shared("mcc/inputs") else { return };
     let mut manifest = csv::Reader::from_path(folder.join("MANIFEST.csv")).unwrap();
     let header = manifest.headers().unwrap().clone();
@@ -54,7 +54,7 @@ fn every_instance_of_the_contest_is_as_the_manifest_says() {
 }
 
 #[test]
-fn published_instances_are_valid_and_their_oddities_are_named() {
+fn published_instances_are_valid_and_have_known_warnings() {
     let mut warnings = Vec::new();
     for (folder, count) in [("mcc/inputs", 48), ("mcc/2023/inputs", 6), ("mcc/2025/inputs", 6)] {
         let Some(path) = data::shared(folder) else { return };
@@ -70,13 +70,14 @@ fn published_instances_are_valid_and_their_oddities_are_named() {
     for expected in [
         "RefineWMG-PT-002002/model.pnml: the net's id is \"RefineWMG-PT-002-002\", not the instance's name",
         "RefineWMG-PT-002002/CTLCardinality.xml: ids such as \"RefineWMG-PT-002-002-CTLCardinality-00\" do not begin",
-        "BART-PT-002/CTLFireability.xml: 6 properties name no place or no transition",
+        "BART-PT-002/CTLFireability.xml: 6 properties have an empty list of places or transitions",
     ] {
         assert!(warnings.iter().any(|warning| warning.contains(expected)), "{expected}\n{warnings:#?}");
     }
 }
 
-/// A small valid instance, unpacked; `change` spoils it: file, what is replaced, by what ("" for all: deleted).
+/// The findings of a small valid, unpacked instance in which `old` in `file` is replaced by `new`. With an empty `old`
+/// the file is missing.
 fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
     let folder = tempfile::TempDir::new().unwrap();
     let instance = folder.path().join("Small-PT-2");
