@@ -126,7 +126,7 @@ pub enum ExecutorError {
     DiskChanged { path: PathBuf, what: String },
     #[error(
         "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
-         counted: make room, then `run` again to go on"
+         counted: free space, then `run` again to resume"
     )]
     DiskFull { run: RunId, reason: String },
     #[error(
