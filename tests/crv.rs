@@ -285,7 +285,7 @@ fn results(rows: &[Row]) -> Results {
         track: *track,
         benchmark: benchmark.to_string(),
         tool: ["a", "b", "c"][*tool].to_owned(),
-        said: if *right { "T" } else { "F" }.to_owned(),
+        answer: if *right { "T" } else { "F" }.to_owned(),
         expected: Some("T".to_owned()),
         outcome: Outcome::Ok,
         memory_mb: number(memory),

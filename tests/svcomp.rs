@@ -211,8 +211,8 @@ fn explain_tells_where_a_tool_has_its_points_and_which_answers_cost_it_some() {
     let expected = "toolA (svcomp-2014): competing\n\n\
                     category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
                     Loops         1            0      2         0     -10     1  gold\n\n\
-                    2 answers cost 12 points:\n\x20 Loops b.yml  said true, right is false  -8\n\x20 \
-                    Loops c.yml  said false, right is true  -4\n";
+                    2 answers cost 12 points:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
+                    Loops c.yml  answered false, right is true  -4\n";
     assert_eq!(told, expected);
 }
 

@@ -19,7 +19,7 @@ pub struct CrvEdition {
     #[serde(with = "fraction")]
     pub shared_points: BigRational,
     /// Online, a tool without a verdict after this many times the program's own time has none.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction", alias = "patience")]
     pub timeout_factor: BigRational,
     /// Totals no further than this below the first of a rank share it.
     #[serde(with = "fraction")]

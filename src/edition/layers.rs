@@ -7,6 +7,7 @@ use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
 use super::suggest::with_suggestion;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,6 +17,9 @@ const MOST_LAYERS: usize = 16;
 
 /// Bytes of the largest file that is taken, a hundred times the largest edition.
 const LARGEST: usize = 1 << 20;
+
+/// Top-level keys that earlier versions named differently: old name, present name.
+const OLD_KEYS: [(&str, &str); 1] = [("patience", "timeout_factor")];
 
 /// The file itself first, then its base, then the base of that.
 pub(super) struct Layers {
@@ -83,8 +87,11 @@ impl Layers {
         }
     }
 
+    /// A layer as a table, with the present names of its keys.
     fn parsed<'l>(&self, layer: &'l Layer) -> Result<Spanned<DeTable<'l>>, EditionError> {
-        DeTable::parse(&layer.text).map_err(|error| self.syntax(&error))
+        let mut table = DeTable::parse(&layer.text).map_err(|error| self.syntax(&error))?;
+        rename_old_keys(table.get_mut());
+        Ok(table)
     }
 
     /// All layers as one table, without `base`.
@@ -173,7 +180,18 @@ fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
     }
 }
 
-/// What a file sets itself is no longer unknown because it was in the base.
+/// Gives keys with an old name their present name. A table with both names keeps both, which serde rejects.
+fn rename_old_keys(table: &mut DeTable<'_>) {
+    for (old, new) in OLD_KEYS {
+        if !table.contains_key(new)
+            && let Some((key, value)) = table.remove_entry(old)
+        {
+            table.insert(Spanned::new(key.span(), Cow::Borrowed(new)), value);
+        }
+    }
+}
+
+/// Removes from the base's table `unknown` the keys that the file sets itself.
 fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     let Some(DeValue::Table(unknown)) = under.get_mut("unknown").map(Spanned::get_mut) else { return };
     let set = |key: &str| {

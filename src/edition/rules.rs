@@ -79,6 +79,20 @@ mod tests {
         assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
     }
 
+    #[test]
+    fn the_old_key_patience_still_sets_the_timeout_factor() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        std::fs::write(&file, "base = \"crv-2014\"\nname = \"mine\"\npatience = 3\n").unwrap();
+        let Rules::Other(edition) = Rules::load(file.to_str().unwrap()).unwrap() else { panic!() };
+        let OtherEdition::Crv(own) = *edition else { panic!() };
+        assert_eq!(own.timeout_factor, num_rational::BigRational::from_integer(3.into()));
+        // The edition in a judgement of an earlier version.
+        let json = serde_json::to_string(&own).unwrap().replace("timeout_factor", "patience");
+        assert!(json.contains("patience"));
+        assert_eq!(serde_json::from_str::<CrvEdition>(&json).unwrap(), own);
+    }
+
     /// RULES, the table of SV-COMP: FALSE right and wrong, TRUE right and wrong, unconfirmed FALSE and TRUE.
     #[test]
     fn every_year_of_sv_comp_has_the_points_of_its_rules() {

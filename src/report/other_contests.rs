@@ -95,12 +95,12 @@ fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
 /// Every run of a category.
 fn runs(judgement: &Judgement, category: usize) -> List {
     let row = |block: &Block, cell: &Cell| {
-        let texts = [&block.instance, &block.property, &block.expected, &cell.said];
-        let [instance, property, expected, said] = texts.map(|text| Field::Text(visible(text)));
+        let texts = [&block.instance, &block.property, &block.expected, &cell.answer];
+        let [instance, property, expected, answer] = texts.map(|text| Field::Text(visible(text)));
         vec![
             instance,
             Field::Text(entry(judgement, cell.entry)),
-            said,
+            answer,
             expected,
             property,
             Field::Text(cell.verdict.word().to_owned()),

@@ -451,7 +451,7 @@ pub fn other_contests() -> other_contests::Judgement {
         let measured =
             serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);
         serde_json::json!({
-            "entry": entry, "said": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
+            "entry": entry, "answer": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
         })
     };
     let block = |instance: &str, cells: [serde_json::Value; 2]| serde_json::json!({ "category": 0, "instance": instance, "expected": "true", "cells": cells });

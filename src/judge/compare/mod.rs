@@ -338,7 +338,7 @@ impl Comparison {
     /// What an entry of both judgements did in one block.
     fn run(&mut self, block: &BlockName, a: &RunView<'_>, b: &RunView<'_>, factor: u64, positions: bool) {
         self.runs_compared += 1;
-        for (position, (before, after)) in a.said.iter().zip(&b.said).enumerate() {
+        for (position, (before, after)) in a.answers.iter().zip(&b.answers).enumerate() {
             self.answers_compared += u64::from(before.is_some() || after.is_some());
             if !ComparedAnswer::same(*before, *after) {
                 self.answers.push(AnswerChange {
@@ -396,14 +396,14 @@ fn differing<T: Clone + PartialEq>(
 fn entries<J: JudgementSide>(judgement: &J) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     for entry in judgement.entries() {
-        let mut said = entry.status.word().to_owned();
+        let mut described = entry.status.word().to_owned();
         if entry.tool != entry.entry {
-            said += &format!(", {} {}", J::TOOL_OF, entry.tool);
+            described += &format!(", {} {}", J::TOOL_OF, entry.tool);
         }
         if !entry.note.is_empty() {
-            said += &format!(" ({})", entry.note);
+            described += &format!(" ({})", entry.note);
         }
-        entries.insert(entry.entry.clone(), said);
+        entries.insert(entry.entry.clone(), described);
     }
     entries
 }

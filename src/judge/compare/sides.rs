@@ -61,7 +61,7 @@ pub type KnownValue<'j> = (Option<ComparedAnswer<'j>>, Option<Basis>);
 pub struct RunView<'j> {
     pub entry: &'j str,
     /// By position.
-    pub said: Vec<Option<ComparedAnswer<'j>>>,
+    pub answers: Vec<Option<ComparedAnswer<'j>>>,
     /// None where the source does not say.
     pub how_ended: Option<EndingOrVerdict>,
     pub points: &'j BigRational,
@@ -156,7 +156,7 @@ impl JudgementSide for Judgement {
             block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
+            answers: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
             how_ended: (cell.ending != Ending::NotStated).then_some(EndingOrVerdict::Ending(cell.ending)),
             points: &cell.points,
             time_ms: cell.cost.map(|cost| cost.cpu_ms),
@@ -238,7 +238,7 @@ impl JudgementSide for other_contests::Judgement {
         let block = &self.blocks[at];
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: vec![ComparedAnswer::words(&cell.said)],
+            answers: vec![ComparedAnswer::words(&cell.answer)],
             how_ended: Some(EndingOrVerdict::Verdict(cell.verdict)),
             points: &cell.points,
             time_ms: time_ms(&cell.measured),

@@ -107,7 +107,7 @@ impl Comparison {
     }
 }
 
-/// Nothing is said of what does not differ but that it doesn't.
+/// Nothing is text of what does not differ but that it doesn't.
 fn section(out: &mut fmt::Formatter<'_>, what: &str, rows: Vec<Vec<String>>, right: &[usize]) -> fmt::Result {
     listed(out, rows.len(), what, &rows, right, SHOWN)
 }
@@ -130,17 +130,17 @@ fn listed(
 }
 
 fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec<String>> {
-    let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let line = |c: &Change<String>| vec![c.what.clone(), said(&c.before), "->".to_owned(), said(&c.after)];
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let line = |c: &Change<String>| vec![c.what.clone(), text(&c.before), "->".to_owned(), text(&c.after)];
     changes.into_iter().map(line).collect()
 }
 
 /// A long number short; words as they are.
-fn shown(said: &Option<String>, none: &str) -> String {
-    match said {
+fn shown(text: &Option<String>, none: &str) -> String {
+    match text {
         None => none.to_owned(),
-        Some(said) if said.bytes().all(|byte| byte.is_ascii_digit()) => short(said),
-        Some(said) => said.clone(),
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => short(text),
+        Some(text) => text.clone(),
     }
 }
 

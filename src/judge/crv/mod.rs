@@ -35,7 +35,7 @@ pub struct Experiment {
     pub benchmark: String,
     pub tool: String,
     /// As written: `T`, `F`, `T/O`, `N/A`.
-    pub said: String,
+    pub answer: String,
     /// The right verdict; None where only printed scores tell.
     pub expected: Option<String>,
     pub outcome: Outcome,
@@ -49,17 +49,17 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// As a table says, else what was said where the printed score calls it right.
+    /// As a table says, else what was answer where the printed score calls it right.
     fn expected_verdict(&self) -> Option<&str> {
         let printed = self.outcome == Outcome::PrintedRight;
-        self.expected.as_deref().or(printed.then_some(self.said.as_str()))
+        self.expected.as_deref().or(printed.then_some(self.answer.as_str()))
     }
 }
 
 /// How an experiment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With a verdict: `said` against `expected`.
+    /// With a verdict: `answer` against `expected`.
     Ok,
     /// With a verdict that the printed correctness score calls right.
     PrintedRight,
@@ -82,7 +82,7 @@ pub struct Total {
 /// A tool on a benchmark over all its experiments.
 struct BenchmarkResult {
     tool: usize,
-    said: String,
+    answer: String,
     verdict: RunVerdict,
     why: String,
     correctness: BigRational,
@@ -204,7 +204,7 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Ve
         let parts = [of.correctness, overhead, memory];
         Cell {
             entry: of.tool,
-            said: of.said,
+            answer: of.answer,
             verdict: of.verdict,
             why: of.why,
             points: parts.iter().sum(),
@@ -277,7 +277,7 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
         Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
-        Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
+        Outcome::Ok if of.expected.as_ref() == Some(&of.answer) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
         Outcome::PrintedWrong => wrong,
@@ -293,19 +293,19 @@ fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experimen
     let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
     // By the means: what is measured is averaged before anything is scored.
     let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
-    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
+    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.answer.clone()));
     let mut judged: Vec<_> = judged.collect();
     // By points, then by words: the order of the rows never shows.
     judged.sort();
     let differ = judged.iter().any(|(of, _)| *of != judged[0].0);
-    let ((correctness, verdict, why), said) = judged.swap_remove(0);
+    let ((correctness, verdict, why), answer) = judged.swap_remove(0);
     let why = match differ {
         true => format!("{} experiments of different verdicts: the worst counts", experiments.len()),
         false => why.to_owned(),
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
-    BenchmarkResult { tool, said, verdict, why, correctness, time, memory }
+    BenchmarkResult { tool, answer, verdict, why, correctness, time, memory }
 }
 
 /// None where nothing was measured.

@@ -31,10 +31,10 @@ const TOTALS: [&str; 6] = ["track", "tool", "correctness", "overhead", "memory",
 
 /// Reads a table, or all of a folder; which one it is, its header says.
 pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
-    let (mut results, mut said) = (Results::default(), SeenRows::default());
+    let (mut results, mut seen) = (Results::default(), SeenRows::default());
     if !path.is_dir() {
         let mut table = Table::open(path)?;
-        if !read_table(edition, path, &mut table, &mut results, &mut said)? {
+        if !read_table(edition, path, &mut table, &mut results, &mut seen)? {
             let (measured, expected) = (MEASURED.join(","), EXPECTED.join(","));
             let expected = format!("{measured} with {expected}, or with {}", PRINTED.join(","));
             return Err(table.wrong_header(expected).into());
@@ -53,7 +53,7 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
     files.sort();
     for file in files {
-        if read_table(edition, &file, &mut Table::open(&file)?, &mut results, &mut said)? {
+        if read_table(edition, &file, &mut Table::open(&file)?, &mut results, &mut seen)? {
             results.inputs.push(digest(&file)?);
         } else {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -66,7 +66,7 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
 }
 
-/// What may be said once only, by track and name, and where the tables said it (`FILE:LINE`).
+/// What may be answer once only, by track and name, and where the tables answer it (`FILE:LINE`).
 #[derive(Default)]
 struct SeenRows {
     /// Of a benchmark: its right verdict.
@@ -81,7 +81,7 @@ fn read_table(
     path: &Path,
     table: &mut Table,
     results: &mut Results,
-    said: &mut SeenRows,
+    seen: &mut SeenRows,
 ) -> Result<bool, TableError> {
     let place = |row: &csv::StringRecord| {
         format!("{}:{}", path.display(), row.position().map_or(0, csv::Position::line))
@@ -99,7 +99,7 @@ fn read_table(
             let experiment = row.experiment(&measured, expected.as_deref(), printed.as_deref())?;
             if let Some(right) = experiment.expected_verdict() {
                 let (track, benchmark) = (experiment.track, &experiment.benchmark);
-                let first = said.right.entry((track, benchmark.clone()));
+                let first = seen.right.entry((track, benchmark.clone()));
                 let (known, at) = first.or_insert_with(|| (right.to_owned(), place(row.row)));
                 if known != right {
                     let track = &edition.tracks[track].name;
@@ -121,7 +121,7 @@ fn read_table(
                 .ok_or_else(|| format!("column {}: a total must be there", TOTALS[at]))
         };
         let (track, tool) = (row.track(totals[0])?, row.name(totals[1], "tool")?);
-        if let Some(first) = said.totals.insert((track, tool.clone()), place(row.row)) {
+        if let Some(first) = seen.totals.insert((track, tool.clone()), place(row.row)) {
             let track = &edition.tracks[track].name;
             return Err(format!("{tool} has a total of {track} already, in {first}; keep one"));
         }
@@ -171,7 +171,7 @@ impl Row<'_> {
         printed: Option<&[usize]>,
     ) -> Result<Experiment, String> {
         let track = self.track(measured[0])?;
-        let said = self.row[measured[3]].trim().to_owned();
+        let answer = self.row[measured[3]].trim().to_owned();
         let printed = printed.map(|columns| {
             let number = |at: usize| self.number(columns[at], PRINTED[at]);
             let zero = |number: Option<BigRational>| number.unwrap_or_else(BigRational::zero);
@@ -184,7 +184,7 @@ impl Row<'_> {
                 let wanted = self.name(columns[0], "expected")?;
                 (outcome, Some(wanted), self.number(columns[2], "base_time_s")?)
             }
-            (None, Some([correctness, ..])) => (self.printed_outcome(&said, correctness)?, None, None),
+            (None, Some([correctness, ..])) => (self.printed_outcome(&answer, correctness)?, None, None),
             (None, None) => return Err("neither an expected verdict nor printed scores".to_owned()),
         };
         if outcome == Outcome::Timeout && self.edition.tracks[track].monitoring == Monitoring::Offline {
@@ -203,14 +203,14 @@ impl Row<'_> {
                 ));
             }
         }
-        if outcome == Outcome::Ok && said.is_empty() {
+        if outcome == Outcome::Ok && answer.is_empty() {
             return Err("outcome ok, but column verdict is empty".to_owned());
         }
         Ok(Experiment {
             track,
             benchmark: self.name(measured[1], "benchmark")?,
             tool: self.name(measured[2], "tool")?,
-            said,
+            answer,
             expected: wanted,
             outcome,
             memory_mb,
@@ -231,16 +231,16 @@ impl Row<'_> {
     }
 
     /// A published table says how a run ended by its verdict and its correctness score.
-    fn printed_outcome(&self, said: &str, correctness: &BigRational) -> Result<Outcome, String> {
+    fn printed_outcome(&self, answer: &str, correctness: &BigRational) -> Result<Outcome, String> {
         let points = &self.edition.correctness;
-        match said {
+        match answer {
             "T/O" => Ok(Outcome::Timeout),
             "N/A" if *correctness == points.inexpressible => Ok(Outcome::Inexpressible),
             "N/A" => Ok(Outcome::Crash),
             _ if *correctness == points.right => Ok(Outcome::PrintedRight),
             _ if *correctness == points.wrong => Ok(Outcome::PrintedWrong),
             _ => Err(format!(
-                "verdict {said} with a correctness score of {correctness}; the edition gives {} or {}",
+                "verdict {answer} with a correctness score of {correctness}; the edition gives {} or {}",
                 points.right, points.wrong
             )),
         }

@@ -1,4 +1,4 @@
-//! Why a value is trusted, who said what, and who got what: one screen out of a judgement.
+//! Why a value is trusted, who answer what, and who got what: one screen out of a judgement.
 
 mod tool;
 
@@ -57,10 +57,10 @@ pub struct Position {
     /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
     pub backing: String,
     pub voting: String,
-    pub said: Vec<PositionAnswer>,
+    pub answers: Vec<PositionAnswer>,
 }
 
-/// What one entry said of a position and got for it.
+/// What one entry answer of a position and got for it.
 #[derive(Debug, Serialize)]
 pub struct PositionAnswer {
     pub entry: String,
@@ -150,7 +150,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
     let trusted = &block.trusted[position];
     let weight = &judgement.instances[block.instance].weight;
     let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
-    let said = |cell: &Cell| {
+    let answer = |cell: &Cell| {
         let verdict = cell.verdicts[position];
         let points = match verdict {
             ValueVerdict::Right => &value.right * weight,
@@ -179,7 +179,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
-        said: block.cells.iter().map(said).collect(),
+        answers: block.cells.iter().map(answer).collect(),
     }
 }
 
@@ -285,9 +285,9 @@ impl RunSummary {
 impl Explanation {
     /// What those who were wrong here got for the whole examination.
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = self.positions.iter().flat_map(|position| &position.said);
+        let answers = self.positions.iter().flat_map(|position| &position.answers);
         let wrong: Vec<&str> =
-            said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
+            answers.filter(|of| of.verdict == ValueVerdict::Wrong).map(|of| of.entry.as_str()).collect();
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
@@ -300,8 +300,8 @@ impl Explanation {
 impl Position {
     /// The entries with a vote whose value has that verdict.
     fn voters(&self, verdict: ValueVerdict) -> String {
-        let said = self.said.iter().filter(|said| said.votes && said.verdict == verdict);
-        said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
+        let answers = self.answers.iter().filter(|answer| answer.votes && answer.verdict == verdict);
+        answers.map(|answer| answer.entry.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// The screen of one position.
@@ -326,12 +326,12 @@ impl Position {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
             }
         }
-        let mut rows = vec![["entry", "said", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
-        rows.extend(self.said.iter().map(|said| {
-            let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
-            let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
-            let points = approximate(&said.points);
-            vec![said.entry.clone(), value, confidence, said.verdict.word().to_owned(), points]
+        let mut rows = vec![["entry", "answer", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
+        rows.extend(self.answers.iter().map(|answer| {
+            let value = answer.value.as_deref().map_or_else(|| "-".to_owned(), short);
+            let confidence = if answer.votes { approximate(&answer.confidence) } else { "no vote".to_owned() };
+            let points = approximate(&answer.points);
+            vec![answer.entry.clone(), value, confidence, answer.verdict.word().to_owned(), points]
         }));
         write!(out, "\n{}", columns(&rows, &[]))
     }

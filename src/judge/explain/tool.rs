@@ -65,7 +65,7 @@ pub struct WrongValue {
     pub instance: String,
     pub examination: String,
     pub position: usize,
-    pub said: String,
+    pub answer: String,
     pub trusted: String,
     pub basis: Basis,
     /// What it cost: negative.
@@ -187,13 +187,13 @@ fn add_block<'j>(
             }
             ValueVerdict::Wrong => {
                 wrong += 1;
-                let said = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
+                let answer = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
                 let (instance, examination) = name();
                 explanation.wrong.push(WrongValue {
                     instance,
                     examination,
                     position,
-                    said: said.unwrap_or_default(),
+                    answer: answer.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
                     basis: trusted.basis,
                     points: wrong_points.clone(),
@@ -247,9 +247,9 @@ impl fmt::Display for ToolExplanation {
         let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
         let wrong = format!("{} wrong values cost {} points", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
-            let WrongValue { instance, examination, position, said, trusted, basis, points } = wrong;
-            let said = format!("said {}, trusted {} ({basis})", short(said), short(trusted));
-            vec![format!("{instance} {examination} {position:02}"), said, decimals(points)]
+            let WrongValue { instance, examination, position, answer, trusted, basis, points } = wrong;
+            let answer = format!("answered {}, trusted {} ({basis})", short(answer), short(trusted));
+            vec![format!("{instance} {examination} {position:02}"), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!("{} points are missing to all there are; most of them on", decimals(&missing));

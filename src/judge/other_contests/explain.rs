@@ -1,4 +1,4 @@
-//! Who said what of one instance, and what each got for it: one screen out of a judgement.
+//! Who answer what of one instance, and what each got for it: one screen out of a judgement.
 
 use super::*;
 use crate::explain::{ExplainError, find};
@@ -18,13 +18,13 @@ pub struct Explanation {
 pub struct TaskExplanation {
     pub property: String,
     pub expected: String,
-    pub said: Vec<TaskAnswer>,
+    pub answers: Vec<TaskAnswer>,
 }
 
 #[derive(Debug, Serialize)]
 pub struct TaskAnswer {
     pub entry: String,
-    pub said: String,
+    pub answer: String,
     pub verdict: RunVerdict,
     pub why: String,
     /// Exact.
@@ -48,9 +48,9 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     }
     let names: Vec<&str> = here.iter().map(|block| block.instance.as_str()).collect();
     find("instance", instance, &names)?;
-    let said = |cell: &Cell| TaskAnswer {
+    let answer = |cell: &Cell| TaskAnswer {
         entry: judgement.entries[cell.entry].entry.clone(),
-        said: cell.said.clone(),
+        answer: cell.answer.clone(),
         verdict: cell.verdict,
         why: cell.why.clone(),
         points: cell.points.to_string(),
@@ -60,7 +60,7 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     let blocks = here.iter().filter(|block| block.instance == instance).map(|block| TaskExplanation {
         property: block.property.clone(),
         expected: block.expected.clone(),
-        said: block.cells.iter().map(said).collect(),
+        answers: block.cells.iter().map(answer).collect(),
     });
     Ok(Explanation {
         edition: judgement.edition.name().to_owned(),
@@ -103,17 +103,17 @@ impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, category, instance, blocks } = self;
         writeln!(out, "{instance}, {category} ({edition})")?;
-        for TaskExplanation { property, expected, said } in blocks {
+        for TaskExplanation { property, expected, answers } in blocks {
             let property = if property.is_empty() { String::new() } else { format!("{property}: ") };
             let expected = if expected.is_empty() { "unknown" } else { expected };
             writeln!(out, "\n{property}the right answer is {expected}\n")?;
-            writeln!(out, "{:<22} {:<20} {:<14} {:<10} why", "entry", "said", "verdict", "points")?;
-            for of in said {
+            writeln!(out, "{:<22} {:<20} {:<14} {:<10} why", "entry", "answer", "verdict", "points")?;
+            for of in answers {
                 let mut why: Vec<String> = vec![];
                 why.extend((!of.why.is_empty()).then(|| of.why.clone()));
                 why.extend(of.parts.iter().map(|(part, points)| format!("{part} {}", approximate(points))));
                 why.extend(of.measured.iter().map(ToString::to_string));
-                let shown = if of.said.is_empty() { "-" } else { &of.said };
+                let shown = if of.answer.is_empty() { "-" } else { &of.answer };
                 let points = of.points.parse().map_or(of.points.clone(), |exact| rounded(&exact, 2));
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",

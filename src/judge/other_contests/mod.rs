@@ -59,7 +59,7 @@ pub struct Category {
     pub note: String,
 }
 
-/// What everybody said of one instance: a verification task, a benchmark.
+/// What everybody answer of one instance: a verification task, a benchmark.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Block {
     pub category: usize,
@@ -67,7 +67,7 @@ pub struct Block {
     /// What is to be shown of it, where it could be several things (SV-COMP).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub property: String,
-    /// The right answer; empty where nobody said it.
+    /// The right answer; empty where is not known it.
     pub expected: String,
     /// By entry number.
     pub cells: Vec<Cell>,
@@ -76,8 +76,9 @@ pub struct Block {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cell {
     pub entry: usize,
-    /// As the results have it.
-    pub said: String,
+    /// The answer as the results state it (`T`, `false(unreach-call)`).
+    #[serde(alias = "said")]
+    pub answer: String,
     pub verdict: RunVerdict,
     /// Why, where the verdict is more than a comparison.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -102,7 +103,7 @@ pub enum RunVerdict {
     /// Right, but no validator confirmed its witness.
     Unconfirmed,
     Wrong,
-    /// An answer to an instance whose right answer nobody said.
+    /// An answer to an instance whose right answer is not known.
     Unjudged,
     Unknown,
     Timeout,
@@ -158,7 +159,7 @@ pub struct Score {
     pub right: u64,
     pub unconfirmed: u64,
     pub wrong: u64,
-    /// Answers to instances whose right answer nobody said.
+    /// Answers to instances whose right answer is not known.
     pub unjudged: u64,
     /// None: a dash (opted out, no result).
     pub points: Option<Points>,
@@ -253,5 +254,18 @@ impl Judgement {
             true => Ok(()),
             false => Err(JudgementError::Broken("a figure belongs to no entry or category".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_key_said_is_read_as_the_answer() {
+        let old = r#"{"entry": 0, "said": "T", "verdict": "right", "points": "1"}"#;
+        let cell: Cell = serde_json::from_str(old).unwrap();
+        assert_eq!(cell.answer, "T");
+        assert!(serde_json::to_string(&cell).unwrap().contains("\"answer\":\"T\""));
     }
 }

@@ -39,7 +39,7 @@ pub struct CostlyAnswer {
     pub category: String,
     pub instance: String,
     pub property: String,
-    pub said: String,
+    pub answer: String,
     pub expected: String,
     pub why: String,
     /// Negative.
@@ -83,7 +83,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
                     category: category(block.category),
                     instance: block.instance.clone(),
                     property: block.property.clone(),
-                    said: cell.said.clone(),
+                    answer: cell.answer.clone(),
                     expected: block.expected.clone(),
                     why: cell.why.clone(),
                     points: Points(points),
@@ -129,8 +129,8 @@ impl fmt::Display for ToolExplanation {
         let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
         let title = format!("{} answers cost {} points", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
-            let said = format!("said {}, right is {}", loss.said, loss.expected);
-            vec![format!("{} {}", loss.category, loss.instance), said, rounded(&loss.points.0, 2)]
+            let answer = format!("answered {}, right is {}", loss.answer, loss.expected);
+            vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]
         })
     }
 }

@@ -91,19 +91,19 @@ fn tools(judgement: &Judgement) -> String {
 fn verdicts(judgement: &Judgement) -> String {
     let parts = judgement.part_columns();
     let mut table =
-        format!("category,instance,property,expected,tool,said,verdict,points{parts},measured,why\n");
+        format!("category,instance,property,expected,tool,answer,verdict,points{parts},measured,why\n");
     for block in &judgement.blocks {
         let category = judgement.category_name(block.category);
         let [instance, property, expected] =
             [&block.instance, &block.property, &block.expected].map(|text| field(text));
-        for Cell { entry, said, verdict, why, points, parts, measured } in &block.cells {
+        for Cell { entry, answer, verdict, why, points, parts, measured } in &block.cells {
             let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
             let (tool, parts, verdict) = (judgement.entry_name(*entry), joined(parts), verdict.word());
             let measured = measured.join(" ");
-            let [said, measured, why] = [said, &measured, why].map(|text| field(text));
+            let [answer, measured, why] = [answer, &measured, why].map(|text| field(text));
             let _ = writeln!(
                 table,
-                "{category},{instance},{property},{expected},{tool},{said},{verdict},{points}{parts},{measured},{why}"
+                "{category},{instance},{property},{expected},{tool},{answer},{verdict},{points}{parts},{measured},{why}"
             );
         }
     }

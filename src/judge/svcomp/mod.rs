@@ -126,7 +126,7 @@ impl JudgedRuns {
             });
         self.block(run).cells.push(Cell {
             entry: run.entry,
-            said: run.raw.status.clone(),
+            answer: run.raw.status.clone(),
             verdict: judged.verdict,
             why: judged.why,
             points: judged.points,
