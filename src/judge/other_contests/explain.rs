@@ -1,40 +1,57 @@
-//! Who answer what of one instance, and what each got for it: one screen out of a judgement.
+//! The answers of all entries to one instance, with verdicts and points, from a judgement.
 
 use super::*;
 use crate::explain::{ExplainError, find};
 use crate::show::approximate;
 use std::fmt;
 
+/// The explanation of one instance in one category.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
+    /// Name of the edition.
     pub edition: String,
+    /// Name of the category or track.
     pub category: String,
+    /// Name of the instance.
     pub instance: String,
-    /// One per property.
+    /// One for each property.
     pub blocks: Vec<TaskExplanation>,
 }
 
+/// The explanation of one property of the instance.
 #[derive(Debug, Serialize)]
 pub struct TaskExplanation {
+    /// The property to be verified (SV-COMP); empty for CRV.
     pub property: String,
+    /// The expected answer; empty if it is not known.
     pub expected: String,
+    /// The answers of all entries that have a run.
     pub answers: Vec<TaskAnswer>,
 }
 
+/// The answer of one entry, with verdict and points.
 #[derive(Debug, Serialize)]
 pub struct TaskAnswer {
+    /// Name of the entry.
     pub entry: String,
+    /// The answer as the results state it.
     pub answer: String,
+    /// The verdict on the run.
     pub verdict: RunVerdict,
+    /// The reason for the verdict; may be empty.
     pub why: String,
-    /// Exact.
+    /// Points, exact.
     pub points: String,
-    /// `correctness 10`, ...
+    /// The parts of the points: name (such as `correctness`) and exact points.
     pub parts: Vec<(String, String)>,
+    /// What was measured of the run.
     pub measured: Vec<Measure>,
 }
 
 /// Explains an instance in a category (SV-COMP: a verification task; CRV: a benchmark in a track).
+///
+/// # Errors
+/// The judgement does not have the category or the instance, or it has no runs of the category.
 pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<Explanation, ExplainError> {
     let names: Vec<&str> = judgement.categories.iter().map(|of| of.category.as_str()).collect();
     let number = find("category", category, &names)?;
@@ -81,7 +98,7 @@ impl fmt::Display for Measure {
     }
 }
 
-/// A measured number as a decimal where it is one, else as a fraction.
+/// Formats a number as a decimal if it has at most 19 decimals, else as a fraction.
 fn decimal(number: &BigRational) -> String {
     let mut scaled = number.clone();
     for places in 0..20 {
@@ -128,7 +145,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A number of more decimals rounded to so many, half away from zero; the exact one is in the files.
+/// Formats a number rounded to `places` decimals, half away from zero. The written files have the exact number.
 pub fn rounded(number: &BigRational, places: u32) -> String {
     let scale = BigRational::from_integer(num_bigint::BigInt::from(10).pow(places));
     decimal(&((number * &scale).round() / scale))

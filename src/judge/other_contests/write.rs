@@ -1,11 +1,15 @@
-//! The files of a judgement of another contest; the columns of the MCC's tables come first, its own follow.
+//! Writes the files of a judgement of another contest. Each table has the columns of the MCC table first, then the columns
+//! of the contest.
 
 use super::*;
 use crate::output::atomic_file::{AtomicFile, WriteError, field};
 use crate::output::write::{replace, table_files, variant_of};
 use std::fmt::Write as _;
 
-/// Writes every file of `judge --out`.
+/// Writes all files of `judge --out` to the folder `dir`, which is created if it does not exist.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
@@ -25,7 +29,7 @@ fn exact(points: &Option<Points>) -> String {
     points.as_ref().map_or(String::new(), |Points(exact)| exact.to_string())
 }
 
-/// `,value` for each part.
+/// The parts as columns: `,value` for each.
 fn joined(parts: &[Points]) -> String {
     parts.iter().map(|Points(part)| format!(",{part}")).collect()
 }
@@ -39,7 +43,7 @@ impl Judgement {
         field(&self.categories[category].category)
     }
 
-    /// `,correctness,overhead,memory` for CRV.
+    /// The header of the columns of the parts: `,correctness,overhead,memory` for CRV.
     fn part_columns(&self) -> String {
         self.parts.iter().map(|part| format!(",{part}")).collect()
     }
