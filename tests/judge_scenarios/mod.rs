@@ -223,7 +223,7 @@ fn explain_tells_a_whole_error_in_one_screen_and_a_tools_points_in_another() {
         "trusted value F",
         "Basis majority",
         "3.999574 of 4.999487",
-        "Behind it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
+        "For it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
         "weight 0.082956 (55/663)",
         "14 right, 2 wrong, 0.829563 (550/663) points",
     ] {

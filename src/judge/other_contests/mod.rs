@@ -127,7 +127,7 @@ pub enum RunVerdict {
     Unjudged,
     /// No answer, or an answer that counts as none.
     Unknown,
-    /// The run reached a limit of CPU or wall time.
+    /// The run reached a limit of CPU or wall time, or gave no verdict in time (CRV).
     Timeout,
     /// The tool or the monitored program crashed (CRV).
     Crash,
