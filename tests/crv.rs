@@ -52,8 +52,8 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
     let notes = judge(&input, out.path());
     assert_eq!(
         notes.trim_end(),
-        "note: offline MonPoly, overhead: the printed column sums to 39.721, the printed total says 39.35; benchmark \
-         18 is printed 0.375, its measurements give 0.004; with that put right the total is right"
+        "note: offline MonPoly, overhead: the sum of the printed column is 39.721, the printed total is 39.35; \
+         benchmark 18 is printed as 0.375, its measurements give 0.004; with the computed scores the total is right"
     );
     // The draw of 5.2, ranks dense.
     assert_eq!(
@@ -116,7 +116,7 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
         .assert()
         .success();
     let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
-    assert!(page("index.html").contains("printed column sums to 39.721"));
+    assert!(page("index.html").contains("the sum of the printed column is 39.721"));
     assert!(
         page("pictures.html").contains("href=\"compare.html\"") && page("compare.html").contains("time_ms")
     );
@@ -182,7 +182,7 @@ fn bad_input_is_refused_with_file_line_and_remedy() {
         ("ada,1,a,T,10,1,T,ok,1", "m.csv:2: no track `ada`; the edition has c, java, offline"),
         ("java,1,a,T,10,1,T,fine,1", "allowed are ok, crash, timeout, inexpressible"),
         ("java,1,a,T,much,1,T,ok,1", "`much` is no number"),
-        ("java,1,a,T,10,0.00,T,ok,1", "a measurement is more than 0; write a finer one, or N/A"),
+        ("java,1,a,T,10,0.00,T,ok,1", "a measurement must be more than 0; write it with more decimals, or N/A"),
         ("java,1,,T,10,1,T,ok,1", "column tool must not be empty"),
         ("offline,1,a,,10,1,T,timeout,1", "names no timeout of offline monitoring"),
         ("java,1,a,,10,1,T,ok,1", "outcome ok, but column verdict is empty"),
