@@ -434,7 +434,7 @@ fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
         "0 of 2 right answers differ\n",
         "2 ranks or medals change\n  Loops  B  rank 2 silver 0.00  ->  rank 1 gold 0.00\n  Loops  A  rank 1 gold 5.00    ->  rank 2 silver -13.00\n",
         "1 scores differ (the greatest differences first)\n  A  Loops  5.00  ->  -13.00  -18.00\n",
-        "1 of 3 runs got other points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
+        "1 of 3 runs have different points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
         "1 of 3 answers differ\n  A  l/1.yml Loops unreach-call  true  ->  false(unreach-call)\n",
         "1 of 3 verdicts differ\n  A  l/1.yml Loops unreach-call  right  ->  wrong\n",
         "1 of 3 CPU times differ\n  A  l/2.yml Loops unreach-call  10.000 s  ->  90.000 s\n",
@@ -631,7 +631,7 @@ fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_tim
 }
 
 #[test]
-fn who_resigned_is_named_nowhere_in_the_judgement() {
+fn a_resigned_tool_is_not_named_in_the_judgement() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let run = [("a.yml", "true", "true", "correct", "1", "1")];
     for entry in ["goner", "goner-next", "stays", "val-validate-correctness-witnesses-1.0-goner"] {

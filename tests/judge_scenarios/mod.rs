@@ -164,7 +164,7 @@ fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
         "2 values only after\n",
         "3 runs only after\n  c  F-PT-1 ReachabilityDeadlock\n  a  G-PT-1 ReachabilityDeadlock\n",
         "0 of 1 trusted values differ\n",
-        "2 of 2 runs got other points\n",
+        "2 of 2 runs have different points\n",
         "0 of 2 answers differ\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
