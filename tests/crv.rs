@@ -175,7 +175,7 @@ fn repeated_experiments_are_averaged_with_count_and_range() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_remedy() {
+fn bad_input_is_rejected_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     for (rows, part) in [
