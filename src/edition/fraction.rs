@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_an_integer_a_fraction_or_a_plain_decimal_and_nothing_else() {
+    fn numbers_are_integers_fractions_or_plain_decimals() {
         let read = |text| parse(text).map(|number| number.to_string());
         for (text, exact) in [("16", "16"), ("97/100", "97/100"), ("0.97", "97/100"), ("-2.5", "-5/2")] {
             assert_eq!(read(text).as_deref(), Some(exact));
