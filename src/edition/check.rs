@@ -98,7 +98,7 @@ impl Edition {
         }
         let repeated =
             judging.awards.iter().enumerate().find(|(at, award)| judging.awards[..*at].contains(award));
-        if let Some((number, _)) = twice {
+        if let Some((number, _)) = repeated {
             let mut key = at("awards");
             key.push(number.to_string());
             return Some((key, "this award is named twice".to_owned()));
