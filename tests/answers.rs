@@ -126,7 +126,7 @@ fn the_last_value_wins_and_a_contradiction_is_recorded() {
     assert_eq!((alike.repeated, alike.anomalies.len()), (vec![None, Some(Repeat::Same)], 0));
     assert_eq!(
         complaints(&answers),
-        ["3: x-00 was T in line 2 and is F now: the last value counts; print a value when it is final"]
+        ["3: x-00 was T in line 2 and is F now: the last value counts; print a value only when it is final"]
     );
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 CANNOT_COMPUTE");
     assert_eq!(text(&answers), "T ?", "giving up is no value");
@@ -185,16 +185,16 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
         ),
         ("FORMULA x-00 CANNOT COMPUTE", "write CANNOT_COMPUTE with underscores"),
         ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", "write FORMULA x-00 CANNOT_COMPUTE and nothing else"),
-        ("FORMULA x-00 DO_NOT_COMPETE", "it is only for a whole examination"),
+        ("FORMULA x-00 DO_NOT_COMPETE", "it is for a whole examination only"),
         ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00; write TRUE or FALSE"),
-        ("FORMULA x-00", "1: nothing follows x-00; write TRUE or FALSE"),
+        ("FORMULA x-00", "1: x-00 has no value; write TRUE or FALSE"),
         ("FORMULA x-00 TRUE in 3 s", "`in` follows the value of x-00: the line is ignored"),
-        ("FORMULA y-00 TRUE TECHNIQUES A", "y-00 is not asked for here: ignored; the ids are those"),
+        ("FORMULA y-00 TRUE TECHNIQUES A", "the examination has no id y-00: ignored; the ids are those"),
         (
             "STATE_SPACE STATES 3 TECHNIQUES A",
             "a STATE_SPACE line: ignored; CTLCardinality is answered by FORMULA",
         ),
-        ("NOT_A_FORMULA x-00 TRUE TECHNIQUES A", "`FORMULA` is stuck to the word before it"),
+        ("NOT_A_FORMULA x-00 TRUE TECHNIQUES A", "`FORMULA` is part of a longer word"),
         ("FORMULA x-00 TRUE TECHNIQUES OPTIM-1", "the technique `OPTIM-1` of x-00"),
         (
             "FORMULA x-00 TRUE TECHNIQUES A FORMULA x-01 TRUE TECHNIQUES B",
