@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_by_name_however_they_are_blanked() {
+    fn columns_are_found_by_name_regardless_of_blanks() {
         let header: Vec<String> = HEADER.map(str::to_owned).to_vec();
         assert_eq!(column(&header, "tool"), Some(0));
         assert_eq!(column(&header, "max memory (MB)"), Some(8));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_exact_or_as_the_contest_rounds_them() {
+    fn numbers_are_exact_or_rounded_as_in_the_contest() {
         let value = |text: &str| text.parse::<Value>().unwrap();
         let both = |text: &str| [Form::Exact, Form::Contest].map(|form| form.cell(Some(&value(text))));
         assert_eq!(both("99999"), ["99999", "99999"]);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_times_come_back_as_they_were() {
+    fn memory_and_times_survive_a_round_trip() {
         for kib in [0, 1, 1023, 1024, 250_000, 16_777_216, u64::MAX >> 11] {
             assert_eq!(decimal(&megabytes(kib, Form::Exact), 1024), Ok(Some(kib)));
         }

@@ -90,7 +90,7 @@ impl Edition {
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.unknown
             .iter()
-            .map(|(key, why)| format!("edition {}: the setting `{key}` of the contest is unknown: {why}", self.name))
+            .map(|(key, why)| format!("edition {}: the contest's setting `{key}` is unknown: {why}", self.name))
     }
 
     /// The name of an instance without the prefix of stripped models, and whether it has that prefix.
