@@ -182,7 +182,10 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
         ("ada,1,a,T,10,1,T,ok,1", "m.csv:2: no track `ada`; the edition has c, java, offline"),
         ("java,1,a,T,10,1,T,fine,1", "allowed are ok, crash, timeout, inexpressible"),
         ("java,1,a,T,much,1,T,ok,1", "`much` is no number"),
-        ("java,1,a,T,10,0.00,T,ok,1", "a measurement must be more than 0; write it with more decimals, or N/A"),
+        (
+            "java,1,a,T,10,0.00,T,ok,1",
+            "a measurement must be more than 0; write it with more decimals, or N/A",
+        ),
         ("java,1,,T,10,1,T,ok,1", "column tool must not be empty"),
         ("offline,1,a,,10,1,T,timeout,1", "names no timeout of offline monitoring"),
         ("java,1,a,,10,1,T,ok,1", "outcome ok, but column verdict is empty"),

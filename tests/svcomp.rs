@@ -288,7 +288,10 @@ fn validators_confirm_in_time_and_merged_files_replace_raw_ones() {
     );
     assert_eq!((of("two", "points"), of("two", "unconfirmed")), ("4".into(), "1".into()));
     assert!(notes.contains("two.xml.bz2 is not read: a later state of it is there"), "{notes}");
-    assert!(notes.contains("table.xml is not read: it is no result file, its root element is <table>"), "{notes}");
+    assert!(
+        notes.contains("table.xml is not read: it is no result file, its root element is <table>"),
+        "{notes}"
+    );
     judge(input.path(), "svcomp-2018", out.path(), &[]);
     assert_eq!(score(out.path(), "one", "ReachSafety-Loops", "points"), "4");
     judge(input.path(), "svcomp-2014", out.path(), &[]);
@@ -490,7 +493,11 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
     refused("a.csv", &format!("{header}T,Loops,no,,1\n"), &["a.csv:2", "or yes in column opted_out"]);
     refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
     refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
-    refused("a.csv", &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"), &["a.csv:3", "already", "keep one"]);
+    refused(
+        "a.csv",
+        &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"),
+        &["a.csv:3", "already", "keep one"],
+    );
     refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
     refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);

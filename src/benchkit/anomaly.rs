@@ -159,7 +159,9 @@ impl AnomalyKind {
     pub fn problem(&self) -> String {
         match self {
             Self::MissingTechniques { id } => format!("{id} has no TECHNIQUES: the value counts"),
-            Self::RefusedWithoutTechniques { id } => format!("{id} has no TECHNIQUES: the value is ignored (strict)"),
+            Self::RefusedWithoutTechniques { id } => {
+                format!("{id} has no TECHNIQUES: the value is ignored (strict)")
+            }
             Self::UnusualTechnique { id, word } => {
                 format!("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")
             }
@@ -167,9 +169,7 @@ impl AnomalyKind {
                 format!("{id} was {before} in line {line_before} and is {after} now: the last value counts")
             }
             Self::ValueRetracted { id, line_before } => {
-                format!(
-                    "CANNOT_COMPUTE for {id} after its value in line {line_before}: the value counts"
-                )
+                format!("CANNOT_COMPUTE for {id} after its value in line {line_before}: the value counts")
             }
             Self::BadValue { id, text, .. } => format!("`{text}` is no value for {id}"),
             Self::NoValue { id, .. } => format!("{id} has no value"),

@@ -59,9 +59,7 @@ pub(super) enum StatedResult<'a> {
     /// A negative number: not given.
     Negative,
     /// `CANNOT_COMPUTE`. `more`: words follow it, or the metric is missing.
-    CannotCompute {
-        more: bool,
-    },
+    CannotCompute { more: bool },
     /// `DO_NOT_COMPETE`
     DoNotCompete,
     /// `CANNOT COMPUTE`

@@ -119,8 +119,8 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
         const BEFORE: usize = 1;
         const HALF_KEYWORD: usize = "STATE_SPACE".len();
         while self.cut != Truncation::End && !part.is_empty() {
-            let room = LONGEST_RESULT + 1 - self.kept.len();
-            let (piece, rest) = part.split_at(part.len().min(room));
+            let space = LONGEST_RESULT + 1 - self.kept.len();
+            let (piece, rest) = part.split_at(part.len().min(space));
             self.kept.extend_from_slice(piece);
             part = rest;
             if self.kept.len() <= LONGEST_RESULT {

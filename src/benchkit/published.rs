@@ -151,7 +151,8 @@ struct CheckedSource {
 impl Read for CheckedSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.in_row.get() > LONGEST_ROW {
-            let longest = format!("a row is longer than {LONGEST_ROW} bytes; check that its quotes are closed");
+            let longest =
+                format!("a row is longer than {LONGEST_ROW} bytes; check that its quotes are closed");
             return Err(io::Error::other(longest));
         }
         let read = self.source.read(into)?;

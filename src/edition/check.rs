@@ -72,13 +72,19 @@ impl Edition {
             }
         }
         if judging.penalty.is_negative() {
-            return Some((at("penalty"), "is a number of points that are lost: must be 0 or more".to_owned()));
+            return Some((
+                at("penalty"),
+                "is a number of points that are lost: must be 0 or more".to_owned(),
+            ));
         }
         if judging.single_threshold < BigRational::zero() || judging.single_threshold > one {
             return Some((at("single_threshold"), "must be a confidence from 0 to 1".to_owned()));
         }
         if judging.min_agreeing < 2 {
-            return Some((at("min_agreeing"), "agreement needs at least 2 tools: must be at least 2".to_owned()));
+            return Some((
+                at("min_agreeing"),
+                "agreement needs at least 2 tools: must be at least 2".to_owned(),
+            ));
         }
         // With less than 1/2, two values could both have a majority.
         if judging.majority < BigRational::new(1.into(), 2.into()) || judging.majority >= one {
@@ -113,8 +119,7 @@ impl Edition {
         match judging.infrastructure {
             InfrastructureRule::Exclude if reason.trim().is_empty() => Some((
                 at("infrastructure"),
-                "`exclude` needs a written reason: add infrastructure_reason = \"...\""
-                    .to_owned(),
+                "`exclude` needs a written reason: add infrastructure_reason = \"...\"".to_owned(),
             )),
             _ => None,
         }
@@ -130,7 +135,9 @@ impl Edition {
                     "no key of this edition; write it as in \"judging.normalization\"".to_owned(),
                 ));
             }
-            why.trim().is_empty().then(|| (at, "must be a sentence on what is unknown and which value is used".to_owned()))
+            why.trim()
+                .is_empty()
+                .then(|| (at, "must be a sentence on what is unknown and which value is used".to_owned()))
         })
     }
 }

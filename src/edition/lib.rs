@@ -88,9 +88,9 @@ impl Edition {
 
     /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.unknown
-            .iter()
-            .map(|(key, why)| format!("edition {}: the contest's setting `{key}` is unknown: {why}", self.name))
+        self.unknown.iter().map(|(key, why)| {
+            format!("edition {}: the contest's setting `{key}` is unknown: {why}", self.name)
+        })
     }
 
     /// The name of an instance without the prefix of stripped models, and whether it has that prefix.

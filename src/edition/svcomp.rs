@@ -107,7 +107,9 @@ impl<'de> Deserialize<'de> for Unconfirmed {
             "as-right" => Self::AsRight,
             "unknown" => Self::Unknown,
             number => Self::Points(fraction::parse(number).ok_or_else(|| {
-                serde::de::Error::custom("allowed are \"as-right\", \"unknown\" and a number of points in quotes")
+                serde::de::Error::custom(
+                    "allowed are \"as-right\", \"unknown\" and a number of points in quotes",
+                )
             })?),
         })
     }
@@ -217,7 +219,10 @@ impl SvcompEdition {
         }
         let share = &self.qualification.more_than;
         if share.is_negative() || *share >= BigRational::one() {
-            return Some((at(&["qualification", "more_than"]), "must be a share from 0 to below 1".to_owned()));
+            return Some((
+                at(&["qualification", "more_than"]),
+                "must be a share from 0 to below 1".to_owned(),
+            ));
         }
         if let Err((number, message)) = check_categories(&self.categories) {
             return Some((at(&["category", &number.to_string(), "name"]), message));
@@ -283,7 +288,10 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         let mut at = category.name.as_str();
         while let Some(parent) = names[at] {
             if !names.contains_key(parent) {
-                return Err((number, format!("its parent `{parent}` is not in the list of categories; add it")));
+                return Err((
+                    number,
+                    format!("its parent `{parent}` is not in the list of categories; add it"),
+                ));
             }
             if !seen.insert(parent) {
                 return Err((number, format!("category `{}` is a part of itself", category.name)));

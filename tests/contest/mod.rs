@@ -415,7 +415,8 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
 }
 
 fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>) {
-    let infrastructure = || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
+    let infrastructure =
+        || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
     let outcomes = match ending {
         Ending::Infrastructure => vec![infrastructure(), infrastructure()],
         // One run needed a second attempt.

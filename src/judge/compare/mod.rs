@@ -390,8 +390,7 @@ impl Comparison {
                 });
             }
         }
-        for (more, less, side) in
-        [
+        for (more, less, side) in [
             (before_block, after_block, &mut self.only_before),
             (after_block, before_block, &mut self.only_after),
         ] {

@@ -58,7 +58,12 @@ impl fmt::Display for Comparison {
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
         let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
-        section(out, &format!("of {} runs have different points", self.runs_compared), points.collect(), &[2, 4])?;
+        section(
+            out,
+            &format!("of {} runs have different points", self.runs_compared),
+            points.collect(),
+            &[2, 4],
+        )?;
         let answers = self.answers.iter().map(|change| {
             let AnswerChange { entry, block, position, before, after } = change;
             let [before, after] = [before, after].map(|answer| shown(answer, "none"));

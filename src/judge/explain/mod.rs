@@ -160,7 +160,8 @@ pub fn explain(
         let excluded = |run: &&RunName| run.instance == instance && run.examination == examination;
         let reason = judgement.edition.judging.infrastructure_reason.clone().unwrap_or_default();
         let why = judgement.excluded.iter().find(excluded);
-        let why = why.map(|run| format!(": excluded for all tools because of the run of {} ({reason})", run.entry));
+        let why =
+            why.map(|run| format!(": excluded for all tools because of the run of {} ({reason})", run.entry));
         let (instance, examination) = (instance.to_owned(), examination.to_owned());
         ExplainError::NoBlock { instance, examination, why: why.unwrap_or_default() }
     })?;
@@ -348,7 +349,11 @@ impl Explanation {
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
-            writeln!(out, "\nResults in {} on this instance of the entries with a wrong value here:", self.examination)?;
+            writeln!(
+                out,
+                "\nResults in {} on this instance of the entries with a wrong value here:",
+                self.examination
+            )?;
         }
         runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
     }
@@ -383,10 +388,12 @@ impl Position {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
             }
         }
-        let mut rows = vec![["entry", "answer", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
+        let mut rows =
+            vec![["entry", "answer", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
         rows.extend(self.answers.iter().map(|answer| {
             let value = answer.value.as_deref().map_or_else(|| "-".to_owned(), short);
-            let confidence = if answer.votes { approximate(&answer.confidence) } else { "no vote".to_owned() };
+            let confidence =
+                if answer.votes { approximate(&answer.confidence) } else { "no vote".to_owned() };
             let points = approximate(&answer.points);
             vec![answer.entry.clone(), value, confidence, answer.verdict.word().to_owned(), points]
         }));

@@ -292,7 +292,10 @@ impl fmt::Display for ToolExplanation {
             vec![format!("{instance} {examination} {position:02}"), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
-        let missing = format!("{} points are missing to the points of all trusted values; most of them on", decimals(&missing));
+        let missing = format!(
+            "{} points are missing to the points of all trusted values; most of them on",
+            decimals(&missing)
+        );
         list(out, &missing, &self.losses, |loss| {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]

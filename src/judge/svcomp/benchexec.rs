@@ -174,7 +174,9 @@ pub fn read(
                     let key = (run.name.clone(), run.properties.clone());
                     if let Some(first) = seen.insert(key, line) {
                         let of = &run.name;
-                        return Err(content(format!("the task {of} is repeated, first in line {first}; keep one")));
+                        return Err(content(format!(
+                            "the task {of} is repeated, first in line {first}; keep one"
+                        )));
                     }
                     each(run).map_err(content)?;
                 }
@@ -283,7 +285,10 @@ mod tests {
         for (text, part) in [
             ("<benchmark/>".to_owned(), "r.xml:1: <benchmark> where <result> is expected"),
             (document("<run/>"), "r.xml:2: <run> without name; add it"),
-            (document(&(run("a", "") + "\n" + &run("a", ""))), "r.xml:3: the task a is repeated, first in line 2"),
+            (
+                document(&(run("a", "") + "\n" + &run("a", ""))),
+                "r.xml:3: the task a is repeated, first in line 2",
+            ),
             (document(&run("a", "\n<column title=\"cputime\" value=\"soon\"/>")), "r.xml:3: the time `soon`"),
             (document("<run name=\"&lol;\"/>"), "r.xml:2: not well-formed"),
             ("<result><run name=\"a\">".to_owned(), "the file ends inside an element"),

@@ -329,7 +329,9 @@ impl CategoryTree<'_> {
         if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {
             let (entry, name) = (&self.entries[entry].entry, &self.categories[category].name);
             let computed = &value.points;
-            self.notes.push(format!("{entry} has the printed score {printed} in {name}, but the computed score {computed}"));
+            self.notes.push(format!(
+                "{entry} has the printed score {printed} in {name}, but the computed score {computed}"
+            ));
         }
     }
 

@@ -187,7 +187,9 @@ fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[C
         _ if edition.status_of(entry) == Status::Resigned => None,
         Err(_) => Some(format!("{entry} opted out and has no results; check its name in the edition")),
         Ok(_) if categories.iter().any(|of| fits(patterns, &of.name)) => None,
-        Ok(_) => Some(format!("{entry} opted out of categories that do not exist; check their names in the edition")),
+        Ok(_) => Some(format!(
+            "{entry} opted out of categories that do not exist; check their names in the edition"
+        )),
     };
     edition.opt_outs.iter().filter_map(note).collect()
 }

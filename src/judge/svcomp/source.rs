@@ -289,7 +289,9 @@ fn check_whole_definition(
     let file = file_name(path);
     results.notes.push(match left {
         0 => format!("{file} is not judged: the files of its blocks are there"),
-        _ => format!("{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"),
+        _ => format!(
+            "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
+        ),
     });
     Ok(())
 }
@@ -488,7 +490,9 @@ impl Results {
         let found = self.categories.iter().position(|category| category.name == name);
         found.unwrap_or_else(|| {
             if !self.categories.is_empty() {
-                self.notes.push(format!("category {name} is not in the table of categories: it is part of no meta category"));
+                self.notes.push(format!(
+                    "category {name} is not in the table of categories: it is part of no meta category"
+                ));
             }
             self.categories.push(unlisted_category(name));
             self.categories.len() - 1

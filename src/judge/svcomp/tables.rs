@@ -25,7 +25,9 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
             Some(number) => Ok(Some(number)),
             None => {
                 let shown: String = text.chars().take(60).collect();
-                Err(format!("column {column}: `{shown}` is no number; write a number such as 24 or 2.5, or leave it empty"))
+                Err(format!(
+                    "column {column}: `{shown}` is no number; write a number such as 24 or 2.5, or leave it empty"
+                ))
             }
         },
     }

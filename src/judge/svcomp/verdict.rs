@@ -162,7 +162,8 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         return none(RunVerdict::Timeout, format!("its CPU time reached the limit of {} s", limits.cpu_s));
     }
     if reached(&run.walltime, limits.wall_s) {
-        let hung = none(RunVerdict::Timeout, format!("its wall time reached the limit of {} s", limits.wall_s));
+        let hung =
+            none(RunVerdict::Timeout, format!("its wall time reached the limit of {} s", limits.wall_s));
         return RunScore { cpu_s: Some(BigRational::from_integer(limits.wall_s.into())), ..hung };
     }
     let Some(answer) = Answer::parse(&run.status) else {
