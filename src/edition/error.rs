@@ -10,7 +10,7 @@ pub(super) type Fault = (Vec<String>, String);
 pub enum EditionError {
     /// There is no built-in edition with this name.
     #[error(
-        "no edition `{name}`{meant}: known are {known}; for an edition of your own give the path of its file (.toml)"
+        "no edition `{name}`{meant}: the editions are {known}; for a custom edition give the path of its file (.toml)"
     )]
     Unknown {
         /// The given name.

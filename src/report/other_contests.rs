@@ -113,7 +113,7 @@ fn runs(judgement: &Judgement, category: usize) -> List {
         columns: vec![
             ("Instance", "text"),
             ("Entry", "text"),
-            ("Said", "text"),
+            ("Answer", "text"),
             ("Expected", "text"),
             ("Property", "text"),
             ("Verdict", "text"),

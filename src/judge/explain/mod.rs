@@ -71,7 +71,7 @@ pub struct Explanation {
     pub weight: String,
     /// Whether the judgement is provisional: a run of it ended in an infrastructure failure or is not run yet.
     pub provisional: bool,
-    /// The positions: all, or the one that was asked for.
+    /// All positions, or the requested one.
     pub positions: Vec<Position>,
     /// One for each entry that has a run in the block.
     pub runs: Vec<RunSummary>,

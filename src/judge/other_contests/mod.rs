@@ -303,7 +303,7 @@ impl Judgement {
         let quantiles = self.quantiles.iter().all(|of| known(of.entry, of.category));
         match blocks && nested && scores && podiums && quantiles {
             true => Ok(()),
-            false => Err(JudgementError::Broken("a figure belongs to no entry or category".to_owned())),
+            false => Err(JudgementError::Broken("an index refers to no entry or category".to_owned())),
         }
     }
 }

@@ -78,7 +78,8 @@ pub(super) fn read_scores(
     Ok(given)
 }
 
-/// Reads a table `tool,A,B`: the scores in the sub-categories whose names are, or end in, `-A` and `-B`.
+/// Reads a table `tool,A,B`: the scores in the sub-categories with the names `A` and `B`, or with names that end in `-A`
+/// and `-B`.
 pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let mut columns = Vec::new();
