@@ -224,7 +224,7 @@ fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
     // A run of which nobody knows what its tool would have said is none of a tool that said nothing, in any form.
     let never = row("b", "ReachabilityDeadlock", "", "infrastructure");
     file("answers.csv", &[HEADER, &deadlock("a"), &never].concat());
-    for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-form"]] {
+    for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-rounding"]] {
         done(folder.path(), &[&["export", "answers.csv"], form, &edition].concat());
         let (code, _, said) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
@@ -311,7 +311,7 @@ fn a_record_exported_and_read_again_judges_the_same() {
     assert!(of("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
 
     // Rounded, it may judge otherwise; it is still read.
-    done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-form"]);
+    done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-rounding"]);
     let contest = fs::read_to_string(folder.path().join("contest.csv")).unwrap();
     assert!(contest.contains("E+00") && !contest.contains("marks/") && !contest.contains("cpu-limit"));
     done(folder.path(), &["judge", "contest.csv", "--edition", "mcc-2018", "--out", "third"]);
@@ -642,7 +642,7 @@ fn job_files_become_campaigns_and_campaigns_job_files() {
     let (plan, _) = done(folder.path(), &["plan", "campaign.toml"]);
     assert!(plan.contains("4 runs, 4 of them in a machine") && plan.contains("wall_s: 60"), "{plan}");
 
-    let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--at", "fko@tall"];
+    let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--login", "fko@tall"];
     done(folder.path(), &back);
     let text = fs::read_to_string(folder.path().join("r002.bkjobs")).unwrap();
     let expected = ["#BK_CONFIGURATION:r002:fko:tall:31:mcc:60:16384:4:", "# tool lola (lola.qcow2)\n"];

@@ -105,4 +105,19 @@ mod tests {
             assert!(of_it > 0, "{name} has no example of its own");
         }
     }
+
+    #[test]
+    fn renamed_options_are_accepted_under_their_old_names() {
+        for line in [
+            "mcc-harness judge --compare before after --times 3",
+            "mcc-harness export results --csv raw.csv --contest-form",
+            "mcc-harness export campaign.toml --bkjobs r1.bkjobs --at mcc@host",
+            "mcc-harness run campaign.toml --out results --accept",
+            "mcc-harness submit campaign.toml --out results --accept",
+            "mcc-harness image inputs models --out inputs-disk --accept",
+        ] {
+            let parsed = command().try_get_matches_from(words(line));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+    }
 }

@@ -41,8 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "T", requires = "archive")]
     tool: Option<String>,
     /// With --csv: numbers and words as the contest writes them. It rounds to 5 digits, so it may judge otherwise.
-    #[arg(long, requires = "csv")]
-    contest_form: bool,
+    #[arg(long, alias = "contest-form", requires = "csv")]
+    contest_rounding: bool,
     /// The summary of a host, as BenchKit writes it.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
@@ -55,9 +55,16 @@ pub struct Args {
     /// With --bkjobs: only the entries of this kind; a job file has one number of cores.
     #[arg(long, value_name = "KIND", requires = "bkjobs", value_parser = ["sequential", "concurrent"])]
     kind: Option<String>,
-    /// With --bkjobs: who logs in where to execute it, and the login in the machines.
-    #[arg(long, value_name = "LOGIN@HOST", requires = "bkjobs", default_value = "mcc@localhost")]
-    at: String,
+    /// With --bkjobs: the host that executes the job file and the login there, which is also the login in the
+    /// machines.
+    #[arg(
+        long,
+        alias = "at",
+        value_name = "LOGIN@HOST",
+        requires = "bkjobs",
+        default_value = "mcc@localhost"
+    )]
+    login: String,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -74,7 +81,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         print::text(&format!("{}: {written} files\n", folder.display()))?;
         return Ok(Exit::Done);
     }
-    let form = if args.contest_form { Form::Contest } else { Form::Exact };
+    let form = if args.contest_rounding { Form::Contest } else { Form::Exact };
     let (layout, out) = match (&args.csv, &args.summary) {
         (Some(out), _) => (Layout::Results(form), out),
         (None, Some(out)) => (Layout::Summary, out),
@@ -129,8 +136,8 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let effective = campaign.effective(&edition);
     let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
-    let bad = || Failure::usage(anyhow!("--at {}: write LOGIN@HOST", args.at));
-    let (login, host) = args.at.split_once('@').ok_or_else(bad)?;
+    let bad = || Failure::usage(anyhow!("--login {}: write LOGIN@HOST", args.login));
+    let (login, host) = args.login.split_once('@').ok_or_else(bad)?;
     let benchmark = out.file_stem().unwrap_or_default().to_string_lossy();
     let kind = args.kind.as_deref().map(|word| match word {
         "sequential" => Kind::Sequential,

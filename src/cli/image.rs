@@ -62,8 +62,8 @@ enum Command {
         #[arg(long, value_name = "EDITION")]
         edition: Option<String>,
         /// Pack although there are errors.
-        #[arg(long)]
-        accept: bool,
+        #[arg(long, alias = "accept")]
+        accept_errors: bool,
         /// Under other names, drawn from this seed: places, transitions, nets, instances (evidence for rule T-5).
         /// FOLDER.names.csv says what became of each; `judge --names` gives instances their own names back.
         #[arg(long, value_name = "SEED")]
@@ -125,11 +125,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, edition, accept, obfuscate } => {
+        Command::Inputs { archives, out, edition, accept_errors, obfuscate } => {
             let edition =
                 edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
             let edition = edition.as_ref().map(|edition| edition.name.as_str());
-            let named = checked_archives(&archives, accept)?;
+            let named = checked_archives(&archives, accept_errors)?;
             let build = |named: &[_]| {
                 let image = build::inputs(named, edition, &out, &progress);
                 image.with_context(|| format!("building {}", out.display()))
@@ -141,7 +141,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             progress("renaming");
             let renamed = tempfile::tempdir()?;
             let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
-            check_archives(&named, accept, &print::inputs)?;
+            check_archives(&named, accept_errors, &print::inputs)?;
             show(&build(&named)?)?;
             names.persist(names_beside(&out))?;
         }
@@ -159,13 +159,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 /// The archives of a folder by name, after rule M-4.
-fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
+fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
     let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));
     }
-    check_archives(&named, accept, &print::inputs)?;
+    check_archives(&named, accept_errors, &print::inputs)?;
     Ok(named)
 }
 

@@ -28,9 +28,9 @@ pub struct Args {
     /// Show what differs between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
-    /// CPU times differ from this ratio on.
-    #[arg(long, value_name = "RATIO", default_value_t = 2, requires = "compare")]
-    times: u64,
+    /// With --compare: list two CPU times whose ratio is at least this.
+    #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
+    time_ratio: u64,
     /// Judge again without each tool in turn, and say which medals depend on fewer than N values: sensitivity.csv and
     /// margins.csv.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
@@ -65,8 +65,8 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let other_contest = |dir: &Path| other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let compared = match (other_contest(before)?, other_contest(after)?) {
-        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.times),
-        (Some(before), Some(after)) => compare(&before, &after, args.times),
+        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.time_ratio),
+        (Some(before), Some(after)) => compare(&before, &after, args.time_ratio),
         (Some(of), None) => Err(CompareError::Contests(of.contest, "mcc".to_owned())),
         (None, Some(of)) => Err(CompareError::Contests("mcc".to_owned(), of.contest)),
     };

@@ -48,8 +48,8 @@ pub struct Args {
     #[arg(long)]
     allow_degraded: bool,
     /// Pack instances although their archives have errors.
-    #[arg(long)]
-    accept: bool,
+    #[arg(long, alias = "accept")]
+    accept_errors: bool,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -60,7 +60,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
     // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
     let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
-    let (record, disks) = prepared.record(&args.out, args.accept, open, &print::inputs)?;
+    let (record, disks) = prepared.record(&args.out, args.accept_errors, open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");

@@ -33,8 +33,8 @@ pub struct Args {
     #[arg(long)]
     allow_degraded: bool,
     /// Pack instances although their archives have errors.
-    #[arg(long)]
-    accept: bool,
+    #[arg(long, alias = "accept")]
+    accept_errors: bool,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -111,7 +111,7 @@ fn submission_line(job: &str, batch: &Batch) -> String {
 /// Makes RESULTS: inputs disk, the record with the whole plan, the cluster's files.
 fn begin(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
     let prepared = PreparedCampaign::new(campaign)?;
-    prepared.record(&args.out, args.accept, Record::create_or_open_shared, &print::inputs)?;
+    prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
     let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,

@@ -47,7 +47,9 @@ pub enum RunnerError {
     Original(#[from] OriginalError),
     #[error(transparent)]
     Instance(#[from] mcc_model::ArchiveError),
-    #[error("{0} errors in the instances (rule M-4); correct them, or pack them as they are with --accept")]
+    #[error(
+        "{0} errors in the instances (rule M-4); correct them, or pack them as they are with --accept-errors"
+    )]
     InstanceErrors(u32),
     #[error(
         "the inputs disk {} is of edition {found}, the campaign of {wanted}; give the inputs of that edition",
