@@ -239,7 +239,7 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     assert!(said.contains("Invalid account"), "{said}");
     // A second submission would run everything twice; --resume hands in what has no job.
     let said = submit(&folder, 2);
-    assert!(said.contains("--resume hands in what is open"), "{said}");
+    assert!(said.contains("use --resume to submit its open models"), "{said}");
     fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
     let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
     let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);

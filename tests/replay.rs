@@ -96,8 +96,8 @@ fn the_same_record_gives_the_same_archive_which_opens_with_tar_and_sha256sum() {
     assert_eq!(scores(&folder.path().join("judged")), scores(&unpacked.join("judgement")));
     for input in ["published.tar.zst", "unpacked"] {
         let verified = harness(folder.path(), &["verify", input]).success();
-        assert!(stdout(&verified).contains("whole: 6 runs"), "{}", stdout(&verified));
-        assert!(stdout(&verified).contains("every point computed anew"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("complete: 6 runs"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("all points computed again"), "{}", stdout(&verified));
     }
 }
 
@@ -209,7 +209,7 @@ fn a_resigned_tool_leaves_no_trace_in_an_archive() {
     }
     assert!(others > 3, "the others are named");
     let verified = harness(folder, &["verify", "without.tar.zst"]).success();
-    assert!(stdout(&verified).contains("whole: 4 runs"), "{}", stdout(&verified));
+    assert!(stdout(&verified).contains("complete: 4 runs"), "{}", stdout(&verified));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_
         said += &String::from_utf8_lossy(&output.stdout);
     }
     for expected in [
-        "whole: 1 runs",
+        "complete: 1 runs",
         "breadth-first/DiningTable-PT-03/StateSpace: answers equal",
         "host         the same",
         "\"answers_equal\": true",
