@@ -407,7 +407,7 @@ fn an_inputs_disk_of_another_edition_or_of_other_archives_is_refused() {
     // The same instance, packed otherwise.
     fs::write(&packed, recompressed(&sound)).unwrap();
     let refused = folder.run(&[]).code(2);
-    assert!(stderr(&refused).contains("does not hold DiningTable-PT-03"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("does not contain DiningTable-PT-03"), "{}", stderr(&refused));
     fs::write(&packed, sound).unwrap();
     assert!(!folder.results().exists());
     folder.run(&[]).success();
