@@ -58,7 +58,7 @@ const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/n
 fn stops_and_goes_on(folder: &Folder, words: &[&str], heal: impl Fn()) {
     let stopped = folder.run(&[]).code(1);
     let said = stderr(&stopped);
-    for words in words.iter().chain(&["nothing recorded", "make room", "`run` again"]) {
+    for words in words.iter().chain(&["nothing recorded", "free some space", "`run` again"]) {
         assert!(said.contains(words), "{words} in {said}");
     }
     assert_eq!(folder.machines(), [0; 0]);
@@ -142,7 +142,7 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     folder.qemu(&left(96 << 10));
     let stopped = folder.run(&[]).code(1);
     assert!(stderr(&stopped).contains("Could not create temporary overlay"), "{}", stderr(&stopped));
-    assert!(stderr(&stopped).contains("make room"), "{}", stderr(&stopped));
+    assert!(stderr(&stopped).contains("free some space"), "{}", stderr(&stopped));
     fs::remove_file(folder.results().join("ballast")).unwrap();
     folder.qemu(&left(320 << 10));
     stops_and_goes_on(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));

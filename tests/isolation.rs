@@ -195,8 +195,8 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     let held = format!("campaign.toml (process {}, since ", first.id());
     let held =
         doctor.lines().find(|line| line.contains(&held)).unwrap_or_else(|| panic!("{held} in {doctor}"));
-    let cpu: u32 = held.split("holds CPUs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(held.contains(&format!("holds CPUs {cpu} and 16384 MiB")), "{held}");
+    let cpu: u32 = held.split("has leased CPUs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(held.contains(&format!("has leased CPUs {cpu} and 16384 MiB")), "{held}");
     let of_controller = status(first.id(), "Cpus_allowed_list");
     assert_ne!(of_controller, cpu.to_string(), "the controller stays off leased cores");
     for thread in fs::read_dir(format!("/proc/{}/task", first.id())).unwrap() {
