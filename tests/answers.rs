@@ -556,7 +556,7 @@ fn lint_reports_wrong_arguments() {
         ),
         (
             vec!["absent.out", "--examination", "UpperBounds"],
-            "absent.out: cannot be read; name a tool's saved output",
+            "absent.out: cannot be read; give a file with the output of a tool",
         ),
         (vec!["-", "--examination", "UpperBounds", "--instance", "absent.tgz"], "absent.tgz: "),
     ] {
