@@ -240,7 +240,7 @@ fn a_stopped_controller_repeats_the_running_attempt() {
     assert!(controller.wait().unwrap().success());
     let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
     assert_eq!(state, "examining");
-    assert!(reason.starts_with("suspended host: the controller was kept from looking"), "{reason}");
+    assert!(reason.starts_with("suspended host: the controller could not check"), "{reason}");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
     assert_eq!(folder.machines(), [0; 0]);
 }

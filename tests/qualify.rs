@@ -450,7 +450,7 @@ fn what_cannot_be_qualified_is_refused_with_a_remedy() {
         (vec!["--native", "models"], "models: no BenchKit_head.sh in it; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
-        (vec!["absent"], "absent is no disk image of ours"),
+        (vec!["absent"], "absent is no image folder"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(["qualify", "--tool", "t", "--instances", "models"]).args(&arguments);

@@ -337,7 +337,7 @@ fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
     db.execute("UPDATE attempts SET facts = json_set(facts, '$.run', 'LoLA/../..')", []).unwrap();
     let error = record.attempts(&id).unwrap_err().to_string();
-    assert!(error.contains("LoLA/../..") && error.contains("every folder has"), "{error}");
+    assert!(error.contains("LoLA/../..") && error.contains("special meaning"), "{error}");
 }
 
 /// What a version of mcc-harness left that had format 1.

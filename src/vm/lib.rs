@@ -1,5 +1,5 @@
-//! A machine: its description, QEMU, QMP, the channel to the guest, the disks it boots from. Knows nothing
-//! of contests.
+//! Virtual machines: their specification, QEMU and QMP, the channel to the guest, disk images and how they are built.
+//! This crate does not depend on contests.
 
 pub mod build;
 mod cgroup;
