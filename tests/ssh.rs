@@ -249,16 +249,16 @@ fn without_machine(limits: &str, qemu: &str, prepare: &str, watch: &str, tool: &
     folder.fake_qemu(&format!("forwarded={port}; power_on; {}", qemu.replace("{folder}", &at)));
     let ssh = format!(
         r#"#!/bin/bash
-say() {{ printf '{{"nonce":"%s","event":"%s"%s}}\n' "$nonce" "$1" "${{2:+,$2}}"; }}
-ended() {{ say ended '"exit":{{"code":0}},"memory_kib":1000,"oom_kills":0,"left_behind":0'; }}
+send_event() {{ printf '{{"nonce":"%s","event":"%s"%s}}\n' "$nonce" "$1" "${{2:+,$2}}"; }}
+ended() {{ send_event ended '"exit":{{"code":0}},"memory_kib":1000,"oom_kills":0,"left_behind":0'; }}
 until_file() {{ until [[ -e $1 ]]; do sleep 0.05; done; }}
 case " $* " in
 *' -M '*) while read -r line; do
     case $line in
-    hello) say ready '"kernel":"5.10","cpu_flags":["avx"],"memory_kib":1000000' ;;
+    send_ready) send_event ready '"kernel":"5.10","cpu_flags":["avx"],"memory_kib":1000000' ;;
     "nonce='"*) nonce=${{line#nonce=\'}}; nonce=${{nonce%%\'*}} ;;
-    *' $? "$'*) {prepare}; say prepared ;;
-    watch) say started; {watch} ;;
+    'report_preparation $?'*) {prepare}; send_event prepared ;;
+    watch_tool) send_event started; {watch} ;;
     esac
 done ;;
 *) {tool} ;;
