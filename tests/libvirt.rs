@@ -181,7 +181,7 @@ fn a_qemu_killed_under_libvirt_is_an_infrastructure_failure() {
 fn a_guest_panic_under_libvirt_ends_the_machine() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = machine::spec(512, 1);
-    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("{:?}", spec.guest) };
+    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("the machine has no guest agent") };
     *initrd = folder.path().join("none");
     fs::write(initrd, "no initrd").unwrap();
     let timeout = Duration::from_secs(120);
