@@ -1,10 +1,10 @@
-//! Which crate may depend on which, and that no more than three files of a crate depend on one another in a circle.
+//! Crates depend only on the crates that they may use, and no cycle of dependent files in a crate has more than three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// By folder below src: the crates of this workspace that it may depend on (docs/architecture.md).
+/// For each crate, by its folder below src: the crates of this workspace that it may use (docs/architecture.md).
 const ALLOWED: [(&str, &str); 13] = [
     ("base", ""),
     ("model", "base"),
@@ -28,7 +28,7 @@ fn crates_depend_only_on_the_crates_they_may() {
         fs::read_to_string(format!("{SOURCE}/{folder}/Cargo.toml")).unwrap().parse().unwrap()
     };
     let members = manifest("..")["workspace"]["members"].as_array().unwrap().len();
-    assert_eq!(members, ALLOWED.len() + 1, "the table has all crates but the root");
+    assert_eq!(members, ALLOWED.len() + 1, "the table lists all crates but the root");
     for (folder, allowed) in ALLOWED {
         for name in manifest(folder)["dependencies"].as_table().unwrap().keys() {
             let is_allowed = |name: &str| allowed.split(' ').any(|known| known == name);
@@ -50,7 +50,7 @@ fn no_four_files_of_a_crate_depend_on_one_another() {
 }
 
 #[test]
-fn a_cycle_through_names_that_are_reexported_is_found() {
+fn a_cycle_through_reexported_names_is_found() {
     let file = |module: &str, text: &str| (segments(module), text.to_owned());
     let mut files = Files::from([
         file("", "mod a;\nmod b;\nmod d;\npub use b::{Inner, c::{self, C as Outer}};"),
@@ -64,7 +64,7 @@ fn a_cycle_through_names_that_are_reexported_is_found() {
     assert!(cycles(&files).is_empty());
 }
 
-/// A path, and so a module of a crate: `["a", "b"]`; empty for the root.
+/// The segments of a path such as a module of a crate: `["a", "b"]`; empty for the root.
 type Segments = Vec<String>;
 
 /// The text of every module of a crate.
@@ -74,7 +74,7 @@ fn segments(path: &str) -> Segments {
     path.split("::").filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
 }
 
-/// Reads the modules below a folder; a folder with a manifest of its own is another crate.
+/// Reads the modules below a folder. A folder with its own manifest is another crate and is not read.
 fn read(folder: &Path, module: &[String], files: &mut Files) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -89,7 +89,7 @@ fn read(folder: &Path, module: &[String], files: &mut Files) {
     }
 }
 
-/// The sets of modules each of which depends on each other one.
+/// The largest sets of modules in which each module depends, directly or not, on each other one.
 fn cycles(files: &Files) -> BTreeSet<BTreeSet<Segments>> {
     let used: BTreeMap<_, _> = files.keys().map(|module| (module, dependencies(files, module))).collect();
     let reached = |from| {
@@ -105,8 +105,8 @@ fn cycles(files: &Files) -> BTreeSet<BTreeSet<Segments>> {
     files.keys().map(cycle).filter(|cycle: &BTreeSet<_>| !cycle.is_empty()).collect()
 }
 
-/// The other modules whose items a module uses. What it only exports again is not used by it, and what a module takes
-/// from the one that contains it (an error type of `lib.rs`) is not counted.
+/// The other modules whose items a module uses. An item that it only re-exports does not count, nor does an item of a
+/// module that contains it (an error type of `lib.rs`).
 fn dependencies(files: &Files, module: &[String]) -> BTreeSet<Segments> {
     let (uses, rest) = uses(&files[module]);
     let words: BTreeSet<&str> = rest.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
@@ -117,7 +117,7 @@ fn dependencies(files: &Files, module: &[String]) -> BTreeSet<Segments> {
     found.filter(|found| !module.starts_with(found)).collect()
 }
 
-/// The module that defines what a path names; None where it is of another crate.
+/// The module that defines the item of a path; None if it belongs to another crate.
 fn resolve(files: &Files, module: &[String], path: &[String]) -> Option<Segments> {
     let mut at = module.to_vec();
     for (number, name) in path.iter().enumerate() {
@@ -137,8 +137,8 @@ fn resolve(files: &Files, module: &[String], path: &[String]) -> Option<Segments
     Some(at)
 }
 
-/// What a file's `use` lines name: whether it is exported, its name here, its path; and the text without them,
-/// comments and tests.
+/// The items of a file's `use` statements (whether re-exported, local name, path), and the text of the file without
+/// these statements, comments and tests.
 fn uses(text: &str) -> (Vec<(bool, String, Segments)>, String) {
     let (mut uses, mut rest) = (Vec::new(), String::new());
     let text = text.split("#[cfg(test)]\nmod ").next().unwrap();

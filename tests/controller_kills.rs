@@ -1,5 +1,5 @@
-//! A controller killed at any moment: every planned run ends in exactly one record, and nothing is left behind
-//! (R1, R3).
+//! A controller is killed at any moment: each planned run has exactly one record, and no process, socket or temporary
+//! file remains (R1, R3).
 
 mod campaign;
 mod images;
@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// `KILLS=n` for a shorter look at the long test.
+/// The number of kills: 200, or the value of the environment variable `KILLS` for a shorter test.
 fn planned_kills() -> u32 {
     std::env::var("KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(200)
 }
 
-/// Xorshift, seeded: the same delays in every run of the test.
+/// A xorshift generator with a fixed seed, so that each run of the test has the same delays.
 struct Random(u64);
 
 impl Random {
@@ -35,7 +35,7 @@ fn start(folder: &Folder) -> Child {
     folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills it after `delay`; false where it ended before.
+/// Kills the controller after `delay`. Returns false if it ended before.
 fn killed(mut controller: Child, delay: Duration) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < delay {
@@ -48,9 +48,9 @@ fn killed(mut controller: Child, delay: Duration) -> bool {
     controller.wait().unwrap().code().is_none()
 }
 
-/// Every planned run has one record, made in its first attempt; of the others nothing is left.
+/// Asserts that each planned run has one record of its first attempt, and that nothing remains of killed attempts.
 fn assert_complete(folder: &Folder, planned: u64) {
-    // Before it is read: SQLite makes an index of its own for readers.
+    // The folder is listed before the record is read, because SQLite creates files for readers.
     let mut left: Vec<_> =
         fs::read_dir(folder.results()).unwrap().map(|item| item.unwrap().file_name()).collect();
     left.sort();
@@ -76,13 +76,14 @@ fn assert_complete(folder: &Folder, planned: u64) {
     assert_eq!(folder.machines(), [0; 0]);
 }
 
-/// Kills controllers of campaigns made by `begin` until there were 200; each campaign is run to its end.
+/// Kills controllers of campaigns that `begin` creates, until the planned number of kills is reached. Each campaign
+/// is then run to its end and checked.
 fn kill_at_random(begin: impl Fn() -> (Folder, u64), longest: Duration, kills_per_campaign: u32) {
     let mut random = Random(0x2018_0624_5eed_0001);
-    let (mut kills, all) = (0, planned_kills());
-    while kills < all {
+    let (mut kills, planned_kills) = (0, planned_kills());
+    while kills < planned_kills {
         let (folder, planned) = begin();
-        let most = kills + kills_per_campaign.min(all - kills);
+        let most = kills + kills_per_campaign.min(planned_kills - kills);
         while kills < most && killed(start(&folder), random.below(longest)) {
             kills += 1;
             until("the machines are gone with their controller", || folder.machines().is_empty());
@@ -93,10 +94,10 @@ fn kill_at_random(begin: impl Fn() -> (Folder, u64), longest: Duration, kills_pe
 }
 
 #[test]
-fn after_200_random_kills_every_run_has_one_record_and_nothing_is_left() {
+fn after_200_random_kills_each_run_has_one_record() {
     let begin = || {
         let folder = Folder::with_fake_qemu(4, &EXAMINATIONS, "[hosts]\njobs = 3\nretries = 0\n");
-        // Long enough in every state to be hit there, in about a hundredth of a machine's time.
+        // Each state lasts long enough to be hit by a kill. A run takes about a hundredth of the time of a real one.
         folder.fake_qemu(
             "linger 0.01; power_on; linger 0.01; ready; linger 0.005; prepared; started; echo begun >&$stdout
              linger 0.02; ended; linger 0.01; drained 6; answer_until quit",
@@ -108,7 +109,7 @@ fn after_200_random_kills_every_run_has_one_record_and_nothing_is_left() {
 
 #[test]
 #[ignore = "long: scripts/test --all"]
-fn after_200_random_kills_of_real_machines_every_run_has_one_record_and_nothing_is_left() {
+fn after_200_kills_of_real_machines_each_run_has_one_record() {
     images::image("images/breadth-first");
     let begin = || {
         let campaign = r#"
@@ -130,9 +131,9 @@ boot_deadline_s = 600
 }
 
 #[test]
-fn killed_in_any_state_a_run_is_made_once_and_whole() {
+fn a_run_killed_in_any_state_is_recorded_once() {
     let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
-    for (state, words) in [
+    for (state, commands) in [
         ("booting, QEMU silent", "touch held; linger"),
         ("booting, guest silent", "power_on; touch held; linger"),
         ("ready", "power_on; ready; touch held; linger"),
@@ -142,24 +143,24 @@ fn killed_in_any_state_a_run_is_made_once_and_whole() {
     ] {
         let folder = Folder::with_fake_qemu(1, &EXAMINATIONS, "[hosts]\nretries = 0\n");
         folder.run(&["--only", "*/StateSpace"]).success();
-        folder.fake_qemu(&words.replace("touch held", ": > held"));
+        folder.fake_qemu(&commands.replace("touch held", ": > held"));
         let mut controller = folder.run_command(&["--only", id]).stderr(Stdio::null()).spawn().unwrap();
-        until("it is held in that state", || folder.path().join("held").exists());
+        until("the run waits in that state", || folder.path().join("held").exists());
         assert_eq!(folder.machines().len(), 1, "{state}");
-        // Whoever writes to the database keeps the controller from its last transaction.
+        // A lock on the database keeps the controller from its last transaction.
         let held = (state == "recording").then(|| {
             let db = rusqlite::Connection::open(folder.results().join("record.db")).unwrap();
             db.execute_batch("BEGIN IMMEDIATE").unwrap();
             fs::write(folder.path().join("go"), "").unwrap();
             let moved = folder.results().join("outputs").join(id).join("1/stdout");
-            until("the outputs are in their place", || moved.exists());
+            until("the outputs are moved", || moved.exists());
             db
         });
         controller.kill().unwrap();
         controller.wait().unwrap();
         drop(held);
         until("the machine is gone", || folder.machines().is_empty());
-        assert_eq!(folder.record().summary().unwrap().recorded, 1, "{state}: it was not made");
+        assert_eq!(folder.record().summary().unwrap().recorded, 1, "{state}: the attempt is not counted");
         folder.fake_qemu("whole_run $'whole\\n'");
         folder.run(&[]).success();
         assert_complete(&folder, 9);

@@ -1,4 +1,4 @@
-//! What is said about files and commands is said of all of them: docs/formats.md, man pages, completions.
+//! docs/formats.md, the man pages and the completions are complete: they cover every file, column and command.
 
 mod campaign;
 
@@ -11,11 +11,12 @@ use std::path::Path;
 
 const REFERENCE: &str = include_str!("../docs/formats.md");
 
-/// Whether the reference has it as a word of code, alone or in a list of columns.
+/// Whether the reference contains `word` in a code span, alone or in a list of columns.
 fn named(word: &str) -> bool {
     REFERENCE.split('`').skip(1).step_by(2).any(|code| code.split([',', ' ', '/']).any(|part| part == word))
 }
 
+/// The columns of a table that the reference does not name.
 fn missing(table: &str, file: &str) -> Vec<String> {
     let header = table.lines().next().unwrap_or_default();
     header
@@ -25,7 +26,7 @@ fn missing(table: &str, file: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every file below a folder that is not of a run's own folder, by name.
+/// The names of all files below a folder.
 fn files(folder: &Path) -> BTreeSet<String> {
     let entries = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.expect("readable"));
     let files = entries.filter(|entry| entry.file_type().is_file());
@@ -33,7 +34,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves() {
+fn the_reference_lists_all_files_and_columns_of_a_campaign() {
     let folder = Folder::with_fake_qemu(2, &["StateSpace"], "");
     folder.run(&[]).success();
     let archive = folder.path().join("archive.tar.zst");
@@ -42,7 +43,7 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
     let export = ["export", "results", "--archive", "archive.tar.zst"];
     Command::from(folder.harness(&export)).assert().success();
     let mut unnamed = Vec::new();
-    // Models keep their own names.
+    // Archives of models have names that the reference cannot list.
     let own = |name: &str| name.ends_with(".tgz");
     for place in ["results", "judged"] {
         for name in files(&folder.path().join(place)) {
@@ -67,7 +68,7 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
     }
     let mut judgement =
         mcc_harness::judge::judgement::Judgement::read(&folder.path().join("judged")).expect("a judgement");
-    // The stand-in's answers are none: for its pictures every run is as good as right.
+    // The fake tool gives no answers. Every value is set to right, so that all pictures have data.
     for cell in judgement.blocks.iter_mut().flat_map(|block| &mut block.cells) {
         cell.verdicts = "+".repeat(cell.verdicts.len()).parse().unwrap();
     }
@@ -84,7 +85,7 @@ fn the_reference_names_every_file_and_every_column_that_a_judged_campaign_leaves
 }
 
 #[test]
-fn man_pages_and_completions_know_every_command() {
+fn man_pages_and_completions_have_every_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let harness = || Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
     harness().args(["man", "--out"]).arg(folder.path().join("man1")).assert().success();

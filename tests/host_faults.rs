@@ -1,5 +1,5 @@
-//! The host in trouble: no room, no memory, no descriptors, a controller held up, disks that change. The record
-//! survives, the campaign says what to do, and goes on when it is done (R2, R7).
+//! Faults of the host: no disk space, memory or file descriptors, a stopped controller, disks that change. Nothing
+//! recorded is lost, the message contains a remedy, and the campaign can be resumed (R2, R7).
 
 mod campaign;
 mod images;
@@ -18,22 +18,22 @@ use std::time::{Duration, Instant};
 
 const ONE: &str = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
 
-/// One entry, one examination, and more lines for `[hosts]`.
+/// A campaign of one run on the fake QEMU; `hosts` are further lines of `[hosts]`.
 fn one_run(hosts: &str) -> Folder {
     Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &format!("[hosts]\n{hosts}\n"))
 }
 
-/// State and reason of the attempts at a run that ended in infrastructure.
+/// State and reason of the attempts of a run that ended as infrastructure failures.
 fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> {
     let attempts = folder.record().attempts(&run.parse().unwrap()).unwrap().into_iter();
-    let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
+    let state_and_reason = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
         Outcome::Infrastructure { state, reason } => Some((state, reason)),
         _ => None,
     };
-    attempts.filter_map(trouble).collect()
+    attempts.filter_map(state_and_reason).collect()
 }
 
-/// A file system in memory of so many bytes, as long as it lives (needs root, as the building of images does).
+/// A tmpfs of limited size that is unmounted when this is dropped. It needs root, as building images does.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -51,11 +51,12 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Fills the disk of the results to the last byte.
+/// Fills the disk of the results completely.
 const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/null";
 
-/// The campaign stops, says what to do, has lost nothing; with room there again it goes on to its end.
-fn stops_and_goes_on(folder: &Folder, words: &[&str], heal: impl Fn()) {
+/// Asserts that the campaign stops with a remedy and without a lost record, and that it can be resumed and finished
+/// after `repair` and with free space on the disk.
+fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     let stopped = folder.run(&[]).code(1);
     let said = stderr(&stopped);
     for words in words.iter().chain(&["nothing recorded", "free some space", "`run` again"]) {
@@ -63,9 +64,9 @@ fn stops_and_goes_on(folder: &Folder, words: &[&str], heal: impl Fn()) {
     }
     assert_eq!(folder.machines(), [0; 0]);
     let summary = folder.record().summary().unwrap();
-    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full host is no run's trouble: {said}");
+    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {said}");
     fs::remove_file(folder.results().join("ballast")).unwrap();
-    heal();
+    repair();
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 1);
     assert!(folder.running_folders().is_empty());
@@ -78,7 +79,7 @@ fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
     let print = "power_on; ready; prepared; started
                  printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
     folder.fake_qemu(&format!("{FILL}; {print}; answer_until quit"));
-    stops_and_goes_on(&folder, &["outputs/stdout", "No space left on device"], || {
+    stops_and_resumes(&folder, &["outputs/stdout", "No space left on device"], || {
         folder.fake_qemu(&format!("{print}; answer_until quit"));
     });
     assert_eq!(folder.output(ONE, 1, "stdout").len(), 300_000);
@@ -90,14 +91,14 @@ fn a_full_record_disk_stops_the_campaign_until_there_is_space() {
     let _disk = SmallDisk::at(&folder.results(), 4 << 20);
     folder
         .fake_qemu(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
-    stops_and_goes_on(&folder, &["record.db cannot be written", "full"], || folder.fake_qemu("whole_run x"));
+    stops_and_resumes(&folder, &["record.db cannot be written", "full"], || folder.fake_qemu("whole_run x"));
 }
 
 #[test]
-fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not() {
+fn an_io_error_of_the_record_disk_stops_the_campaign() {
     let folder = one_run("");
     qemu_stays_root(&folder);
-    // A write past this limit fails as one to a broken disk does: SQLite reports an I/O error.
+    // A write beyond this limit fails like a write to a broken disk: SQLite reports an I/O error.
     folder.fake_qemu("power_on; command -p prlimit --pid $PPID --fsize=8192; ready; prepared; started; ended; drained; linger");
     let stopped = limited(&folder, "trap '' XFSZ").code(1);
     assert!(stderr(&stopped).contains("record.db cannot be written: disk I/O error"), "{}", stderr(&stopped));
@@ -108,12 +109,12 @@ fn a_record_whose_disk_fails_stops_the_campaign_which_goes_on_when_it_does_not()
     assert_eq!(folder.runs()[ONE].attempts, 1);
 }
 
-/// The stand-in may do what it likes: QEMU's unprivileged user cannot reach a folder that is closed to others.
+/// Makes the fake QEMU run as root: the unprivileged user of QEMU cannot reach a folder that is closed to others.
 fn qemu_stays_root(folder: &Folder) {
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
 }
 
-/// Runs the campaign under what these shell commands set.
+/// Runs the campaign in a shell in which these commands were executed.
 fn limited(folder: &Folder, limits: &str) -> assert_cmd::assert::Assert {
     let run = folder.run_command(&[]);
     let mut shell = Command::new("bash");
@@ -137,7 +138,7 @@ fn real(hosts: &str) -> Folder {
 fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     let folder = real("");
     let _disk = SmallDisk::at(&folder.results(), 16 << 20);
-    // Room for the output, none for what the guest writes to its disk.
+    // Free space for the output, but not for the writes of the guest to its disk.
     let left = |bytes: u32| format!("{FILL}; truncate -s -{bytes} results/ballast");
     folder.qemu(&left(96 << 10));
     let stopped = folder.run(&[]).code(1);
@@ -145,10 +146,10 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     assert!(stderr(&stopped).contains("free some space"), "{}", stderr(&stopped));
     fs::remove_file(folder.results().join("ballast")).unwrap();
     folder.qemu(&left(320 << 10));
-    stops_and_goes_on(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
+    stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
 }
 
-/// The same arguments for QEMU, but with this disk.
+/// Shell commands that replace the disk in the arguments of QEMU.
 fn with_disk(disk: &Path) -> String {
     format!(
         r#"for word; do
@@ -160,8 +161,8 @@ fn with_disk(disk: &Path) -> String {
     )
 }
 
-/// Makes every cluster of a qcow2 disk unreadable whose place stands in its second level of tables; the first is
-/// left, so that QEMU opens it.
+/// Overwrites the second-level tables of a qcow2 disk, so that no cluster can be read. The first-level table is kept,
+/// so that QEMU opens the disk.
 fn corrupt(disk: &Path) {
     use std::os::unix::fs::FileExt;
     let file = fs::File::options().read(true).write(true).open(disk).unwrap();
@@ -174,7 +175,7 @@ fn corrupt(disk: &Path) {
     for entry in 0..entries {
         let second_level = number(first_level + 8 * entry) & 0x00ff_ffff_ffff_fe00;
         if second_level != 0 {
-            // Not at the beginning of a cluster: QEMU takes it as corrupt.
+            // The offset is not the start of a cluster: QEMU reports the image as corrupt.
             let unaligned = 0x8000_0000_0000_0200_u64.to_be_bytes();
             file.write_all_at(&unaligned.repeat(8192), second_level).unwrap();
         }
@@ -182,7 +183,7 @@ fn corrupt(disk: &Path) {
 }
 
 #[test]
-fn a_disk_that_cannot_be_read_stops_the_machine_and_is_named() {
+fn a_disk_read_error_stops_the_machine_and_names_the_disk() {
     let folder = real("retries = 0");
     let disk = folder.path().join("corrupt.qcow2");
     fs::copy(images::image("images/breadth-first").disk(), &disk).unwrap();
@@ -197,7 +198,7 @@ fn a_disk_that_cannot_be_read_stops_the_machine_and_is_named() {
 }
 
 #[test]
-fn a_host_without_memory_for_a_machine_is_infrastructure_and_retried() {
+fn a_lack_of_host_memory_is_an_infrastructure_failure() {
     let folder = real("retries = 1");
     folder.qemu("ulimit -v 4000000");
     folder.run(&[]).code(1);
@@ -210,7 +211,7 @@ fn a_host_without_memory_for_a_machine_is_infrastructure_and_retried() {
 }
 
 #[test]
-fn a_host_without_file_descriptors_is_infrastructure_and_retried() {
+fn a_lack_of_file_descriptors_is_an_infrastructure_failure() {
     let folder = one_run("retries = 1");
     limited(&folder, "ulimit -n 16").code(1);
     let infrastructure_failures = infrastructure_failures(&folder, ONE);
@@ -222,7 +223,7 @@ fn a_host_without_file_descriptors_is_infrastructure_and_retried() {
 }
 
 #[test]
-fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
+fn a_stopped_controller_repeats_the_running_attempt() {
     let folder = one_run("stall_s = 1\nretries = 5");
     folder.fake_qemu(
         "power_on; ready; prepared; started
@@ -234,7 +235,7 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
     let signal = |signal| kill(Pid::from_raw(controller.id() as i32), signal).unwrap();
     signal(Signal::SIGSTOP);
     let stopped = Instant::now();
-    until("it was stopped for longer than it may", || stopped.elapsed() > Duration::from_secs(4));
+    until("the stop is longer than `stall_s`", || stopped.elapsed() > Duration::from_secs(4));
     signal(Signal::SIGCONT);
     assert!(controller.wait().unwrap().success());
     let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
@@ -245,14 +246,14 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
 }
 
 #[test]
-fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
+fn a_second_ctrl_c_stops_at_once_and_discards_the_attempt() {
     let folder = one_run("");
     folder.fake_qemu("power_on; ready; prepared; started; : > held; linger");
     let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
     until("the tool runs", || folder.path().join("held").exists());
     let mut ended = None;
-    // Two at the same moment would be one signal.
-    until("it stops", || {
+    // Two signals at the same moment would be delivered as one.
+    until("the controller stops", || {
         let _ = kill(Pid::from_raw(controller.id() as i32), Signal::SIGINT);
         ended = controller.try_wait().unwrap();
         ended.is_some()
@@ -265,7 +266,7 @@ fn a_second_ctrl_c_stops_at_once_and_the_run_under_way_was_never_made() {
     assert_eq!(folder.runs()[ONE].attempts, 1);
 }
 
-/// The tool runs until the file `end` lies in the folder; `begun` shows that it runs.
+/// The tool creates the file `begun` and runs until the file `end` exists.
 const UNTIL_END: &str = "power_on; ready; prepared; started; : > begun
      until [[ -e end ]]; do linger 0.05; done; ended; drained; answer_until quit";
 
@@ -279,7 +280,7 @@ fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
     killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
     let interrupted = Instant::now();
     until("the signal had time to act", || interrupted.elapsed() > Duration::from_millis(500));
-    assert_eq!(folder.machines().len(), 1, "the machine goes on");
+    assert_eq!(folder.machines().len(), 1, "the machine still runs");
     fs::write(folder.path().join("end"), "").unwrap();
     assert!(controller.wait().unwrap().success(), "every run is recorded");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
@@ -315,7 +316,11 @@ fn preemption_three_times_uses_up_no_attempt() {
         kill(Pid::from_raw(controller.id() as i32), Signal::SIGTERM).unwrap();
         assert_eq!(controller.wait().unwrap().code(), Some(1));
         fs::remove_file(folder.path().join("begun")).unwrap();
-        assert_eq!(folder.record().attempts(&ONE.parse().unwrap()).unwrap().len(), 0, "it was never made");
+        assert_eq!(
+            folder.record().attempts(&ONE.parse().unwrap()).unwrap().len(),
+            0,
+            "no attempt is counted"
+        );
     }
     folder.fake_qemu("whole_run x");
     folder.run(&[]).success();
@@ -323,7 +328,7 @@ fn preemption_three_times_uses_up_no_attempt() {
 }
 
 #[test]
-fn a_limit_enforced_late_is_marked_and_costs_no_more() {
+fn a_limit_enforced_late_is_marked_and_bounds_the_cost() {
     let folder = Folder::with_fake_qemu(
         1,
         &["ReachabilityDeadlock"],
@@ -332,17 +337,17 @@ fn a_limit_enforced_late_is_marked_and_costs_no_more() {
     folder.fake_qemu("power_on; ready; prepared; started; : > begun; linger");
     let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
     until("the tool runs", || folder.path().join("begun").exists());
-    // What a host does that has no memory left: the controller does not run.
+    // The controller is stopped, as on a host without free memory.
     let signal = |signal| kill(Pid::from_raw(controller.id() as i32), signal).unwrap();
     signal(Signal::SIGSTOP);
     let stopped = Instant::now();
-    until("the limit is long over", || stopped.elapsed() > Duration::from_secs(5));
+    until("the limit is exceeded by 3 s", || stopped.elapsed() > Duration::from_secs(5));
     signal(Signal::SIGCONT);
     assert!(controller.wait().unwrap().success());
     let run = &folder.runs()[ONE].last;
     assert_eq!(run.outcome, Outcome::WallLimit);
     assert!(run.marks.contains(&"late-limit".into()), "{:?}", run.marks);
-    assert!(run.facts.as_ref().unwrap().wall_ms > 4000, "the record has what was measured");
+    assert!(run.facts.as_ref().unwrap().wall_ms > 4000, "the record has the measured time");
     folder.judge().success();
     let judged = campaign::Judged::read(&folder.path().join("judgement"));
     let cost = judged.cell("tool-0", "DiningTable-PT-03", "ReachabilityDeadlock").cost.unwrap();
@@ -350,22 +355,26 @@ fn a_limit_enforced_late_is_marked_and_costs_no_more() {
 }
 
 #[test]
-fn a_disk_that_changes_under_a_running_campaign_stops_it_by_name() {
+fn a_disk_that_changes_during_a_campaign_stops_it() {
     let folder = Folder::with_fake_qemu(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
     qemu_stays_root(&folder);
     let disk = folder.path().join("image/disk");
-    // Changed while the second run's tool runs: what it saw nobody knows.
+    // The disk changes while the tool of the second run runs, so its input is unknown.
     folder.fake_qemu(
         "echo >> count; mapfile -t begun < count
          if (( ${#begun[@]} == 2 )); then echo more >> image/disk; fi; whole_run x",
     );
     let stopped = folder.run(&[]).code(2);
-    let said = stderr(&stopped);
-    assert!(said.contains("image/disk") && said.contains("9 bytes, before 4"), "{said}");
-    assert!(said.contains("put it back"), "{said}");
+    let message = stderr(&stopped);
+    assert!(message.contains("image/disk") && message.contains("9 bytes, before 4"), "{message}");
+    assert!(message.contains("put it back"), "{message}");
     assert_eq!(folder.record().summary().unwrap().recorded, 1);
-    assert_eq!(fs::read_to_string(folder.path().join("count")).unwrap().lines().count(), 2, "none after it");
-    // With the changed disk it is another campaign.
+    assert_eq!(
+        fs::read_to_string(folder.path().join("count")).unwrap().lines().count(),
+        2,
+        "no run starts after it"
+    );
+    // With a changed disk the campaign is a different one.
     let refused = folder.run(&[]).code(2);
     assert!(stderr(&refused).contains("disk disk tool-0 differs"), "{}", stderr(&refused));
     fs::write(disk, "disk").unwrap();
@@ -374,7 +383,7 @@ fn a_disk_that_changes_under_a_running_campaign_stops_it_by_name() {
 }
 
 #[test]
-fn an_inputs_disk_of_another_edition_or_of_other_archives_is_refused() {
+fn an_inputs_disk_of_other_edition_or_archives_is_refused() {
     let folder = one_run("");
     let edition = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/editions/mcc-2018.toml")).unwrap();
     assert!(edition.contains("name = \"mcc-2018\""));
@@ -403,12 +412,12 @@ fn an_inputs_disk_of_another_edition_or_of_other_archives_is_refused() {
 
     make("mcc-2018");
     let packed = folder.path().join("inputs-disk/archives/DiningTable-PT-03.tgz");
-    let sound = fs::read(&packed).unwrap();
-    // The same instance, packed otherwise.
-    fs::write(&packed, recompressed(&sound)).unwrap();
+    let original = fs::read(&packed).unwrap();
+    // The same instance, compressed differently.
+    fs::write(&packed, recompressed(&original)).unwrap();
     let refused = folder.run(&[]).code(2);
     assert!(stderr(&refused).contains("does not contain DiningTable-PT-03"), "{}", stderr(&refused));
-    fs::write(&packed, sound).unwrap();
+    fs::write(&packed, original).unwrap();
     assert!(!folder.results().exists());
     folder.run(&[]).success();
 }
@@ -423,15 +432,15 @@ fn recompressed(archive: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// The host's wall clock may be set at any moment. What measures and limits a run never reads it: in these rooms
-/// it is read in the four places named here: for the guest's own clock, and for people who read a record, how long
-/// a run has been under way, or who has leased cores.
+/// The wall clock of the host can be set at any moment, so code that measures or limits a run must not read it. These
+/// crates read it in four places only: for the clock of the guest, and for the times shown to users of a record, of
+/// `status` and of the lease registry.
 #[test]
-fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
+fn no_measurement_reads_the_wall_clock() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut readings = vec![];
-    for room in ["executor", "vm", "host", "store"] {
-        for file in walkdir::WalkDir::new(src.join(room)).sort_by_file_name() {
+    for folder in ["executor", "vm", "host", "store"] {
+        for file in walkdir::WalkDir::new(src.join(folder)).sort_by_file_name() {
             let file = file.unwrap().into_path();
             let Ok(text) = fs::read_to_string(&file) else { continue };
             let reads = |line: &&str| {
@@ -454,9 +463,10 @@ fn nothing_that_is_measured_reads_the_clock_that_can_be_set() {
 
 #[cfg(not(feature = "libvirt"))]
 #[test]
-fn a_campaign_for_libvirt_is_refused_by_a_program_built_without_it_saying_how_to_build_it() {
+fn libvirt_is_refused_by_a_program_built_without_it() {
     let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nbackend = \"libvirt\"\n");
-    let said = stderr(&folder.run(&[]).code(69));
-    assert!(said.contains("was built without it") && said.contains("--features libvirt"), "{said}");
+    let message = stderr(&folder.run(&[]).code(69));
+    assert!(message.contains("was built without it"), "{message}");
+    assert!(message.contains("--features libvirt"), "{message}");
     assert!(!folder.results().exists());
 }

@@ -1,4 +1,4 @@
-//! Input made to harm: one clear error with place and remedy, exit code 2, little time and memory (R7).
+//! Malicious and invalid input: one error with place and remedy, exit code 2, in bounded time and memory (R7).
 
 use assert_cmd::Command;
 use flate2::Compression;
@@ -20,23 +20,25 @@ fn harness(folder: &Path, arguments: &[&str]) -> (i32, String) {
     (output.status.code().expect("not killed"), message)
 }
 
+/// Asserts exit code 2 and a short message with these parts and without control characters.
 fn refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let (code, message) = harness(folder, arguments);
     assert_eq!(code, 2, "{arguments:?}: {message}");
     for part in parts {
-        assert!(message.contains(part), "{arguments:?} should say {part}: {message}");
+        assert!(message.contains(part), "{arguments:?}: no {part} in {message}");
     }
     assert!(message.len() < 10_000 && !message.contains(['\x1b', '\0']), "{message:?}");
 }
 
+/// Asserts that a table of answers is refused with these parts of a message.
 fn judge(folder: &Path, table: impl AsRef<[u8]>, parts: &[&str]) {
     fs::write(folder.join("answers.csv"), table).unwrap();
     refused(folder, &["judge", "answers.csv", "--edition", "mcc-2018", "--out", "judged"], parts);
-    assert!(!folder.join("judged").exists(), "nothing is written of what is refused");
+    assert!(!folder.join("judged").exists(), "nothing is written for refused input");
 }
 
 #[test]
-fn tables_of_answers_that_are_none_are_refused_by_line() {
+fn invalid_answer_tables_are_refused_with_the_line() {
     let folder = TempDir::new().unwrap();
     let row = |answers: &str| format!("{HEADER}a,b,StateSpace,{answers},\n");
     let utf16: Vec<u8> = HEADER.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -65,7 +67,7 @@ fn many_tools() -> String {
 }
 
 #[test]
-fn a_row_without_end_fills_no_memory_however_well_it_packs() {
+fn an_endless_row_is_refused_in_bounded_memory() {
     let folder = TempDir::new().unwrap();
     for start in ["", HEADER, &format!("{HEADER}\"")] {
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -76,7 +78,7 @@ fn a_row_without_end_fills_no_memory_however_well_it_packs() {
 }
 
 #[test]
-fn a_table_of_tools_names_the_line_of_an_entry_nobody_has() {
+fn an_entry_without_answers_in_a_tools_table_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("answers.csv"), format!("{HEADER}a,b,StateSpace,1 2 3 4,\n")).unwrap();
     fs::write(folder.path().join("tools.csv"), "entry,tool,status\na,a,competing\nz,z,competing\n").unwrap();
@@ -84,7 +86,7 @@ fn a_table_of_tools_names_the_line_of_an_entry_nobody_has() {
     refused(folder.path(), &arguments, &["tools.csv:3: entry z has no answers; entries are a"]);
 }
 
-/// An archive under way.
+/// An archive that is being written.
 struct Packing(tar::Builder<GzEncoder<File>>);
 
 impl Packing {
@@ -111,6 +113,7 @@ impl Packing {
     }
 }
 
+/// Asserts that `lint` refuses the archive `N-PT-1.tgz` with these parts of a message.
 fn lint(folder: &Path, parts: &[&str]) {
     fs::write(folder.join("stdout"), "").unwrap();
     let arguments = ["lint", "stdout", "--instance", "N-PT-1.tgz", "--examination", "CTLFireability"];
@@ -118,7 +121,7 @@ fn lint(folder: &Path, parts: &[&str]) {
 }
 
 #[test]
-fn headers_of_an_archive_that_claim_gigabytes_fill_no_memory() {
+fn large_archive_headers_are_refused_in_bounded_memory() {
     let folder = TempDir::new().unwrap();
     for kind in [tar::EntryType::GNULongName, tar::EntryType::XHeader] {
         let size = 100 << 20;
@@ -131,7 +134,7 @@ fn headers_of_an_archive_that_claim_gigabytes_fill_no_memory() {
 }
 
 #[test]
-fn long_names_and_pax_headers_are_read_as_tar_means_them() {
+fn long_names_and_pax_headers_of_archives_are_read() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("N-PT-1.tgz");
     let pax = "31 path=N-PT-1/UpperBounds.xml\n";
@@ -146,7 +149,7 @@ fn long_names_and_pax_headers_are_read_as_tar_means_them() {
 }
 
 #[test]
-fn property_files_deep_or_endless_are_refused_and_a_hundred_thousand_ids_in_one_line_are_read() {
+fn deep_property_files_are_refused_and_long_ones_are_read() {
     let folder = TempDir::new().unwrap();
     let with = |formulas: &str| {
         let set = format!("<property-set>{formulas}</property-set>");
@@ -164,11 +167,11 @@ fn property_files_deep_or_endless_are_refused_and_a_hundred_thousand_ids_in_one_
     with(&(0..100_000).map(many).collect::<String>());
     let arguments = ["lint", "stdout", "--instance", "N-PT-1.tgz", "--examination", "CTLFireability"];
     let (code, message) = harness(folder.path(), &arguments);
-    assert_eq!((code, message.as_str()), (1, ""), "nothing is answered");
+    assert_eq!((code, message.as_str()), (1, ""), "an output without answers is not an input error");
 }
 
 #[test]
-fn an_archive_named_after_another_instance_is_in_no_campaign() {
+fn an_archive_named_after_another_instance_is_refused() {
     let folder = TempDir::new().unwrap();
     let models = folder.path().join("models");
     fs::create_dir(&models).unwrap();
@@ -181,7 +184,7 @@ fn an_archive_named_after_another_instance_is_in_no_campaign() {
 }
 
 #[test]
-fn campaigns_at_the_limits_of_numbers_and_names_are_refused_by_line() {
+fn campaigns_with_extreme_values_are_refused_with_the_line() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("models")).unwrap();
     let good = "edition = \"mcc-2018\"\ninputs = \"models\"\n\
@@ -201,7 +204,7 @@ fn campaigns_at_the_limits_of_numbers_and_names_are_refused_by_line() {
 }
 
 #[test]
-fn a_judgement_changed_by_hand_is_explained_and_shown_or_refused_but_breaks_nothing() {
+fn a_judgement_changed_by_hand_is_refused() {
     let edition = Edition::load("mcc-2018").unwrap();
     let mut ballots = Ballots::new(&edition);
     for entry in ["a", "b", "c"] {
@@ -236,21 +239,21 @@ fn a_judgement_changed_by_hand_is_explained_and_shown_or_refused_but_breaks_noth
 }
 
 #[test]
-fn a_line_of_100_mb_and_every_odd_byte_pass_the_checker_and_reach_no_terminal() {
+fn lint_prints_no_control_characters_of_an_output() {
     let folder = TempDir::new().unwrap();
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
     let answer = b"\nFORMULA DiningTable-PT-03-ReachabilityDeadlock-0 TRUE TECHNIQUES A\x1b[31m\0\xff\n";
-    let odd = b"FORMULA \x1b]0;mine\x07\x1b[2J\0\xff\xfe\xc3( \r\x08 FALSE TECHNIQUES \x9b31m\n";
-    let endless = vec![b'A'; 100_000_000];
-    let stdout = [odd.as_slice(), &endless, answer, b"FORMULA ", &endless, b"\n"].concat();
+    let control = b"FORMULA \x1b]0;mine\x07\x1b[2J\0\xff\xfe\xc3( \r\x08 FALSE TECHNIQUES \x9b31m\n";
+    let long = vec![b'A'; 100_000_000];
+    let stdout = [control.as_slice(), &long, answer, b"FORMULA ", &long, b"\n"].concat();
     fs::write(folder.path().join("stdout"), stdout).unwrap();
     let lint = ["lint", "stdout", "--instance", archive, "--examination", "ReachabilityDeadlock"];
     let mut command = Command::cargo_bin("mcc-harness").unwrap();
     let output = command.current_dir(folder.path()).args(lint).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
-    for said in [output.stdout, output.stderr] {
-        let said = String::from_utf8(said).expect("what is printed is UTF-8");
+    for printed in [output.stdout, output.stderr] {
+        let printed = String::from_utf8(printed).expect("the output is UTF-8");
         let plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
-        assert!(said.chars().all(plain) && said.len() < 100_000, "{} bytes", said.len());
+        assert!(printed.chars().all(plain) && printed.len() < 100_000, "{} bytes", printed.len());
     }
 }

@@ -1,11 +1,11 @@
 //! Machines and campaigns under a real libvirt (`scripts/test --all` builds and runs this).
 //!
-//! A host without systemd, such as a container, has no libvirtd running: then one is started here, and ends with
-//! this program. It needs root and the packages that `scripts/setup --libvirt` installs.
+//! If no libvirtd runs, as on a host without systemd (a container), the tests start one that ends with them. This needs
+//! root and the packages that `scripts/setup --libvirt` installs.
 #![cfg(feature = "libvirt")]
 
 mod campaign;
-/// The same tests as for QEMU itself.
+/// The tests of machines that mcc-harness starts itself, here under libvirt.
 #[path = "machine.rs"]
 mod machine;
 
@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// With a libvirtd that answers.
+/// Returns the backend libvirt after a libvirtd answers; starts one if necessary.
 pub fn backend() -> Backend {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -35,8 +35,8 @@ pub fn backend() -> Backend {
     Backend::Libvirt
 }
 
-/// In a mount namespace, where its settings are ours: QEMU gets no /dev of its own (containers forbid it), and no
-/// KVM, so that the machines are the same on every host.
+/// Starts libvirtd in a mount namespace with its own settings: QEMU has no private /dev, because containers forbid it,
+/// and no KVM, so that the machines are the same on every host.
 fn start_libvirtd() {
     let folder = tempfile::tempdir().unwrap().keep();
     let script = r#"
@@ -58,7 +58,7 @@ fn start_libvirtd() {
     unsafe {
         command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGTERM)?));
     }
-    // A process that ends with the thread that started it, so a thread that ends with this program.
+    // The process ends with the thread that started it, so this thread runs until the end of the program.
     std::thread::spawn(move || command.spawn().expect("unshare is of util-linux").wait());
     let answers = || libvirt::check(Duration::from_secs(60)).is_ok();
     let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
@@ -88,7 +88,7 @@ jobs = 1
 boot_deadline_s = 120
 "#;
 
-/// A campaign under libvirt, on the host's own QEMU: libvirt asks it more than the tests' stand-in answers.
+/// A campaign under libvirt with the QEMU of the host: libvirt needs more of QMP than the fake QEMU implements.
 fn under_libvirt() -> Folder {
     backend();
     let folder = Folder::new(&format!("{CAMPAIGN}backend = \"libvirt\"\n"));
@@ -96,19 +96,19 @@ fn under_libvirt() -> Folder {
     folder
 }
 
-/// QEMUs of domains of ours.
+/// Process ids of the QEMUs of all domains of mcc-harness.
 fn domains() -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|process| {
         let process = process.unwrap();
         let line = fs::read(process.path().join("cmdline")).ok()?;
-        let ours = String::from_utf8_lossy(&line).contains("-name\0guest=mcc-harness-");
-        ours.then(|| process.file_name().to_str()?.parse().ok()).flatten()
+        let is_domain = String::from_utf8_lossy(&line).contains("-name\0guest=mcc-harness-");
+        is_domain.then(|| process.file_name().to_str()?.parse().ok()).flatten()
     });
     processes.collect()
 }
 
-/// By run: what a record says that no clock and no host's load can change.
-fn lasting(folder: &Folder) -> Vec<String> {
+/// One line for each run with the recorded facts that depend on neither time nor load.
+fn reproducible_facts(folder: &Folder) -> Vec<String> {
     let of = |run: &RunRecord| {
         let (attempt, environment) = (&run.last, &run.last.environment);
         let facts = attempt.facts.as_ref().unwrap();
@@ -117,7 +117,7 @@ fn lasting(folder: &Folder) -> Vec<String> {
         let output = folder.output(&run.run.id(), attempt.number, "stdout");
         let answers: Vec<&str> = output.lines().filter(|line| line.starts_with("FORMULA")).collect();
         assert!(!answers.is_empty(), "{output}");
-        // The inputs disk lies in the results, which are another folder each time.
+        // The inputs disk is below the results, whose folder differs in each test.
         let seen = machine_files(attempt).into_iter();
         let seen: BTreeSet<PathBuf> =
             seen.map(|disk| disk.strip_prefix(folder.path()).map(Path::to_owned).unwrap_or(disk)).collect();
@@ -138,10 +138,10 @@ fn lasting(folder: &Folder) -> Vec<String> {
 }
 
 #[test]
-fn a_campaign_under_libvirt_has_the_same_record_as_one_without_and_leaves_nothing() {
+fn a_campaign_under_libvirt_has_the_same_record() {
     let folder = under_libvirt();
     folder.run(&[]).success();
-    let under = lasting(&folder);
+    let under = reproducible_facts(&folder);
     for run in folder.runs().values() {
         let xml = run.last.machine.join("\n");
         assert!(xml.contains("<model fallback=\"forbid\">SandyBridge</model>"), "{xml}");
@@ -151,11 +151,11 @@ fn a_campaign_under_libvirt_has_the_same_record_as_one_without_and_leaves_nothin
     drop(folder);
     let folder = Folder::new(CAMPAIGN);
     folder.run(&[]).success();
-    assert_eq!((under.len(), under), (2, lasting(&folder)));
+    assert_eq!((under.len(), under), (2, reproducible_facts(&folder)));
 }
 
 #[test]
-fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_counts() {
+fn a_qemu_killed_under_libvirt_is_an_infrastructure_failure() {
     let folder = under_libvirt();
     let only = ["--only", "*/CTLFireability"];
     let mut controller = folder.run_command(&only).spawn().unwrap();
@@ -168,7 +168,7 @@ fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_count
             .any(|attempt| fs::metadata(attempt.join("outputs/stdout")).is_ok_and(|stdout| stdout.len() > 0))
     });
     kill(Pid::from_raw(qemu), Signal::SIGKILL).unwrap();
-    assert!(controller.wait().unwrap().success(), "the retry went well");
+    assert!(controller.wait().unwrap().success(), "the retry succeeded");
     let attempts =
         folder.record().attempts(&"breadth-first/DiningTable-PT-03/CTLFireability".parse().unwrap()).unwrap();
     let Outcome::Infrastructure { reason, .. } = &attempts[0].outcome else { panic!("{attempts:?}") };
@@ -178,15 +178,15 @@ fn a_qemu_that_dies_under_libvirt_is_infrastructure_and_only_the_whole_run_count
 }
 
 #[test]
-fn a_guest_that_panics_under_libvirt_ends_its_machine_with_its_last_words() {
+fn a_guest_panic_under_libvirt_ends_the_machine() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = machine::spec(512, 1);
-    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("not ours") };
+    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("the machine has no guest agent") };
     *initrd = folder.path().join("none");
     fs::write(initrd, "no initrd").unwrap();
-    let patience = Duration::from_secs(120);
-    let mut machine = Machine::start(&spec, folder.path(), 1, patience).unwrap();
-    let error = machine.wait(Instant::now() + patience).unwrap_err();
+    let timeout = Duration::from_secs(120);
+    let mut machine = Machine::start(&spec, folder.path(), 1, timeout).unwrap();
+    let error = machine.wait(Instant::now() + timeout).unwrap_err();
     assert!(matches!(&error, VmError::Gone(how) if how.contains("Kernel panic")), "{error}");
 }
 
@@ -197,7 +197,7 @@ fn a_killed_controller_leaves_no_domain_and_no_overlay() {
     until("a domain runs", || !domains().is_empty());
     controller.kill().unwrap();
     controller.wait().unwrap();
-    until("libvirt ended it", || domains().is_empty());
+    until("libvirt ended the domain", || domains().is_empty());
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 2);
     assert_eq!(folder.running_folders(), Vec::<std::path::PathBuf>::new());
@@ -208,6 +208,6 @@ fn a_libvirt_that_does_not_answer_is_refused_with_a_remedy() {
     let folder = under_libvirt();
     let mut run = folder.run_command(&[]);
     run.env("LIBVIRT_DEFAULT_URI", "qemu:///system?socket=/nonexistent/socket");
-    let said = stderr(&assert_cmd::Command::from(run).assert().code(69));
-    assert!(said.contains("it does not answer") && said.contains("start it"), "{said}");
+    let message = stderr(&assert_cmd::Command::from(run).assert().code(69));
+    assert!(message.contains("it does not answer") && message.contains("start it"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Machines that fail: our trouble, kept as evidence, tried again, and never a tool's outcome (R2).
+//! Machines that fail: an infrastructure failure is recorded, retried, and never the outcome of a tool (R2).
 
 mod campaign;
 mod images;
@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 
-/// breadth-first on small nets; with `retries` and more lines for `[hosts]`.
+/// A campaign of breadth-first on a small net; `hosts` are further lines of `[hosts]`.
 fn campaign(examinations: &str, hosts: &str) -> String {
     images::image("images/breadth-first");
     format!(
@@ -34,23 +34,23 @@ jobs = 1
 
 const DEADLOCK: &str = "breadth-first/DiningTable-PT-03/ReachabilityDeadlock";
 
-/// State and reason of a run's attempts, all of which ended in infrastructure.
+/// State and reason of each attempt of a run. Panics if an attempt did not end as an infrastructure failure.
 fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> {
     let attempts = folder.record().attempts(&run.parse().unwrap()).unwrap().into_iter();
-    let trouble = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
+    let state_and_reason = |attempt: mcc_harness::store::Attempt| match attempt.outcome {
         Outcome::Infrastructure { state, reason } => (state, reason),
         other => panic!("{run}, attempt {}: {other:?}", attempt.number),
     };
-    attempts.map(trouble).collect()
+    attempts.map(state_and_reason).collect()
 }
 
 #[test]
-fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_request() {
+fn a_qemu_that_does_not_start_is_retried_and_provisional() {
     let folder = Folder::new(&campaign(r#""StateSpace", "ReachabilityDeadlock""#, "retries = 1"));
-    // Only what runs first: the machines of StateSpace fail twice, those after them are sound.
+    // Only the first two machines fail: both attempts of StateSpace. Later machines work.
     let count = folder.path().join("boots");
     folder.qemu(&format!(
-        "echo boot >> {0}; [ $(wc -l < {0}) -gt 2 ] || {{ echo out of luck >&2; exit 7; }}",
+        "echo boot >> {0}; [ $(wc -l < {0}) -gt 2 ] || {{ echo no such device >&2; exit 7; }}",
         count.display()
     ));
     let run = folder.run(&[]).code(1);
@@ -58,14 +58,14 @@ fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_reques
     let failed = "breadth-first/DiningTable-PT-03/StateSpace";
     for (state, reason) in infrastructure_failures(&folder, failed) {
         assert_eq!(state, "booting");
-        assert!(reason.contains("exit status: 7") && reason.contains("out of luck"), "{reason}");
+        assert!(reason.contains("exit status: 7") && reason.contains("no such device"), "{reason}");
     }
     let runs = folder.runs();
-    assert_eq!(runs[failed].attempts, 2, "one retry, as the campaign says");
-    assert_eq!(runs[failed].last.facts, None, "no tool was started, so nothing of it was measured");
+    assert_eq!(runs[failed].attempts, 2, "one retry, as set in the campaign");
+    assert_eq!(runs[failed].last.facts, None, "no tool was started, so nothing was measured");
     assert_eq!(
         folder.output(failed, 1, "qemu.log"),
-        "out of luck\n",
+        "no such device\n",
         "the evidence of every attempt is kept"
     );
     assert_eq!(runs[DEADLOCK].last.outcome, Outcome::Finished { exit_code: 0 });
@@ -81,17 +81,17 @@ fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_reques
     let places = judged.0.podiums.iter().flat_map(|podium| &podium.places);
     assert!(places.clone().count() > 0 && places.clone().all(|place| place.medal == Medal::None));
 
-    // Without being asked to, nothing is tried again.
+    // Without --retry, a failed run is not repeated.
     folder.qemu("");
     folder.run(&[]).code(1);
     assert_eq!(folder.runs()[failed].attempts, 2);
     folder.run(&["--retry", "infrastructure"]).success();
-    let healed = &folder.runs()[failed];
-    assert_eq!((healed.attempts, &healed.last.outcome), (3, &Outcome::Finished { exit_code: 0 }));
+    let retried = &folder.runs()[failed];
+    assert_eq!((retried.attempts, &retried.last.outcome), (3, &Outcome::Finished { exit_code: 0 }));
     assert_eq!(
         folder.record().attempts(&failed.parse().unwrap()).unwrap().len(),
         3,
-        "the failed attempts stay"
+        "the failed attempts are kept"
     );
     folder.judge().success();
     let judged = Judged::read(&folder.path().join("judgement"));
@@ -99,7 +99,7 @@ fn a_qemu_that_does_not_start_is_retried_judged_provisional_and_healed_on_reques
 }
 
 #[test]
-fn a_qemu_that_says_nothing_is_given_up_at_the_boot_deadline_and_ended() {
+fn a_silent_qemu_is_killed_at_the_boot_deadline() {
     let folder = Folder::new(&campaign(r#""ReachabilityDeadlock""#, "retries = 0\nboot_deadline_s = 2"));
     folder.qemu("exec sleep 100000");
     folder.run(&[]).code(1);
@@ -107,14 +107,14 @@ fn a_qemu_that_says_nothing_is_given_up_at_the_boot_deadline_and_ended() {
     let [(state, reason)] = &infrastructure_failures[..] else { panic!("{infrastructure_failures:?}") };
     assert_eq!(state, "booting");
     assert!(reason.contains("in time"), "{reason}");
-    assert_eq!(folder.machines(), [0; 0], "it was killed");
+    assert_eq!(folder.machines(), [0; 0], "QEMU was killed");
     assert!(folder.running_folders().is_empty());
 }
 
 #[test]
-fn a_guest_that_never_gets_ready_is_given_up_with_its_last_words_kept() {
+fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
     let folder = Folder::new(&campaign(r#""ReachabilityDeadlock""#, "retries = 0"));
-    // A disk that is none: the agent cannot mount it, and the kernel panics.
+    // The disk has no file system: the agent cannot mount it, and the kernel panics.
     let empty = folder.path().join("empty");
     fs::File::create(&empty).unwrap().set_len(1 << 20).unwrap();
     folder.qemu(&format!(
@@ -134,9 +134,9 @@ fn a_guest_that_never_gets_ready_is_given_up_with_its_last_words_kept() {
 }
 
 #[test]
-fn a_machine_that_dies_under_its_tool_is_tried_again_and_only_the_whole_run_counts() {
+fn a_machine_killed_during_a_run_is_an_infrastructure_failure() {
     images::image("images/depth-first");
-    // Runs into its limit, so it is certainly alive when its first output is seen.
+    // The tool computes until its limit, so it still runs when its first output is seen.
     let folder = Folder::new(
         r#"
 edition = "mcc-2018"
@@ -162,13 +162,16 @@ retries = 1
     let machines = folder.machines();
     assert_eq!(machines.len(), 1);
     kill(Pid::from_raw(machines[0]), Signal::SIGKILL).unwrap();
-    assert!(controller.wait().unwrap().success(), "the retry went well");
+    assert!(controller.wait().unwrap().success(), "the retry succeeded");
 
     let attempts = folder.record().attempts(&id.parse().unwrap()).unwrap();
     let Outcome::Infrastructure { state, reason } = &attempts[0].outcome else { panic!("{attempts:?}") };
     assert_eq!(state, "examining");
     assert!(reason.contains("signal: 9"), "{reason}");
-    assert!(folder.output(id, 1, "stdout").starts_with("mcc-reference-tool:"), "its evidence is kept");
+    assert!(
+        folder.output(id, 1, "stdout").starts_with("mcc-reference-tool:"),
+        "the output of the killed attempt is kept"
+    );
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::CpuLimit));
     assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
     folder.judge().success();
@@ -201,18 +204,19 @@ fn without_qemu_the_package_is_named_and_nothing_is_written() {
     assert!(!folder.results().exists());
 }
 
-/// Every word of `fake-qemu.bash` that a run takes until its tool runs.
+/// The functions of `fake-qemu.bash` that bring a run to the start of its tool.
 const RUNNING: &str = "power_on; ready; prepared; started";
 
-/// The n-th planned run gets the n-th words: the folder of an attempt is named by its run's position.
-fn by_position(words: &[&str]) -> String {
-    let words = words.iter().map(|words| words.replace("RUNNING", RUNNING)).zip(1..);
-    let cases: String = words.map(|(words, position)| format!("{position}) {words} ;;\n")).collect();
+/// A script that executes the n-th commands for the n-th planned run. The name of an attempt's folder begins with
+/// the position of its run.
+fn by_position(commands: &[&str]) -> String {
+    let commands = commands.iter().map(|commands| commands.replace("RUNNING", RUNNING)).zip(1..);
+    let cases: String = commands.map(|(commands, n)| format!("{n}) {commands} ;;\n")).collect();
     format!("position=${{TMPDIR##*/running/}}\ncase ${{position%%-*}} in\n{cases}\n*) exit 99 ;;\nesac\n")
 }
 
 #[test]
-fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_tools() {
+fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
     let cases = [
         ("linger", "booting", "no answer to \"greeting\" in time"),
         ("while :; do event RTC_CHANGE; done", "booting", "no answer to \"greeting\" in time"),
@@ -220,13 +224,13 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
         ("echo '<html>' >&$qmp; linger", "booting", "QMP: greeting: expected value"),
         ("kill -9 $$", "booting", "(signal: 9 (SIGKILL))"),
         ("power_on; linger", "booting", "was not ready by its deadline"),
-        ("power_on; while :; do say nonsense; done", "booting", "was not ready by its deadline"),
+        ("power_on; while :; do agent_event nonsense; done", "booting", "was not ready by its deadline"),
         ("power_on; while :; do printf %065536d 0 >&$control; done", "booting", "a line of more than"),
-        // A guest that reboots or panics: QEMU ends (-no-reboot), so there is no loop.
+        // A guest reboots or panics: QEMU ends (-no-reboot), so it does not boot again and again.
         ("power_on; ready; exit 0", "ready", "(exit status: 0)"),
         ("power_on; ready; linger", "ready", "was not prepared by its deadline"),
         (
-            "power_on; ready; hear; say failed '\"reason\":\"no archive\"'; linger",
+            "power_on; ready; read_request; agent_event failed '\"reason\":\"no archive\"'; linger",
             "ready",
             "agent: no archive",
         ),
@@ -251,62 +255,62 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
         &EXAMINATIONS[..3],
         "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\nprepare_deadline_s = 3\n",
     );
-    folder.fake_qemu(&by_position(&cases.map(|(words, ..)| words)));
-    // One examination of all tools at a time: ten troubles in a row would stop the campaign.
+    folder.fake_qemu(&by_position(&cases.map(|(commands, ..)| commands)));
+    // One examination of all tools at a time: ten consecutive failures would stop the campaign.
     let mut cases = cases.iter();
     for examination in &EXAMINATIONS[..3] {
         folder.run(&["--only", &format!("*/{examination}")]).code(1);
-        for ((words, state, reason), tool) in cases.by_ref().take(6).zip(0..) {
+        for ((commands, state, reason), tool) in cases.by_ref().take(6).zip(0..) {
             let found =
                 infrastructure_failures(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
             assert_eq!(found.len(), 1);
-            assert!(found[0].0 == *state && found[0].1.contains(reason), "{words}: {found:?}");
+            assert!(found[0].0 == *state && found[0].1.contains(reason), "{commands}: {found:?}");
         }
         assert_eq!(folder.machines(), [0; 0]);
     }
-    // A year's judgement knows them all as ours.
+    // The judgement counts all of them as infrastructure failures.
     folder.judge().code(1);
     let judged = Judged::read(&folder.path().join("judgement"));
     let cells = judged.0.blocks.iter().flat_map(|block| &block.cells);
     assert_eq!(cells.filter(|cell| cell.ending == Ending::Infrastructure).count(), 18);
-    // And healed, each has its one record, the evidence beside it.
+    // After a retry without faults, each run has one record, and its failed attempt is kept.
     folder.fake_qemu("whole_run x");
     folder.run(&["--retry", "infrastructure"]).success();
     assert!(folder.runs().values().all(|run| run.attempts == 2));
 }
 
 #[test]
-fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
+fn limits_apply_to_machines_that_flood_or_are_silent() {
     let cases = [
         ("RUNNING; while :; do event RTC_CHANGE; done", Outcome::WallLimit),
-        ("RUNNING; while :; do say nonsense; done", Outcome::WallLimit),
+        ("RUNNING; while :; do agent_event nonsense; done", Outcome::WallLimit),
         ("RUNNING; while :; do printf %065536d 0 >&$console; done", Outcome::WallLimit),
-        // An agent that a tool starved: the tool's limit all the same.
+        // The agent is silent, as if the tool left it no CPU time: the limit of the tool applies.
         ("RUNNING; linger", Outcome::WallLimit),
         ("RUNNING; while :; do printf %065536d 0 >&$stdout; done", Outcome::OutputLimit),
-        // Slow, but there.
+        // Each step is slow, but within its deadline.
         (
             "linger 0.3; power_on; linger 0.3; ready; linger 0.3; prepared; started; ended; drained; linger",
             Outcome::Finished { exit_code: 0 },
         ),
-        // The tool ended, what it wrote never comes: that is marked, and what came counts.
+        // The tool ended, but not all of its output arrives: the run is marked, and what arrived counts.
         ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
     ];
     let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\ncollect_deadline_s = 10\n";
     let folder = Folder::with_fake_qemu(7, &EXAMINATIONS[..1], settings);
-    folder.fake_qemu(&by_position(&cases.clone().map(|(words, _)| words)));
+    folder.fake_qemu(&by_position(&cases.clone().map(|(commands, _)| commands)));
     folder.run(&[]).success();
     let runs = folder.runs();
-    for ((words, outcome), run) in cases.iter().zip(runs.values()) {
-        assert_eq!(run.last.outcome, *outcome, "{words}");
+    for ((commands, outcome), run) in cases.iter().zip(runs.values()) {
+        assert_eq!(run.last.outcome, *outcome, "{commands}");
     }
     let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
     assert!(marks(4).contains(&"output-truncated".into()) && marks(6).contains(&"output-incomplete".into()));
 }
 
 #[test]
-fn a_guest_that_reports_impossible_figures_harms_nobody() {
-    let ended = |figures: &str| format!("say ended '{figures},\"oom_kills\":0,\"left_behind\":0'");
+fn impossible_figures_of_a_guest_are_dropped() {
+    let ended = |figures: &str| format!("agent_event ended '{figures},\"oom_kills\":0,\"left_behind\":0'");
     let forged = [
         r#""exit":{"code":-2147483648},"memory_kib":1"#,
         r#""exit":{"code":256},"memory_kib":1"#,
@@ -316,11 +320,11 @@ fn a_guest_that_reports_impossible_figures_harms_nobody() {
         r#""exit":{"code":1},"memory_kib":1,"io_wait_ms":18446744073709551615"#,
     ];
     let folder = Folder::with_fake_qemu(forged.len(), &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
-    let words: Vec<String> = forged
+    let commands: Vec<String> = forged
         .iter()
         .map(|figures| format!("RUNNING; {}; ended; drained; answer_until quit", ended(figures)))
         .collect();
-    folder.fake_qemu(&by_position(&words.iter().map(String::as_str).collect::<Vec<_>>()));
+    folder.fake_qemu(&by_position(&commands.iter().map(String::as_str).collect::<Vec<_>>()));
     folder.run(&[]).success();
     for run in folder.runs().values() {
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{}", run.run.id());

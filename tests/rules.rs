@@ -1,4 +1,4 @@
-//! docs/rules.md: every rule that is cited has an entry, and every key, file and item that an entry names exists.
+//! docs/rules.md has an entry for each rule that is cited, and each key, file and item that it names exists.
 
 use assert_cmd::Command;
 use mcc_harness::edition::{Edition, Rules, known, known_rule_codes, other_edition_names, rule_sections};
@@ -12,7 +12,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Text files in which rules are cited.
+/// The text files in which rules may be cited.
 fn sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in
@@ -31,7 +31,7 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// Words of the form of a rule's code in a text: `E-1`, `E-1.7`, `T-5`, `CRV-3`.
+/// The words of a text that have the form of a rule code: `E-1`, `E-1.7`, `T-5`, `CRV-3`.
 fn cited(text: &str) -> BTreeSet<&str> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let words = text.split(|c| !word(c)).map(|word| word.trim_end_matches(['.', '-', '/']));
@@ -52,7 +52,7 @@ fn every_rule_that_is_cited_has_an_entry() {
     let mut citations = 0;
     for file in sources() {
         let Ok(text) = fs::read_to_string(&file) else { continue };
-        // This file and the reader's own tests have wrong codes on purpose.
+        // This file and the unit tests of the rule text contain unknown codes on purpose.
         let on_purpose = file.ends_with("tests/rules.rs") || file.ends_with("rule_text.rs");
         for code in cited(&text).into_iter().filter(|_| !on_purpose) {
             citations += 1;
@@ -82,7 +82,7 @@ fn every_promise_that_is_cited_is_in_the_table() {
     assert!(wrong.is_empty(), "no promise of docs/promises.md:\n{}", wrong.join("\n"));
 }
 
-/// Code spans of a text, in order.
+/// The code spans of a text, in order.
 fn code_spans(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -97,7 +97,8 @@ fn defines(source: &str, item: &str) -> bool {
     })
 }
 
-/// What is wrong with the files and items that a document names; `is_read`: the lines that count.
+/// Returns the number of items that a document names in the lines selected by `is_read`, and the errors: files and
+/// items that do not exist.
 fn missing_items(name: &str, document: &str, is_read: impl Fn(&str) -> bool) -> (usize, Vec<String>) {
     let mut wrong = Vec::new();
     let mut items = 0;
@@ -140,7 +141,7 @@ fn every_item_that_the_architecture_names_exists() {
 }
 
 #[test]
-fn crates_depend_on_what_the_architecture_says() {
+fn crate_dependencies_match_the_architecture() {
     let rows = ARCHITECTURE.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
     let mut compared = BTreeSet::new();
     for row in rows {
@@ -152,8 +153,8 @@ fn crates_depend_on_what_the_architecture_says() {
         let used = manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten();
         let used: BTreeSet<&str> = used.filter_map(|(name, _)| name.strip_prefix("mcc-")).collect();
         let last = cells.get(2).copied().unwrap_or_default();
-        let said: BTreeSet<&str> = last.split(", ").filter(|name| !name.is_empty()).collect();
-        assert_eq!(used, said, "{folder}");
+        let documented: BTreeSet<&str> = last.split(", ").filter(|name| !name.is_empty()).collect();
+        assert_eq!(used, documented, "{folder}");
         compared.insert(folder.to_owned());
     }
     let workspace: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
@@ -163,7 +164,7 @@ fn crates_depend_on_what_the_architecture_says() {
     assert_eq!(compared, members);
 }
 
-/// Whether an edition has a key; of lists the first element counts.
+/// Whether an edition has a key. In a list, the first element with the key counts.
 fn has_key(edition: &toml::Value, key: &str) -> bool {
     let part = |at: &toml::Value, name: &str| match at {
         toml::Value::Array(list) => list.iter().find_map(|of| of.get(name)).cloned(),
@@ -183,7 +184,7 @@ fn every_edition_key_that_the_rules_name_exists() {
     for section in rule_sections() {
         for rule in &section.rules {
             for key in code_spans(rule.key) {
-                // A reason for a status is in no edition that is built in.
+                // No built-in edition gives a reason for a status.
                 let known = key == "status.note" || editions.iter().any(|edition| has_key(edition, key));
                 assert!(known, "{}: no edition has the key {key}", rule.code);
             }
@@ -246,6 +247,6 @@ fn without_a_code_all_rules_are_listed() {
 #[test]
 fn an_unknown_code_is_refused_with_a_suggestion() {
     let refused = rule(&["E4.3"]).code(2);
-    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("no rule `E4.3`; did you mean `E-4.3`?"), "{said}");
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("no rule `E4.3`; did you mean `E-4.3`?"), "{message}");
 }

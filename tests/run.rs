@@ -1,4 +1,4 @@
-//! `run`: campaigns in real machines, from what a tool sees to what is recorded and judged of it.
+//! `mcc-harness run`: campaigns in real machines, from the environment of a tool to its record and judgement.
 
 mod campaign;
 mod data;
@@ -39,7 +39,7 @@ kind = "sequential"
 jobs = 2
 "#;
 
-/// A controller of which the test reads the progress.
+/// A controller whose progress output is read by the test.
 struct Controller {
     process: Child,
     progress: BufReader<std::process::ChildStderr>,
@@ -52,13 +52,16 @@ impl Controller {
         Self { process, progress }
     }
 
-    /// Reads its progress until so many of 8 runs are recorded.
+    /// Reads the progress until at least `runs` of 8 runs are recorded.
     fn until_recorded(&mut self, runs: u32) {
         let mut line = String::new();
         let recorded = |line: &str| line.strip_prefix('[')?.split_once("/8]")?.0.parse::<u32>().ok();
         while recorded(&line).is_none_or(|recorded| recorded < runs) {
             line.clear();
-            assert!(self.progress.read_line(&mut line).unwrap() > 0, "it ended before {runs} runs");
+            assert!(
+                self.progress.read_line(&mut line).unwrap() > 0,
+                "the controller ended before {runs} runs were recorded"
+            );
         }
     }
 
@@ -66,15 +69,15 @@ impl Controller {
         kill(Pid::from_raw(self.process.id() as i32), signal).unwrap();
     }
 
-    /// Its exit code (None: killed) and the rest of what it said.
+    /// Waits for the end. Returns the exit code (None if it was killed) and the rest of stderr.
     fn end(mut self) -> (Option<i32>, String) {
-        let mut said = String::new();
-        self.progress.read_to_string(&mut said).unwrap();
-        (self.process.wait().unwrap().code(), said)
+        let mut messages = String::new();
+        self.progress.read_to_string(&mut messages).unwrap();
+        (self.process.wait().unwrap().code(), messages)
     }
 }
 
-/// What must not depend on when a run was made: outcome, attempts, digest of stdout.
+/// Outcome, number of attempts and digest of stdout of each run. They must not depend on interruptions.
 fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
     let facts = folder.runs().into_iter().map(|(id, run)| {
         let stdout = run.last.outputs.iter().find(|output| output.role == "stdout").unwrap();
@@ -84,21 +87,21 @@ fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
 }
 
 #[test]
-fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undisturbed_one() {
-    let undisturbed = {
+fn a_campaign_killed_twice_ends_with_the_same_records() {
+    let uninterrupted = {
         let folder = Folder::new(SMALL);
         folder.run(&[]).success();
         folder.judge().success();
         (facts(&folder), fs::read(folder.path().join("judgement/trusted.csv")).unwrap())
     };
-    assert_eq!(undisturbed.0.len(), 8);
+    assert_eq!(uninterrupted.0.len(), 8);
 
     let folder = Folder::new(SMALL);
     for at_least in [2_u32, 4] {
         let mut controller = Controller::start(&folder);
         controller.until_recorded(at_least);
         until("a machine", || !folder.machines().is_empty());
-        // It is held still while another controller is refused.
+        // The controller is stopped, so that it cannot end while a second one is refused.
         controller.signal(Signal::SIGSTOP);
         let second = folder.run(&[]).code(2);
         assert!(stderr(&second).contains("in use by another controller (pid"), "{}", stderr(&second));
@@ -106,45 +109,48 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
         assert_eq!(controller.end().0, None);
         until("the machines are gone", || folder.machines().is_empty());
         let summary = folder.record().summary().unwrap();
-        assert!((u64::from(at_least)..8).contains(&summary.recorded), "killed in the middle: {summary:?}");
+        assert!(
+            (u64::from(at_least)..8).contains(&summary.recorded),
+            "the kill was not in the middle: {summary:?}"
+        );
     }
     let resumed = folder.run(&[]).success();
     assert!(stderr(&resumed).contains("of 8 runs are already recorded"), "{}", stderr(&resumed));
     folder.judge().success();
-    assert_eq!(facts(&folder), undisturbed.0);
+    assert_eq!(facts(&folder), uninterrupted.0);
     assert!(
         facts(&folder).values().all(|(_, attempts, _)| *attempts == 1),
-        "a killed attempt was never made"
+        "a killed attempt is not counted"
     );
-    assert_eq!(fs::read(folder.path().join("judgement/trusted.csv")).unwrap(), undisturbed.1);
+    assert_eq!(fs::read(folder.path().join("judgement/trusted.csv")).unwrap(), uninterrupted.1);
 
     assert!(folder.running_folders().is_empty() && folder.machines().is_empty());
     let kept = walkdir::WalkDir::new(folder.results().join("outputs")).min_depth(4).max_depth(4);
-    assert_eq!(kept.into_iter().count(), 8, "one attempt of every run");
+    assert_eq!(kept.into_iter().count(), 8, "one attempt of each run");
 }
 
 #[test]
-fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
+fn one_ctrl_c_lets_running_runs_end_and_starts_no_other() {
     let folder = Folder::new(&SMALL.replace("jobs = 2", "jobs = 1"));
     let mut controller = Controller::start(&folder);
     controller.until_recorded(1);
     until("a machine", || !folder.machines().is_empty());
     controller.signal(Signal::SIGINT);
-    let (code, said) = controller.end();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("stopped as requested; the same command continues"), "{said}");
+    let (code, messages) = controller.end();
+    assert_eq!(code, Some(1), "{messages}");
+    assert!(messages.contains("stopped as requested; the same command continues"), "{messages}");
     let summary = folder.record().summary().unwrap();
     assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
     assert!(summary.recorded < 8 && folder.running_folders().is_empty(), "{summary:?}");
     let judge = folder.judge().code(1);
     assert!(stderr(&judge).contains("`run` the campaign to its end"), "{}", stderr(&judge));
-    // And with `--only`, only those.
+    // With `--only`, only the selected runs are made.
     folder.run(&["--only", "random-walk/TokenLoop-PT-03/CTLFireability"]).success();
     let runs = folder.runs();
     assert!(runs.contains_key("random-walk/TokenLoop-PT-03/CTLFireability") && runs.len() < 8);
 }
 
-/// The disk of the tool in `tests/abnormal-tool`.
+/// Builds the disk of the tool in `tests/abnormal-tool`.
 fn abnormal_tool_image(folder: &Folder) {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/abnormal-tool");
     images::with_tool(&tool, &folder.path().join("abnormal"));
@@ -178,7 +184,7 @@ jobs = 2
 "#;
 
 #[test]
-fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
+fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
     let folder = Folder::new(ABNORMAL_TOOL);
     abnormal_tool_image(&folder);
     folder.run(&[]).success();
@@ -191,7 +197,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     };
     let first_value = |cell: &Cell| cell.values.first().cloned().flatten();
 
-    // E-5.1: stopped by a limit; what it printed before counts.
+    // E-5.1: a tool is stopped at a limit, and what it printed before counts.
     let (run, cell) = of("UpperBounds");
     assert_eq!((&run.last.outcome, cell.ending), (&Outcome::CpuLimit, Ending::CpuLimit));
     assert_eq!(first_value(cell), "1".parse().ok());
@@ -210,13 +216,13 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     assert_eq!(first_value(cell), Some(Value::True));
     assert!(run.last.marks.iter().any(|mark| mark == "output-truncated"));
     let stdout = run.last.outputs.iter().find(|output| output.role == "stdout").unwrap();
-    assert_eq!(stdout.bytes, 100_000, "the cap, to the byte");
+    assert_eq!(stdout.bytes, 100_000, "exactly the output cap");
     assert!(run.last.facts.as_ref().unwrap().stdout_bytes > 100_000);
     let (run, cell) = of("CTLFireability");
     assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 3 });
     assert_eq!((cell.ending, first_value(cell)), (Ending::Answered, Some(Value::True)));
 
-    // The guest is not trusted: what it forges counts for nothing, here and for others.
+    // The guest is not trusted: forged messages and answers to another examination have no effect.
     let (run, cell) = of("CTLCardinality");
     assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
     assert_eq!(cell.ending, Ending::NoAnswer);
@@ -225,7 +231,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
         folder.output(&run.run.id(), 1, "stderr").starts_with("FORMULA DiningTable-PT-03-CTLCardinality-00")
     );
 
-    // What a tool finds (contest notes 1.6), on one core and on four.
+    // The environment of a tool (contest notes 1.6), on one core and on four.
     for (entry, nproc) in [("abnormal", "1"), ("abnormal-4", "4")] {
         let run = &runs[&format!("{entry}/DiningTable-PT-03/StateSpace")];
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
@@ -260,7 +266,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
         }
     }
 
-    // Marked where this host has not the cores for it; the one that does not compete had no machine.
+    // A run that needs more cores than the host has is marked. A run that does not compete has no machine.
     let survey = Survey::take().unwrap();
     let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
     let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
@@ -274,7 +280,7 @@ fn whatever_a_tool_does_it_gets_its_surroundings_its_limits_and_its_due() {
     assert_eq!(cell.ending, Ending::DidNotCompete);
 }
 
-/// Examinations and how the oracle's files abbreviate them.
+/// Examinations and their abbreviations in the names of oracle files.
 const REAL: [(&str, &str); 5] = [
     ("StateSpace", "SS"),
     ("UpperBounds", "UB"),
@@ -284,7 +290,7 @@ const REAL: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
+fn answers_to_real_models_in_machines_equal_the_oracle() {
     let Some(mcc) = data::shared("mcc") else { return };
     let instances =
         ["TokenRing-PT-005", "Philosophers-PT-000005", "ResAllocation-PT-R002C002", "Eratosthenes-PT-010"];
@@ -293,8 +299,8 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
         mcc.join("inputs"),
         REAL.iter().map(|(examination, _)| *examination).chain(["LTLCardinality"]).collect::<Vec<_>>()
     );
-    // breadth-first says itself that it does not do LTL; the others had it written down (T-4), with what would
-    // take the test longer and show nothing more.
+    // breadth-first prints DO_NOT_COMPETE for LTL. For the other entries it is declared in the campaign (T-4),
+    // together with examinations that would only make the test longer.
     for (entry, not_competing) in [
         ("breadth-first", "[]"),
         ("depth-first", "['LTL*', 'CTL*', '*Bounds', '*Cardinality']"),
@@ -335,7 +341,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
             assert_eq!(cell.ending, Ending::DidNotCompete, "{entry} on {instance}");
         }
     }
-    // 49 values an instance, and of StateSpace the 4 + 3 + 0 + 4 that have an oracle.
+    // 49 values for each instance; for StateSpace, 4 + 3 + 0 + 4 values have an oracle.
     assert_eq!((compared["breadth-first"], compared["depth-first"]), (4 * 49 + 11, 4 + 11));
     assert!(compared["random-walk"] > 20, "{compared:?}");
     for entry in ["breadth-first", "depth-first", "random-walk"] {
@@ -347,7 +353,7 @@ fn every_answer_to_real_models_given_in_machines_is_the_oracles() {
 }
 
 #[test]
-fn a_host_without_kvm_is_refused_by_naming_the_flag_and_nothing_is_written() {
+fn a_host_without_kvm_is_refused_and_the_flag_is_named() {
     let folder = Folder::new(SMALL);
     let run = folder.harness(&["run", "campaign.toml", "--out", "results"]);
     let run = assert_cmd::Command::from(run).assert().code(69).stdout("");
@@ -357,7 +363,7 @@ fn a_host_without_kvm_is_refused_by_naming_the_flag_and_nothing_is_written() {
 }
 
 #[test]
-fn a_wrong_campaign_is_refused_by_file_and_line_and_nothing_is_written() {
+fn a_wrong_campaign_is_refused_with_file_and_line() {
     for (right, wrong, line, words) in [
         ("jobs = 2", "jops = 2", 18, "jops"),
         ("jobs = 2", "jobs = 0", 18, "jobs"),
@@ -368,14 +374,15 @@ fn a_wrong_campaign_is_refused_by_file_and_line_and_nothing_is_written() {
         assert!(SMALL.contains(right));
         let folder = Folder::new(&SMALL.replace(right, wrong));
         let run = folder.run(&[]).code(2);
-        let said = stderr(&run);
-        assert!(said.contains(&format!("campaign.toml:{line}")) && said.contains(words), "{wrong}: {said}");
+        let message = stderr(&run);
+        let place = format!("campaign.toml:{line}");
+        assert!(message.contains(&place) && message.contains(words), "{wrong}: {message}");
         assert!(!folder.results().exists());
     }
 }
 
 #[test]
-fn a_record_begun_with_something_else_is_not_resumed() {
+fn a_record_of_a_different_campaign_is_not_resumed() {
     let folder = Folder::new(SMALL);
     folder.run(&["--only", "breadth-first/DiningTable-PT-03/CTLFireability"]).success();
     let before = facts(&folder);
@@ -390,7 +397,7 @@ fn a_record_begun_with_something_else_is_not_resumed() {
 }
 
 #[test]
-fn a_repeated_examination_needs_a_reason_and_counts() {
+fn a_rerun_needs_a_reason_and_its_result_counts() {
     let folder = Folder::with_fake_qemu(2, &["StateSpace", "ReachabilityDeadlock"], "");
     let answer = |value: &str| {
         format!(
@@ -400,23 +407,23 @@ fn a_repeated_examination_needs_a_reason_and_counts() {
     folder.fake_qemu(&answer("TRUE"));
     folder.run(&[]).success();
     folder.fake_qemu(&answer("FALSE"));
-    let anew = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
-    // Without a reason, or with no such run, nothing is touched.
+    let rerun = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
+    // A rerun without a reason, or of an unknown tool, changes nothing.
     for (tool, reason, words) in
         [("tool-0", " ", "--reason is empty"), ("tool-9", "why", "no run of tool-9 in")]
     {
         let refused =
             folder.run(&["--rerun", "--tool", tool, "--examination", "StateSpace", "--reason", reason]);
-        let said = stderr(&refused.code(2));
-        assert!(said.contains(words), "{said}");
+        let message = stderr(&refused.code(2));
+        assert!(message.contains(words), "{message}");
     }
     assert_eq!(folder.record().summary().unwrap().recorded, 4);
 
-    let run = folder.run(&[&anew[..], &["its disk was of <2017>"]].concat()).success();
+    let run = folder.run(&[&rerun[..], &["its disk was of <2017>"]].concat()).success();
     assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are run again"));
     let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
     let runs = folder.runs();
-    assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the others stay as they are");
+    assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the other runs are not repeated");
     assert_eq!((runs[id].attempts, runs[id].last.number), (2, 2));
     assert!(
         folder.output(id, 1, "stdout").contains("TRUE") && folder.output(id, 2, "stdout").contains("FALSE")
@@ -437,8 +444,8 @@ fn a_repeated_examination_needs_a_reason_and_counts() {
 }
 
 #[test]
-fn a_guest_without_flags_of_the_rules_is_marked_and_the_record_names_them_and_what_held_its_machine() {
-    // The stand-in's guest sees sse4_2 and avx.
+fn missing_cpu_flags_and_the_isolation_are_recorded() {
+    // The guest of the fake QEMU reports the flags sse4_2 and avx.
     let folder = Folder::with_fake_qemu(1, &["StateSpace"], "[hosts]\nretries = 0\n");
     folder.run(&[]).success();
     let run = &folder.runs()["tool-0/DiningTable-PT-03/StateSpace"].last;

@@ -1,4 +1,4 @@
-//! Size and threads change nothing but time.
+//! Results do not depend on the number of threads or on block sizes, and memory is bounded for large input.
 
 mod data;
 #[path = "../benches/scale/generated_record.rs"]
@@ -21,7 +21,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Counts what the current thread allocates.
+/// An allocator that counts the allocations of each thread.
 struct Counting;
 
 #[derive(Clone, Copy, Default)]
@@ -43,7 +43,7 @@ fn count(calls: usize, bytes: isize) {
     });
 }
 
-// SAFETY: everything is handed to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as isize);
@@ -64,7 +64,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What this thread allocates in `work`, from nothing.
+/// The result of `work` and the allocations of this thread in it.
 fn counted<T>(work: impl FnOnce() -> T) -> (T, Counted) {
     COUNTED.set(Counted::default());
     let done = work();
@@ -76,8 +76,8 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
 }
 
-/// The files of a judgement for 1, 2 and 7 threads, which must be the same.
-fn judged_alike(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<String, Vec<u8>> {
+/// Judges with 1, 2 and 7 threads and asserts that all files are the same. Returns them.
+fn judged_with_any_threads(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<String, Vec<u8>> {
     let mut judged = [1, 2, 7].map(|threads| {
         let dir = TempDir::new().unwrap();
         judge(NonZeroUsize::new(threads).unwrap(), dir.path());
@@ -89,7 +89,7 @@ fn judged_alike(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<String, Vec<u8>
 }
 
 #[test]
-fn a_table_is_judged_to_the_same_bytes_by_any_number_of_threads() {
+fn a_table_is_judged_to_the_same_bytes_on_any_thread_count() {
     let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
     let Some(models) = data::shared("mcc/2018-answers/models-2018.csv") else { return };
     let made = TempDir::new().unwrap();
@@ -98,19 +98,19 @@ fn a_table_is_judged_to_the_same_bytes_by_any_number_of_threads() {
     let mut ballots = source::read_answers(&edition, &answers).unwrap();
     source::read_models(&edition, &mut ballots, &models).unwrap();
     let judge = Judge::new(&edition, ballots).unwrap();
-    let files = judged_alike(|threads, dir| drop(write::write_by(&judge, dir, threads).unwrap()));
+    let files = judged_with_any_threads(|threads, dir| drop(write::write_by(&judge, dir, threads).unwrap()));
     let values = files["trusted.csv"].iter().filter(|byte| **byte == b'\n').count() - 1;
     assert_eq!(values, 2 * 110_799);
 }
 
 #[test]
-fn a_record_is_judged_to_the_same_bytes_by_any_number_of_threads() {
+fn a_record_is_judged_to_the_same_bytes_on_any_thread_count() {
     let folder = TempDir::new().unwrap();
     let results = folder.path().join("results");
     generated_record::make(&results, 200, 7);
     let made = Record::open_readonly(&results).unwrap();
     let edition = record::edition_of(&made).unwrap();
-    let files = judged_alike(|threads, dir| {
+    let files = judged_with_any_threads(|threads, dir| {
         let ballots = record::read_record_by(&edition, &made, threads).unwrap();
         write::write_by(&Judge::new(&edition, ballots).unwrap(), dir, threads).unwrap();
     });
@@ -125,17 +125,17 @@ fn questions() -> Questions {
 }
 
 #[test]
-fn the_last_answers_of_a_noisy_log_are_found_with_their_lines_however_it_is_read() {
+fn the_block_size_does_not_change_the_answers_of_a_noisy_log() {
     let Some(real) = data::shared("mcc/real-output") else { return };
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log");
     let made = synthetic::log(&real, 1 << 20, 100, 7, &path).unwrap();
-    for at_once in [1, 7, 64, 4096, 1 << 16, 1 << 22] {
-        let log = BufReader::with_capacity(at_once, File::open(&path).unwrap());
+    for block in [1, 7, 64, 4096, 1 << 16, 1 << 22] {
+        let log = BufReader::with_capacity(block, File::open(&path).unwrap());
         let answers = Answers::read(log, &questions(), Reading::default()).unwrap();
         let found = answers.values.iter().zip(&answers.lines);
         let found: Vec<_> = found.map(|(v, line)| Some((*v.as_ref()? == Value::True, (*line)?))).collect();
-        assert_eq!(found, made.last, "read {at_once} bytes at once");
+        assert_eq!(found, made.last, "blocks of {block} bytes");
     }
 }
 
@@ -145,16 +145,16 @@ fn a_long_output_read_in_larger_blocks_gives_the_same_answers() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log");
     synthetic::log(&real, 1 << 20, 100, 7, &path).unwrap();
-    // The last line goes on in the next copy.
+    // The last line is continued by the next copy of the part.
     let odd = "DO NOT COMPETE\nFORMULA Synthetic-PT-1-CTLCardinality-00 MAYBE\nFORMULA Synthetic-PT-1-CTL";
     let part = fs::read_to_string(&path).unwrap() + odd;
     fs::write(&path, part.repeat(33)).unwrap();
-    let asked = questions();
-    let alone =
-        Answers::read(BufReader::new(File::open(&path).unwrap()), &asked, Reading::default()).unwrap();
-    assert!(alone.anomalies_dropped > 0 && alone.values.iter().all(Option::is_some));
-    let from_file = Answers::read_file(&File::open(&path).unwrap(), &asked, Reading::default()).unwrap();
-    assert_eq!(from_file, alone);
+    let questions = questions();
+    let at_once =
+        Answers::read(BufReader::new(File::open(&path).unwrap()), &questions, Reading::default()).unwrap();
+    assert!(at_once.anomalies_dropped > 0 && at_once.values.iter().all(Option::is_some));
+    let from_file = Answers::read_file(&File::open(&path).unwrap(), &questions, Reading::default()).unwrap();
+    assert_eq!(from_file, at_once);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_line_of_noise_costs_no_allocation() {
     let questions = questions();
     let allocated = |lines: usize| {
         let log = "parallel: This job succeeded:\nQuery is NOT satisfied.\n\n".repeat(lines / 3);
-        // Small reads, so that lines are cut by them all the time.
+        // Small blocks, so that many lines continue in the next block.
         let log = BufReader::with_capacity(1 << 10, log.as_bytes());
         let (answers, counted) = counted(|| Answers::read(log, &questions, Reading::default()).unwrap());
         assert!(answers.is_empty());
@@ -173,14 +173,14 @@ fn a_line_of_noise_costs_no_allocation() {
 }
 
 #[test]
-fn memory_for_a_net_is_bounded_by_the_net_not_by_its_file() {
+fn memory_for_a_net_is_bounded_by_the_net_not_its_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("model.pnml");
     let read = |padding: u64| {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
-        // Of the thread that reads the document: another one, if there is one, is given nodes and arcs only.
+        // Only the thread that reads the document is counted; another thread receives nodes and arcs only.
         let (net, counted) = counted(|| Net::read(file, "model.pnml").unwrap());
         (fs::metadata(&path).unwrap().len(), net, counted.peak)
     };

@@ -1,4 +1,4 @@
-//! Original disks over ssh: the kit's disk, with a tool of the tests, is taken for one that an author handed in.
+//! Original disks over ssh. The disk of the kit, with a tool of the tests, is used as a disk submitted by an author.
 
 mod campaign;
 mod images;
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-/// The same tool on our disk and on the original one; `{original}` are its further keys.
+/// A campaign with the entry `original` on the disk of the kit; `entry` are its further keys, `more` follows it.
 fn campaign(examinations: &str, entry: &str, more: &str) -> String {
     images::image("images/kit");
     format!(
@@ -62,7 +62,7 @@ fn an_original_disk_gives_the_answers_of_a_built_image() {
         folder.output(&format!("{entry}/DiningTable-PT-03/{examination}"), 1, "stdout")
     };
 
-    // The same answers, to the byte of every line that is one.
+    // The lines with answers are the same, byte for byte.
     let answers = |entry: &str| {
         let lines = stdout(entry, "StateSpace");
         lines.lines().filter(|line| line.starts_with("STATE_SPACE")).map(str::to_owned).collect::<Vec<_>>()
@@ -76,13 +76,14 @@ fn an_original_disk_gives_the_answers_of_a_built_image() {
     let machine = state_space.machine.join(" ");
     assert!(machine.contains("restrict=on") && machine.contains("format=vmdk,snapshot=on"), "{machine}");
 
-    // It ended every session of its user: the guest is well, so that is its own end; its answer counts.
+    // The tool killed every session of its user. The guest still works, so this is a crash of the tool; its answer
+    // counts.
     let killed = of("UpperBounds");
     assert_eq!(killed.outcome, Outcome::ToolCrash { signal: 9 });
     assert!(killed.marks.contains(&"connection-lost".into()), "{:?}", killed.marks);
     assert!(stdout("original", "UpperBounds").contains("UpperBounds-00 1 TECHNIQUES"));
 
-    // What it forges counts for nothing; what it sees is the contest's.
+    // Forged messages have no effect, and the environment is that of the contest.
     assert_eq!(of("ReachabilityCardinality").outcome, Outcome::Finished { exit_code: 7 });
     let forger = stdout("original", "ReachabilityCardinality");
     let seen = "cwd=/home/mcc/BenchKit/execution user=mcc inputs=DiningTable-PT-03.tgz instance=model.pnml\n";
@@ -107,7 +108,7 @@ fn an_original_disk_gives_the_answers_of_a_built_image() {
 }
 
 #[test]
-fn an_original_disk_on_ide_sees_its_own_inputs_disk_as_it_was_handed_out() {
+fn an_original_disk_boots_from_ide_with_its_own_inputs_disk() {
     let ide = "disk = \"ide\"\ninputs_disk = \"{build}/images/kit/inputs.vmdk\"";
     let folder = Folder::new(&campaign(
         r#""ReachabilityDeadlock""#,
@@ -124,9 +125,9 @@ fn an_original_disk_on_ide_sees_its_own_inputs_disk_as_it_was_handed_out() {
 }
 
 #[test]
-fn a_guest_whose_sshd_never_answers_is_infrastructure_at_the_boot_deadline() {
+fn a_silent_sshd_is_a_failure_at_the_boot_deadline() {
     let folder = Folder::new(&campaign(r#""StateSpace""#, "", "[hosts]\nretries = 0\nboot_deadline_s = 3"));
-    // Its port leads nowhere.
+    // The forwarded port has no server in the guest.
     folder.qemu(
         r#"for word; do
                shift
@@ -142,7 +143,7 @@ fn a_guest_whose_sshd_never_answers_is_infrastructure_at_the_boot_deadline() {
 }
 
 #[test]
-fn a_disk_that_is_no_original_one_is_refused_with_its_line_and_a_good_one_is_imported() {
+fn an_invalid_original_disk_is_refused_a_good_one_imported() {
     let harness = || Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
     let work = tempfile::tempdir().unwrap();
     let empty = work.path().join("empty.vmdk");
@@ -155,16 +156,20 @@ fn a_disk_that_is_no_original_one_is_refused_with_its_line_and_a_good_one_is_imp
     fs::write(&secret, [7; 4096]).unwrap();
     let reaching = work.path().join("reaching.qcow2");
     make(&["-f", "qcow2", "-F", "raw", "-b", secret.to_str().unwrap()], &reaching);
-    for (disk, said) in [(&empty, "no bootloader for a BIOS"), (&reaching, "refers to another file")] {
+    for (disk, error) in [(&empty, "no bootloader for a BIOS"), (&reaching, "refers to another file")] {
         let mut import = harness();
         import.args(["image", "import"]).arg(disk).arg("--out").arg(work.path().join("out"));
         let refused = String::from_utf8(import.assert().code(2).get_output().stderr.clone()).unwrap();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(error), "{refused}");
         assert!(!work.path().join("out").exists());
         let campaign = campaign(r#""StateSpace""#, "", "");
         let folder = Folder::new(&campaign.replace("{build}/images/kit/disk.vmdk", disk.to_str().unwrap()));
         let run = folder.run(&[]).code(2);
-        assert!(stderr(&run).contains("campaign.toml:9:") && stderr(&run).contains(said), "{}", stderr(&run));
+        assert!(
+            stderr(&run).contains("campaign.toml:9:") && stderr(&run).contains(error),
+            "{}",
+            stderr(&run)
+        );
     }
     let kit = images::image("images/kit");
     for file in ["disk.vmdk", "inputs.vmdk", "key", "key.pub", "BenchKitStart.sh", "README.md"] {
@@ -173,10 +178,10 @@ fn a_disk_that_is_no_original_one_is_refused_with_its_line_and_a_good_one_is_imp
     let out = work.path().join("imported");
     harness().args(["image", "import"]).arg(kit.disk()).arg("--out").arg(&out).assert().success();
     let inspect = harness().args(["image", "inspect"]).arg(&out).assert().success();
-    let said = String::from_utf8(inspect.get_output().stdout.clone()).unwrap();
+    let printed = String::from_utf8(inspect.get_output().stdout.clone()).unwrap();
     let digest = mcc_harness::base::digest::file(&kit.disk()).unwrap().0;
     for part in [&*digest, "vmdk", "boots by BIOS", "partition of type 83 from sector 2048"] {
-        assert!(said.contains(part), "{part} in {said}");
+        assert!(printed.contains(part), "{part} in {printed}");
     }
 }
 
@@ -215,8 +220,9 @@ retries = 0
     assert_eq!(restored, outcome(campaign, false));
 }
 
-/// A run over ssh without a machine: QEMU's stand-in does what `qemu` says, whose CPU time is the machine's; a program in
-/// the place of ssh answers for the guest. `{folder}` is the test's folder in all three scripts.
+/// A run over ssh without a machine. The fake QEMU executes `qemu`; its CPU time counts as that of the machine. A fake
+/// ssh executes `prepare`, `watch` and `tool` in the place of the guest. In these scripts `{folder}` is the folder of
+/// the test.
 fn without_machine(limits: &str, qemu: &str, prepare: &str, watch: &str, tool: &str) -> Attempt {
     let folder = Folder::new(&format!(
         "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
@@ -229,7 +235,7 @@ fn without_machine(limits: &str, qemu: &str, prepare: &str, watch: &str, tool: &
     (disk[0], disk[510], disk[511]) = (0x90, 0x55, 0xaa);
     fs::write(folder.path().join("disk.raw"), disk).unwrap();
     fs::write(folder.path().join("key"), "").unwrap();
-    // The sshd of the guest: it greets.
+    // A fake sshd of the guest: it sends the greeting only.
     let sshd = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = sshd.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -243,16 +249,16 @@ fn without_machine(limits: &str, qemu: &str, prepare: &str, watch: &str, tool: &
     folder.fake_qemu(&format!("forwarded={port}; power_on; {}", qemu.replace("{folder}", &at)));
     let ssh = format!(
         r#"#!/bin/bash
-say() {{ printf '{{"nonce":"%s","event":"%s"%s}}\n' "$nonce" "$1" "${{2:+,$2}}"; }}
-ended() {{ say ended '"exit":{{"code":0}},"memory_kib":1000,"oom_kills":0,"left_behind":0'; }}
+send_event() {{ printf '{{"nonce":"%s","event":"%s"%s}}\n' "$nonce" "$1" "${{2:+,$2}}"; }}
+ended() {{ send_event ended '"exit":{{"code":0}},"memory_kib":1000,"oom_kills":0,"left_behind":0'; }}
 until_file() {{ until [[ -e $1 ]]; do sleep 0.05; done; }}
 case " $* " in
 *' -M '*) while read -r line; do
     case $line in
-    hello) say ready '"kernel":"5.10","cpu_flags":["avx"],"memory_kib":1000000' ;;
+    send_ready) send_event ready '"kernel":"5.10","cpu_flags":["avx"],"memory_kib":1000000' ;;
     "nonce='"*) nonce=${{line#nonce=\'}}; nonce=${{nonce%%\'*}} ;;
-    'told $?'*) {prepare}; say prepared ;;
-    watch) say started; {watch} ;;
+    'report_preparation $?'*) {prepare}; send_event prepared ;;
+    watch_tool) send_event started; {watch} ;;
     esac
 done ;;
 *) {tool} ;;
@@ -269,7 +275,7 @@ esac
 const COMPUTE: &str = "until [[ -e {folder}/named ]]; do linger 0.05; done; while :; do :; done";
 
 #[test]
-fn a_forged_end_over_ssh_keeps_no_tool_from_its_limit() {
+fn a_forged_end_over_ssh_does_not_avoid_the_limit() {
     let forged = without_machine("cpu_s = 2", COMPUTE, ": > {folder}/named", "ended", "exec sleep 1000");
     assert_eq!(forged.outcome, Outcome::CpuLimit);
     let facts = forged.facts.unwrap();
@@ -277,7 +283,7 @@ fn a_forged_end_over_ssh_keeps_no_tool_from_its_limit() {
 }
 
 #[test]
-fn computing_while_an_original_disk_prepares_is_limited() {
+fn cpu_time_during_preparation_over_ssh_is_limited() {
     let prepare = ": > {folder}/named; read -r never";
     let computed = without_machine("cpu_s = 2", COMPUTE, prepare, "ended", "exit 0");
     assert_eq!(computed.outcome, Outcome::CpuLimit);
@@ -285,7 +291,7 @@ fn computing_while_an_original_disk_prepares_is_limited() {
 }
 
 #[test]
-fn computing_while_an_original_disk_prepares_is_counted() {
+fn cpu_time_during_preparation_over_ssh_is_counted() {
     let qemu = "until [[ -e {folder}/named ]]; do linger 0.05; done
         ns=0; until (( ns > 6500000000 )); do read -r ns _ < /proc/self/schedstat; done; : > {folder}/computed; linger";
     let prepare = ": > {folder}/named; until_file {folder}/computed";

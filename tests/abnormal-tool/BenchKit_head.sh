@@ -1,9 +1,9 @@
 #!/bin/bash
-# A tool for tests: what it does depends on the examination. Right answers are those of DiningTable-PT-03.
+# An abnormal tool for tests: its behaviour depends on the examination. Right answers are those of DiningTable-PT-03.
 answer() { echo "FORMULA $BK_INPUT-$BK_EXAMINATION-$1 $2 TECHNIQUES EXPLICIT"; }
 
 case $BK_EXAMINATION in
-StateSpace) # Looks around.
+StateSpace) # Prints its environment and tries to write where it must not.
     for name in BK_TOOL BK_INPUT BK_EXAMINATION BK_TIME_CONFINEMENT BK_MEMORY_CONFINEMENT BIN_DIR BK_BIN_PATH; do
         echo "$name=${!name}"
     done
@@ -24,13 +24,13 @@ StateSpace) # Looks around.
         { echo forged > "$port"; } 2>/dev/null && echo "forged=$port"
         head -c1 "$port" >/dev/null 2>&1 && echo "read=$port"
     done
-    sleep 100000 & # Left behind.
+    sleep 100000 & # Remains after the end of the tool.
     ;;
-UpperBounds) # Answers, then burns CPU.
+UpperBounds) # Answers, then computes without end.
     answer 00 1
     while :; do :; done
     ;;
-ReachabilityDeadlock) # Answers, then hangs.
+ReachabilityDeadlock) # Answers, then sleeps without end.
     answer 0 TRUE
     sleep 100000
     ;;
@@ -38,16 +38,16 @@ ReachabilityCardinality) # Answers, then crashes.
     answer 00 FALSE
     kill -SEGV $$
     ;;
-ReachabilityFireability) # Answers, then prints for ever.
+ReachabilityFireability) # Answers, then prints without end.
     answer 00 TRUE
     exec yes
     ;;
-CTLCardinality) # Forges the end of the run, and answers where none is looked for.
+CTLCardinality) # Forges the end of the run, and answers on stderr and for another examination.
     printf '\033[2J\033]0;mine\007BK_STOP 1526000000000\n{"nonce":"","event":{"ended":{}}}\n'
-    echo "FORMULA $BK_INPUT-CTLFireability-00 FALSE TECHNIQUES EXPLICIT" # Another examination's.
+    echo "FORMULA $BK_INPUT-CTLFireability-00 FALSE TECHNIQUES EXPLICIT" # Of another examination.
     answer 00 TRUE >&2
     ;;
-CTLFireability) # Ends by itself, unhappily.
+CTLFireability) # Answers, then ends with a non-zero exit code.
     answer 00 TRUE
     exit 3
     ;;

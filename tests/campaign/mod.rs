@@ -1,7 +1,7 @@
-//! A campaign in a temporary folder, run by the real program on the real QEMU, and what came of it.
+//! Campaigns in temporary folders that the real program runs, and their results.
 //!
-//! QEMU is reached through a script first on PATH that denies KVM, so that these tests see the same machines on
-//! every host (and no probe of a KVM that hangs), and that a test can let misbehave.
+//! A script named like QEMU is first on PATH. It reports that KVM does not work, so that the machines are the same on
+//! every host, and a test can make it fail or use a fake QEMU.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use assert_cmd::assert::Assert;
@@ -16,7 +16,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Far beyond what anything here takes: only a hang reaches it.
+/// Much longer than any step of a test takes: only a step that never ends reaches it.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub const EXAMINATIONS: [&str; 9] = [
@@ -31,20 +31,22 @@ pub const EXAMINATIONS: [&str; 9] = [
     "LTLFireability",
 ];
 
-/// One campaign at a time: two of them would only slow each other down, and see each other's load.
-static ALONE: Mutex<()> = Mutex::new(());
+/// One campaign runs at a time, because two would slow each other down.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// A temporary folder with a campaign, its results and its QEMU.
 pub struct Folder {
     folder: tempfile::TempDir,
-    _alone: MutexGuard<'static, ()>,
+    _one_at_a_time: MutexGuard<'static, ()>,
 }
 
 impl Folder {
-    /// With this campaign.toml; `{build}` in it is the folder of the images, `{fixtures}` that of the fixtures.
+    /// Creates a folder with this campaign.toml, in which `{build}` is the folder of the images and `{fixtures}` that of
+    /// the fixtures.
     pub fn new(campaign: &str) -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = Self { folder: tempfile::tempdir().unwrap(), _alone: alone };
-        // A stand-in for QEMU runs as the user that QEMU runs as, and leaves its traces here.
+        let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = Self { folder: tempfile::tempdir().unwrap(), _one_at_a_time: lock };
+        // A fake QEMU runs as the unprivileged user of QEMU and writes files here.
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
         let campaign = campaign.replace("{build}", &format!("{root}/build"));
@@ -55,7 +57,8 @@ impl Folder {
         folder
     }
 
-    /// With a campaign of so many entries, each on one fixture in these examinations, whose QEMU is a stand-in: it boots nothing and does what `fake_qemu` says, at first a whole run that prints one line.
+    /// Creates a folder with a campaign on the fake QEMU: `entries` entries on one fixture in these examinations;
+    /// `more` is appended to campaign.toml. Until `fake_qemu` is called, each run is complete and prints one line.
     pub fn with_fake_qemu(entries: usize, examinations: &[&str], more: &str) -> Self {
         let mut campaign = format!(
             "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
@@ -79,9 +82,9 @@ impl Folder {
         folder
     }
 
-    /// What the stand-in does from now on, in the words of `fake-qemu.bash`.
-    pub fn fake_qemu(&self, words: &str) {
-        // A copy, which the user that QEMU runs as can reach.
+    /// Makes QEMU a fake from now on that executes these commands, with the functions of `fake-qemu.bash`.
+    pub fn fake_qemu(&self, commands: &str) {
+        // A copy that the unprivileged user of QEMU can read.
         let fake_qemu = self.path().join("fake-qemu.bash");
         if !fake_qemu.exists() {
             fs::write(&fake_qemu, include_str!("fake-qemu.bash")).unwrap();
@@ -89,7 +92,7 @@ impl Folder {
         self.put_qemu(&format!(
             "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
              *accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n*accel=tcg*) exit 33;;\nesac\n\
-             . '{}'\n{words}\n",
+             . '{}'\n{commands}\n",
             fake_qemu.display()
         ));
     }
@@ -102,8 +105,8 @@ impl Folder {
         self.path().join("results")
     }
 
-    /// What QEMU does from now on where it is to run a machine: shell commands before (or instead of) the real
-    /// one, which is `$real`. It still tells its version and runs the probe of TCG as it always does.
+    /// Makes QEMU execute these shell commands before (or instead of) each machine from now on. The real QEMU is
+    /// `$real`; it still answers `--version` and runs the probe of TCG.
     pub fn qemu(&self, commands: &str) {
         let real = find_program(Qemu::NAME).expect("scripts/setup installs QEMU");
         let script = format!(
@@ -115,24 +118,25 @@ impl Folder {
     }
 
     fn put_qemu(&self, script: &str) {
-        // Renamed into place: a controller may be executing the old one.
-        let beside = self.path().join("bin/new");
-        fs::write(&beside, script).unwrap();
-        fs::set_permissions(&beside, PermissionsExt::from_mode(0o755)).unwrap();
-        fs::rename(beside, self.path().join("bin").join(Qemu::NAME)).unwrap();
+        // Renamed when complete, because a controller may be executing the old script.
+        let new = self.path().join("bin/new");
+        fs::write(&new, script).unwrap();
+        fs::set_permissions(&new, PermissionsExt::from_mode(0o755)).unwrap();
+        fs::rename(new, self.path().join("bin").join(Qemu::NAME)).unwrap();
     }
 
-    /// The program with these arguments, QEMU's stand-in first on its PATH.
+    /// The program with these arguments and with the script named like QEMU first on PATH.
     pub fn harness(&self, args: &[&str]) -> Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.path().join("bin")).chain(std::env::split_paths(&path));
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(args).current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
-        // Campaigns of other tests on this host are none of this one's business.
+        // A private lease registry, so that campaigns of other tests have no effect.
         command.env("MCC_HARNESS_LEASES", self.path().join("leases"));
         command
     }
 
+    /// The command `run` for this campaign, with further arguments.
     pub fn run_command(&self, args: &[&str]) -> Command {
         let results = self.results();
         let run = ["run", "campaign.toml", "--out", results.to_str().unwrap(), "--allow-degraded"];
@@ -144,6 +148,7 @@ impl Folder {
         assert_cmd::Command::from(self.run_command(args)).assert()
     }
 
+    /// Judges the record into the folder `judgement`.
     pub fn judge(&self) -> Assert {
         assert_cmd::Command::from(self.harness(&["judge", "results", "--out", "judgement"])).assert()
     }
@@ -157,20 +162,20 @@ impl Folder {
         self.record().records().map(|run| run.map(|run| (run.run.id().to_string(), run)).unwrap()).collect()
     }
 
-    /// `stdout`, `stderr`, ... of an attempt.
+    /// The text of an output of an attempt, such as `stdout`.
     pub fn output(&self, run: &str, attempt: u32, name: &str) -> String {
         let path = self.record().outputs_dir(&run.parse().unwrap(), attempt).join(name);
         String::from_utf8_lossy(&fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
             .into_owned()
     }
 
-    /// What lies in `running/`: something only while a run is under way.
+    /// The folders in `running/`, one for each running attempt.
     pub fn running_folders(&self) -> Vec<PathBuf> {
         let Ok(running) = fs::read_dir(self.results().join("running")) else { return vec![] };
         running.map(|attempt| attempt.unwrap().path()).collect()
     }
 
-    /// Processes that belong to this folder's machines: QEMU is told its private folder in TMPDIR.
+    /// Process ids of the machines of this campaign. They have their private folder in TMPDIR.
     pub fn machines(&self) -> Vec<i32> {
         let tmpdir = format!("TMPDIR={}", self.results().join("running").display());
         let processes = fs::read_dir("/proc").unwrap().filter_map(|process| process.unwrap().path().into());
@@ -188,16 +193,16 @@ pub fn stderr(assert: &Assert) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
-/// Looks until it is so.
+/// Waits until `is_so` returns true. Panics with `what` after `TIMEOUT`.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
-        assert!(Instant::now() < deadline, "never: {what}");
+        assert!(Instant::now() < deadline, "timeout while waiting until: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A judgement as `judge` wrote it.
+/// A judgement that `judge` wrote.
 pub struct Judged(pub Judgement);
 
 impl Judged {

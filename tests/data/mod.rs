@@ -1,12 +1,12 @@
-//! Real contest data, used by path and never copied into the project.
+//! Real contest data, which is read from its folder and never copied into the project.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-/// The file or folder `path` of the real data: below `MCC_HARNESS_DATA`, else `../shared` beside the project.
+/// The file or folder `path` of the real data, below `MCC_HARNESS_DATA` or, without that variable, `../shared`.
 ///
-/// None where there is no such data: the caller returns without testing anything, and this says so on stderr.
-/// With `CI=true` missing data fails the test.
+/// Returns None and prints a line to stderr if it does not exist; the caller then returns without a test. With
+/// `CI=true` missing data fails the test.
 pub fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("MCC_HARNESS_DATA").map_or_else(
         || {
@@ -25,7 +25,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
     let advice = "set MCC_HARNESS_DATA to the folder of the real data";
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing; {advice}", found.display());
-    // Past the test harness, which would swallow what a passing test says by `eprintln!`.
+    // Not `eprintln!`, whose text the test harness hides if the test passes.
     let _ = writeln!(std::io::stderr(), "NOT RUN: {} is missing; {advice}", found.display());
     None
 }

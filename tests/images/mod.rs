@@ -1,4 +1,4 @@
-//! Disks for tests that boot real machines; `scripts/setup` makes them under `build/`.
+//! Disks for tests that boot real machines; `scripts/setup` builds them in `build/`.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
@@ -6,18 +6,18 @@ use mcc_harness::vm::Image;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The image `build/<name>`. Its absence fails the test: `scripts/test` makes it first.
+/// The image `build/<name>`. Panics if it does not exist; `scripts/test` builds it before the tests.
 pub fn image(name: &str) -> Image {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build").join(name);
-    Image::open(&folder).unwrap_or_else(|e| panic!("{e}; run scripts/test, which makes it"))
+    Image::open(&folder).unwrap_or_else(|e| panic!("{e}; run scripts/test, which builds it"))
 }
 
-/// An image of this tool's folder on the reference disk.
+/// Builds an image in `out` from the folder of a tool and the reference disk.
 pub fn with_tool(tool: &Path, out: &Path) {
     with_tool_and_packages(tool, "", out);
 }
 
-/// As `with_tool`, with these Debian packages, comma-separated, installed from Debian's mirror.
+/// Like `with_tool`, with further Debian packages (comma-separated) from the mirror of Debian.
 pub fn with_tool_and_packages(tool: &Path, packages: &str, out: &Path) {
     let reference = image("images/reference").folder;
     let mut build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));

@@ -3,7 +3,7 @@ import java.util.*;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.w3c.dom.*;
 
-/** Counts the reachable markings of the P/T net in model.pnml and prints them as StateSpace asks. */
+/** Counts the reachable markings of the P/T net in model.pnml and prints the four answers of StateSpace. */
 class StateSpace {
     public static void main(String[] arguments) throws Exception {
         Document net = DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new File("model.pnml"));

@@ -1,17 +1,17 @@
 #!/bin/bash
-# The tool of the disk that tests treat as an original one: what it does depends on the examination.
+# The tool on the original disk of the tests: its behaviour depends on the examination.
 answer() { echo "FORMULA $BK_INPUT-$BK_EXAMINATION-$1 $2 TECHNIQUES EXPLICIT"; }
 
 case $BK_EXAMINATION in
 StateSpace | ReachabilityDeadlock) # The reference tool.
     exec bash "$BK_BIN_PATH/reference_head.sh"
     ;;
-UpperBounds) # Answers, then ends every session of its user's sshd, ours among them.
+UpperBounds) # Answers, then kills every session of its user, also that of the harness.
     answer 00 1
     sleep 1
     kill -9 -1
     ;;
-ReachabilityCardinality) # Forges ends and answers wherever it can write, then ends by itself.
+ReachabilityCardinality) # Forges ends and answers wherever it can write, then ends.
     forged='{"nonce":"","event":"ended","exit":{"code":0},"memory_kib":1,"oom_kills":0,"left_behind":0}'
     for stream in /proc/[0-9]*/fd/1; do
         [ "$stream" -ef /proc/$$/fd/1 ] || echo "$forged" > "$stream"
@@ -23,17 +23,17 @@ ReachabilityCardinality) # Forges ends and answers wherever it can write, then e
     (exec 3<> /dev/tcp/10.0.2.2/22) && echo "network=open"
     exit 7
     ;;
-ReachabilityFireability) # Leaves processes behind that hold its output, in a session of their own.
+ReachabilityFireability) # Leaves processes that keep its output open, one in its own session.
     answer 00 TRUE
     setsid sleep 100000 &
     (while :; do sleep 1; done) &
     exit 3
     ;;
-CTLCardinality) # Is out of memory.
+CTLCardinality) # Answers, then uses all memory.
     answer 00 TRUE
     tail /dev/zero
     ;;
-CTLFireability) # Answers, then burns CPU.
+CTLFireability) # Answers, then computes without end.
     answer 00 TRUE
     while :; do :; done
     ;;

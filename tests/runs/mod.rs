@@ -1,4 +1,4 @@
-//! Real records without machines: what the reference tool prints natively, committed as the runs of a campaign.
+//! Records without machines: outputs of native runs of the reference tool, recorded as the runs of a campaign.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use crate::tool;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What an entry does: its name, and the arguments of the reference tool; None: it does not compete.
+/// The entries: name, and the arguments of the reference tool, or None if the entry does not compete.
 pub const ENTRIES: [(&str, Option<&str>); 5] = [
     ("breadth", Some("--strategy bfs")),
     ("depth", Some("--strategy dfs")),
@@ -20,7 +20,7 @@ pub const ENTRIES: [(&str, Option<&str>); 5] = [
     ("absent", None),
 ];
 
-/// What entry number `entry` prints on an unpacked instance.
+/// The output of the reference tool with these arguments on an unpacked instance.
 pub fn printed(folder: &Path, examination: &str, args: &str) -> Vec<u8> {
     let output = tool::command(folder, examination, args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -39,8 +39,9 @@ fn host() -> HostFacts {
     }
 }
 
-/// A finished campaign of these archives in `dir`; `print` says what an entry prints on an instance. Times and memory
-/// differ by run; one run in nine was cut by a limit or crashed, its output kept.
+/// Creates the record of a finished campaign on these archives in `dir`. `print` returns the output of an entry with
+/// these arguments on an instance. Times and memory differ by run; of nine runs one was cut by the CPU limit and one
+/// crashed, and their outputs are kept.
 pub fn record(
     dir: &Path,
     archives: &[PathBuf],

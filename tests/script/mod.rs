@@ -1,10 +1,10 @@
-//! Machines in tests and measurements, and what they are given to do.
+//! Machines and jobs for tests and measurements.
 
 use mcc_harness::base::guest::Job;
 use mcc_harness::host::Accelerator;
 use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start};
 
-/// A machine that boots from an image of ours: translated, so the same on every host, on no core of its own.
+/// A machine that boots from an image of mcc-harness, under TCG, so that it is the same on every host, and unpinned.
 pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
     let (kernel, initrd) = image.boot().unwrap();
     MachineSpec {
@@ -22,7 +22,7 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
     }
 }
 
-/// A bash script, run by `user` in the folder `cwd`.
+/// A job that runs a bash script as `user` in the folder `cwd`.
 pub fn job(user: &str, cwd: &str, script: &str) -> Job {
     Job {
         nonce: "nonce".into(),

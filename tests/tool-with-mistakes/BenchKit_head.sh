@@ -1,5 +1,5 @@
 #!/bin/bash
-# A tool with ten mistakes on purpose, in otherwise right answers of the reference tool.
+# A tool with ten intended mistakes in the otherwise right answers of the reference tool.
 answers() { "$BK_BIN_PATH/mcc-reference-tool" --strategy bfs; }
 
 case $BK_EXAMINATION in
@@ -13,7 +13,7 @@ ReachabilityDeadlock) # 4: no underscore. 5: a process left behind.
     echo "CANNOT COMPUTE"
     sleep 1000 &
     ;;
-ReachabilityCardinality) # 6: nobody reads stderr.
+ReachabilityCardinality) # 6: answers on stderr do not count.
     answers >&2
     ;;
 ReachabilityFireability) # 7: a buffer that is never flushed.
@@ -21,12 +21,12 @@ ReachabilityFireability) # 7: a buffer that is never flushed.
     while :; do :; done
     echo "$buffer"
     ;;
-CTLCardinality) # 8: not a word.
+CTLCardinality) # 8: no output.
     ;;
 CTLFireability) # 9: the keyword inside a result line.
     answers | sed 's/\(-CTLFireability-00\) .*/\1 CANNOT_COMPUTE TECHNIQUES EXPLICIT/'
     ;;
-*) # 10: a cache for the next run, which will not find it.
+*) # 10: a cache for the next run, which starts without it.
     echo state > "$HOME/.planted-cache"
     echo "DO_NOT_COMPETE"
     ;;
