@@ -1,7 +1,7 @@
-//! CPU time of QEMU's vCPU threads as the host's kernel counts it: `/proc/PID/task/TID/schedstat`.
+//! CPU time of QEMU's vCPU threads, from the host's kernel: `/proc/PID/task/TID/schedstat`.
 
 use super::error::VmError;
-use super::isolation::Unprivileged;
+use super::isolation::UnprivilegedUser;
 use nix::sys::signal::Signal;
 use std::fs;
 use std::io;
@@ -9,11 +9,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Nanoseconds on CPU of one thread, user and system time. The tick-based figures of the kernel are a hundred thousand
-/// times coarser.
+/// Returns the CPU time of a thread, user and system, ns. The tick-based times of the kernel are coarser by a factor of
+/// 100 000.
 ///
 /// # Errors
-/// The file is missing (the thread has ended, the kernel has no CONFIG_SCHED_INFO, `/proc` hides it) or is no schedstat.
+/// The file is missing (the thread has ended, the kernel has no CONFIG_SCHED_INFO, `/proc` hides it) or has unexpected
+/// content.
 pub(super) fn of_thread(proc: &Path, process: u32, thread: i32) -> Result<u64, VmError> {
     let path = proc.join(format!("{process}/task/{thread}/schedstat"));
     let read = || {
@@ -24,15 +25,14 @@ pub(super) fn of_thread(proc: &Path, process: u32, thread: i32) -> Result<u64, V
     read().map_err(|source| VmError::CpuTime { path: path.clone(), problem: source.to_string() })
 }
 
-/// Whether the controller can read the CPU time of a QEMU on this host: it reads that of a process that runs as QEMU
-/// would.
+/// Checks that the controller can read the CPU time of QEMU on this host, with a process that runs as QEMU's user.
 ///
 /// # Errors
-/// `VmError::CpuTime`: it cannot, so no CPU limit could be enforced.
+/// `VmError::CpuTime`: the time cannot be read, so no CPU limit can be enforced.
 pub fn probe() -> Result<(), VmError> {
-    let mut process = Waiting::start().map_err(|source| VmError::CpuTime {
+    let mut process = IdleProcess::start().map_err(|source| VmError::CpuTime {
         path: SHELL.into(),
-        problem: format!("the process to try it on does not start: {source}"),
+        problem: format!("the process for the check does not start: {source}"),
     })?;
     let result = probe_in(Path::new("/proc"), process.0.id());
     process.end();
@@ -41,7 +41,8 @@ pub fn probe() -> Result<(), VmError> {
 
 fn probe_in(proc: &Path, process: u32) -> Result<(), VmError> {
     match of_thread(proc, process, process.cast_signed())? {
-        // Such a kernel says 0 of every thread: CONFIG_SCHED_INFO without CONFIG_SCHEDSTATS, delay accounting off.
+        // A kernel with CONFIG_SCHED_INFO, without CONFIG_SCHEDSTATS and with delay accounting off reports 0 for all
+        // threads.
         0 => Err(VmError::CpuTime {
             path: proc.join(format!("{process}/task/{process}/schedstat")),
             problem: "0 ns for a process that has run; the kernel does not count".to_owned(),
@@ -50,15 +51,15 @@ fn probe_in(proc: &Path, process: u32) -> Result<(), VmError> {
     }
 }
 
-/// On every host, wherever PATH leads.
+/// A program that every host has.
 const SHELL: &str = "/bin/sh";
 
-/// A process that waits for input that never comes; it ends with the controller.
-struct Waiting(Child);
+/// A process that waits for input without end; the kernel kills it when the controller exits.
+struct IdleProcess(Child);
 
-impl Waiting {
+impl IdleProcess {
     fn start() -> io::Result<Self> {
-        let user = Unprivileged::of_this_host();
+        let user = UnprivilegedUser::of_this_host();
         let mut shell = Command::new(SHELL);
         shell.args(["-c", "read -r line"]);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -67,7 +68,7 @@ impl Waiting {
             shell.pre_exec(move || {
                 nix::unistd::setsid()?;
                 if let Some(user) = &user {
-                    user.become_it()?;
+                    user.switch_to()?;
                 }
                 nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).map_err(Into::into)
             });

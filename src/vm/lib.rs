@@ -1,5 +1,5 @@
-//! A machine: its description, QEMU, QMP, the channel to the guest, the disks it boots from. Knows nothing
-//! of contests.
+//! Virtual machines: their specification, QEMU and QMP, the channel to the guest, disk images and how they are built.
+//! This crate does not depend on contests.
 
 pub mod build;
 mod cgroup;
@@ -29,6 +29,5 @@ pub use isolation::Isolation;
 pub use machine::{Event, Machine, Stream};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use saved_state::{SavedError, SavedState};
-pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, QemuSockets, Start, argv};
-pub use ssh::Login;
+pub use spec::{Backend, Bus, DiskFile, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use states::SavedStates;
