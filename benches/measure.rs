@@ -61,10 +61,12 @@ fn measure(spec: &MachineSpec, script: &str) -> Figures {
         match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Ready { .. }) => machine.send(&request.take().unwrap()).unwrap(),
             Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
-            Event::Guest(GuestEvent::Started) => (started, cpu_before) = (Instant::now(), machine.cpu_time()),
+            Event::Guest(GuestEvent::Started) => {
+                (started, cpu_before) = (Instant::now(), machine.cpu_time().unwrap());
+            }
             Event::Guest(GuestEvent::Sample { cpu_ms, .. }) => {
                 found.guest_cpu_ms = cpu_ms;
-                found.host_cpu_ms = (machine.cpu_time() - cpu_before).as_millis() as u64;
+                found.host_cpu_ms = (machine.cpu_time().unwrap() - cpu_before).as_millis() as u64;
                 found.balloon_kib = found.balloon_kib.max(machine.balloon_kib().unwrap().unwrap_or(0));
             }
             Event::Guest(GuestEvent::Ended { memory_kib, .. }) => {

@@ -1,7 +1,7 @@
-//! The site in a real browser: Chromium from the Debian package, headless, opened by file://.
+//! The site in a real browser: headless Chromium of the Debian package, with pages of `file://`.
 //!
-//! The browser can reach nothing (no name resolves), and whatever a page fails to load or breaks is an error on
-//! its console, which these tests read. Screenshots stay in `target/.../tmp/screenshots` to be looked at.
+//! The browser cannot reach the network: no host name resolves. Errors of loading and of scripts are messages on the
+//! console, which these tests read. Screenshots are kept in `target/.../tmp/screenshots` for inspection.
 
 mod contest;
 
@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// None: not on this machine, and said so. A CI machine must have it.
+/// The path of Chromium. None, with a message, if it is not on this machine; on a CI machine that is an error.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join("chromium")).find(|path| path.is_file());
@@ -21,14 +21,14 @@ fn chromium() -> Option<PathBuf> {
         assert_ne!(
             std::env::var("CI").as_deref(),
             Ok("true"),
-            "no chromium on PATH; scripts/setup installs it"
+            "no chromium on PATH; run scripts/setup, which installs it"
         );
         eprintln!("not run: no chromium on PATH (scripts/setup installs it)");
     }
     found
 }
 
-/// Opens a page, at a fragment of its address, and returns what Chromium printed and its log.
+/// Opens a page at a fragment of its URL, and returns the output and the log of Chromium.
 fn open(chromium: &Path, page: &Path, fragment: &str, width: u32, options: &[&str]) -> Output {
     let profile = tempfile::tempdir().expect("a folder");
     let output = Command::new(chromium)
@@ -47,17 +47,17 @@ fn open(chromium: &Path, page: &Path, fragment: &str, width: u32, options: &[&st
     output
 }
 
-/// What the page wrote on its console, such as a script that was forbidden.
+/// The console messages of the page, such as a blocked script.
 fn console(output: &Output) -> Vec<String> {
     let log = String::from_utf8_lossy(&output.stderr);
     log.lines().filter(|line| line.contains("CONSOLE")).map(String::from).collect()
 }
 
-/// What the page asked for that is no file, by Chromium's log of its network. (Chromium's own requests have
-/// no origin.)
-fn asked(net_log: &Path) -> Vec<String> {
+/// The URLs other than files that the page requested, from Chromium's network log. (Chromium's own requests have no
+/// origin.)
+fn requested(net_log: &Path) -> Vec<String> {
     let log = fs::read(net_log).expect("a log of the network");
-    let log: serde_json::Value = serde_json::from_slice(&log).expect("a whole log");
+    let log: serde_json::Value = serde_json::from_slice(&log).expect("a complete log");
     let events = log["events"].as_array().expect("events");
     let requests =
         events.iter().map(|event| &event["params"]).filter(|request| request["initiator"].is_string());
@@ -69,7 +69,7 @@ fn asked(net_log: &Path) -> Vec<String> {
 struct Seen {
     dom: String,
     console: Vec<String>,
-    asked: Vec<String>,
+    requested: Vec<String>,
 }
 
 fn see(chromium: &Path, page: &Path, fragment: &str) -> Seen {
@@ -83,7 +83,7 @@ fn see(chromium: &Path, page: &Path, fragment: &str) -> Seen {
         &["--dump-dom", &format!("--log-net-log={}", net_log.display())],
     );
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    Seen { dom, console: console(&output), asked: asked(&net_log) }
+    Seen { dom, console: console(&output), requested: requested(&net_log) }
 }
 
 fn hostile() -> Judgement {
@@ -99,7 +99,7 @@ fn site_of(dir: &Path) -> PathBuf {
     let record = contest::record(&judgement, &dir.join("results"), |run| {
         run.starts_with("walk/Philosophers-PT-000005/CTL").then(|| hostile.to_vec())
     });
-    // The campaign has not ended: its pages say so, and one tells how far it is.
+    // An open run: the campaign is unfinished, and the site has the page of its progress.
     let open = Run {
         entry: "walk".parse().unwrap(),
         instance: "TokenRing-PT-005".parse().unwrap(),
@@ -113,12 +113,12 @@ fn site_of(dir: &Path) -> PathBuf {
     let material = SiteInput { record: Some(&record), ..SiteInput::default() };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
-    // Another contest's, beside its pages: it has fewer kinds of them.
+    // The site of another contest in a folder of it, which has fewer kinds of pages.
     report::write_other_site(&contest::other_contests(), dir, &site.join("sv-comp")).expect("a site");
     site
 }
 
-/// A page of every kind: name, file, fragment, and what it shows once its scripts have drawn it.
+/// A page of every kind: name, file, fragment, and texts that it has after its scripts have run.
 const PAGES: [(&str, &str, &str, &[&str]); 21] = [
     ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
@@ -132,13 +132,13 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
         "progress",
         "progress.html",
         "",
-        &["<strong>Preliminary.</strong>", "45 of 46 planned runs are recorded", "Runs still to be made"],
+        &["<strong>Preliminary.</strong>", "45 of 46 planned runs are recorded", "Runs not recorded yet"],
     ),
     (
         "compare",
         "compare.html",
         "#a=walk&b=depth-first",
-        &["9 runs. Of 2 in which both gave a right value", "both right: 2</text>", ">Save as SVG</a>"],
+        &["9 runs. Both gave a right value in 2", "both right: 2</text>", ">Save as SVG</a>"],
     ),
     ("rules", "rules.html", "#E-4.1", &["Points and penalty of a value", "judging.points_per_examination"]),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
@@ -178,7 +178,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&entry=walk",
         &["&lt;/pre&gt;&lt;script src=http://example.org/x.js&gt;", "<i>⟨NUL⟩</i>"],
     ),
-    ("nothing", "instance.html", "#instance=no%20such", &["No such instance on this site."]),
+    ("nothing", "instance.html", "#instance=no%20such", &["This site does not have this instance."]),
     ("sv-comp", "sv-comp/index.html", "", &["Heap &amp; &lt;Memory&gt;</a>", ">careful</th>"]),
     (
         "category",
@@ -191,7 +191,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
         "sv-comp/compare.html",
         "#a=bold&b=careful",
         &[
-            "2 runs. Of 1 in which both gave a right value, bold needed less in 1",
+            "2 runs. Both gave a right value in 1: bold needed less in 1",
             "bold and careful: CPU time</title>",
             ">limit 900 s</text>",
             ">Save as CSV</a>",
@@ -200,14 +200,14 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
 ];
 
 #[test]
-fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
+fn pages_open_without_errors_or_external_requests() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
     for (name, page, fragment, shown) in PAGES {
         let seen = see(&chromium, &site.join(page), fragment);
-        assert_eq!((seen.console, seen.asked), (vec![], vec![]), "{name}");
-        // The dump is what the browser made of the page: nothing a tool wrote became an element.
+        assert_eq!((seen.console, seen.requested), (vec![], vec![]), "{name}");
+        // The dump is the page after its scripts have run: no text of a tool became an element.
         let dom = seen.dom;
         assert!(
             dom.contains("</footer>")
@@ -219,10 +219,10 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
             assert!(dom.contains(words), "{name} does not show {words}: {dom}");
         }
     }
-    // The test can fail: a page that asks is caught, and so is a script written into a page, which may not run.
-    let asking = dir.path().join("asking.html");
-    fs::write(&asking, "<!doctype html><img src=http://example.org/x.png>").expect("a file");
-    assert_eq!(see(&chromium, &asking, "").asked, ["http://example.org/x.png"]);
+    // This test can fail: a request is found, and so is a script inside a page, which the page's policy blocks.
+    let requesting = dir.path().join("requesting.html");
+    fs::write(&requesting, "<!doctype html><img src=http://example.org/x.png>").expect("a file");
+    assert_eq!(see(&chromium, &requesting, "").requested, ["http://example.org/x.png"]);
     let index = site.join("index.html");
     let html = fs::read_to_string(&index).expect("a page");
     fs::write(&index, html.replace("</main>", "<script>document.title = 1</script></main>")).expect("a page");
@@ -230,7 +230,8 @@ fn pages_open_without_an_error_and_ask_for_nothing_from_outside() {
     assert!(!seen.console.is_empty() && seen.dom.contains("Model Checking Contest 2018</title>"));
 }
 
-/// Shows memory instead of time, and tells in the page's title what its links save, once the keyboard has reached them.
+/// Shows memory instead of time, moves the focus to the links that save files, and sets the title of the page to a
+/// description of these files.
 const SAVED: &str = "const kept = new Map(), make = URL.createObjectURL;
 URL.createObjectURL = blob => { const address = make(blob); kept.set(address, blob); return address; };
 addEventListener('load', () => {
@@ -238,12 +239,12 @@ addEventListener('load', () => {
   const look = async () => {
     const links = [...document.querySelectorAll('#compare a[download]')];
     if (!links.length || !links.every(link => link.download.startsWith('memory'))) return setTimeout(look, 20);
-    const told = await Promise.all(links.map(async link => {
+    const found = await Promise.all(links.map(async link => {
       link.focus();
       const blob = kept.get(link.href);
       return [link.download, document.activeElement === link, blob.type, await blob.text()];
     }));
-    document.title = JSON.stringify(told);
+    document.title = JSON.stringify(found);
   };
   look();
 });";
@@ -255,33 +256,34 @@ fn the_picture_of_any_two_tools_is_saved_with_its_figures() {
     let site = site_of(dir.path());
     add_scripts(&site, &[("saved.js", SAVED)]);
     let seen = see(&chromium, &site.join("compare.html"), "#a=walk&b=depth-first");
-    assert_eq!((seen.console, seen.asked), (vec![], vec![]));
+    assert_eq!((seen.console, seen.requested), (vec![], vec![]));
     let title = seen.dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
-    let told = title.unwrap_or_default().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let found = title.unwrap_or_default().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     let [svg, csv]: [(String, bool, String, String); 2] =
-        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"));
+        serde_json::from_str(&found).unwrap_or_else(|error| panic!("{error}: {found}"));
     let name = |ending| format!("memory-walk-depth-first.{ending}");
     assert_eq!((svg.0, svg.1, svg.2.as_str()), (name("svg"), true, "image/svg+xml"));
     assert_eq!((csv.0, csv.1, csv.2.as_str()), (name("csv"), true, "text/csv"));
-    // Every run of both, and what each had right, wrong and in use.
+    // A row for each run of both, with the right and wrong values and the memory of each.
     let rows: Vec<&str> = csv.3.lines().collect();
     assert_eq!(rows.len(), 1 + 9);
     assert_eq!(rows[0], "examination,instance,x_right,x_wrong,x_memory_kib,y_right,y_wrong,y_memory_kib");
     assert!(rows.contains(&"CTLCardinality,Philosophers-PT-000005,3,0,250000,15,0,250000"), "{rows:?}");
-    // A file of its own: it brings its looks, in light and dark, and says in words what it shows.
+    // The SVG is complete: it has its style sheet, for light and dark schemes, and a description.
     let picture = roxmltree::Document::parse(&svg.3).unwrap_or_else(|error| panic!("{error}: {}", svg.3));
     let text = |tag: &str| {
         let node = picture.descendants().find(|node| node.has_tag_name(tag));
         node.and_then(|node| node.text()).unwrap_or_default()
     };
     assert_eq!(text("title"), "walk and depth-first: Memory");
-    assert!(text("desc").starts_with("9 runs. Of 2 in which both"), "{}", text("desc"));
+    assert!(text("desc").starts_with("9 runs. Both gave a right value in 2"), "{}", text("desc"));
     assert!(text("style").contains("prefers-color-scheme:dark") && !svg.3.contains("href"), "{}", svg.3);
     let texts: Vec<&str> = picture.descendants().filter_map(|node| node.text()).collect();
     assert!(texts.contains(&"limit 16 GiB") && texts.contains(&"64 MiB"), "{texts:?}");
 }
 
-/// Puts scripts at the end of every page of the site. They are files of the site: its pages run no others.
+/// Adds scripts to the end of every page of the site. They are files of the site, because the policy of its pages
+/// blocks all others.
 fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
     for (name, content) in scripts {
         fs::write(site.join(name), content).expect("a file");
@@ -298,7 +300,7 @@ fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
     }
 }
 
-/// Tells the frame around it how wide the page is, and what `axe` finds, where it is there.
+/// Sends the width of the page and the findings of `axe`, if it is loaded, to the surrounding frame.
 const REPORT: &str = "addEventListener('load', () => setTimeout(async () => {
   const found = typeof axe === 'undefined' ? [] : (await axe.run(document, { resultTypes: ['violations'] })).violations;
   const where = of => of.nodes.slice(0, 3).map(node => node.target.join(' ')).join(', ');
@@ -308,7 +310,7 @@ const REPORT: &str = "addEventListener('load', () => setTimeout(async () => {
   }, '*');
 }, 500));";
 
-/// Opens pages one after the other in a frame; what each told.
+/// Opens pages one after the other in a frame; returns what `REPORT` sent for each.
 fn in_frames(
     chromium: &Path,
     dir: &Path,
@@ -319,11 +321,11 @@ fn in_frames(
     let list = serde_json::to_string(pages).expect("JSON");
     let html = format!(
         "<!doctype html><title>?</title><style>body{{margin:0}}iframe{{border:0;width:{width}px;height:2600px}}</style>\
-         <iframe></iframe><pre></pre><script>const pages = {list}, told = [];
-         const next = () => {{ if (told.length < pages.length) {{
-             const frame = document.createElement('iframe'); frame.src = pages[told.length];
+         <iframe></iframe><pre></pre><script>const pages = {list}, reports = [];
+         const next = () => {{ if (reports.length < pages.length) {{
+             const frame = document.createElement('iframe'); frame.src = pages[reports.length];
              document.querySelector('iframe').replaceWith(frame); }} }};
-         onmessage = message => {{ told.push(message.data); document.querySelector('pre').textContent = JSON.stringify(told); next(); }};
+         onmessage = message => {{ reports.push(message.data); document.querySelector('pre').textContent = JSON.stringify(reports); next(); }};
          next()</script>"
     );
     let frame = dir.join("frame.html");
@@ -332,23 +334,23 @@ fn in_frames(
         options.iter().copied().chain(["--dump-dom", "--virtual-time-budget=300000"]).collect();
     let output = open(chromium, &frame, "", width.max(500), &options);
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = dom.split("<pre>").nth(1).and_then(|rest| rest.split("</pre>").next()).unwrap_or_default();
-    let told = told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    let told: Vec<serde_json::Value> =
-        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}: {:?}", console(&output)));
-    assert_eq!(told.len(), pages.len(), "{told:?}");
-    told
+    let json = dom.split("<pre>").nth(1).and_then(|rest| rest.split("</pre>").next()).unwrap_or_default();
+    let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let reports: Vec<serde_json::Value> =
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}: {:?}", console(&output)));
+    assert_eq!(reports.len(), pages.len(), "{reports:?}");
+    reports
 }
 
 #[test]
-fn axe_finds_no_barrier_on_any_page_in_light_and_dark_wide_and_narrow() {
+fn axe_finds_no_barrier_on_any_page() {
     let Some(chromium) = chromium() else { return };
     let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("build/axe/node_modules/axe-core/axe.min.js");
     let Ok(axe) = fs::read_to_string(&axe) else {
         assert_ne!(
             std::env::var("CI").as_deref(),
             Ok("true"),
-            "no axe-core; scripts/setup --tests installs it"
+            "no axe-core in build/axe; run scripts/setup --tests, which installs it"
         );
         eprintln!("not run: no axe-core in build/axe (scripts/setup --tests installs it)");
         return;
@@ -356,7 +358,7 @@ fn axe_finds_no_barrier_on_any_page_in_light_and_dark_wide_and_narrow() {
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
     add_scripts(&site, &[("axe.js", &axe), ("report.js", REPORT)]);
-    // The test can fail: barriers are found.
+    // This test can fail: the barriers of this page are found.
     let html = fs::read_to_string(site.join("techniques.html")).expect("a page");
     let barred =
         html.replace("<main", "<img src=\"x.png\"><p style=\"color:#888;background:#999\">faint</p><main");
@@ -367,20 +369,20 @@ fn axe_finds_no_barrier_on_any_page_in_light_and_dark_wide_and_narrow() {
     );
     for (width, mode) in [(1280, 1), (390, 0)] {
         let colours = format!("--blink-settings=preferredColorScheme={mode}");
-        let told = in_frames(&chromium, dir.path(), &pages, width, &[&colours]);
-        let first = told[0]["found"].to_string();
+        let reports = in_frames(&chromium, dir.path(), &pages, width, &[&colours]);
+        let first = reports[0]["found"].to_string();
         assert!(first.contains("image-alt") && first.contains("color-contrast"), "{first}");
-        for (page, told) in pages.iter().zip(&told).skip(1) {
-            assert_eq!(told["found"], serde_json::json!([]), "{page} at {width}");
-            assert_eq!(told["width"], format!("{width} of {width}"), "{page}");
+        for (page, report) in pages.iter().zip(&reports).skip(1) {
+            assert_eq!(report["found"], serde_json::json!([]), "{page} at {width}");
+            assert_eq!(report["width"], format!("{width} of {width}"), "{page}");
         }
     }
 }
 
-/// For people to look at, in target/*/tmp/screenshots.
+/// Takes screenshots for inspection, in target/*/tmp/screenshots.
 #[test]
 #[ignore = "long: scripts/test --all"]
-fn every_kind_of_page_has_its_picture_taken() {
+fn screenshots_of_every_kind_of_page_are_taken() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
@@ -389,7 +391,7 @@ fn every_kind_of_page_has_its_picture_taken() {
     let frame = dir.path().join("frame.html");
     for (name, page, fragment, _) in PAGES {
         for (width, mode) in [(1280, "light"), (390, "dark")] {
-            // Chromium's window is never as narrow as a phone; a frame in it is.
+            // Chromium's window cannot be as narrow as a phone, but a frame in it can.
             let framed = format!(
                 "<!doctype html><style>body{{margin:0}}iframe{{border:0;width:{width}px;height:2600px}}</style>\
                  <iframe src=\"file://{}{fragment}\"></iframe>",

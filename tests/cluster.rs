@@ -172,6 +172,36 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
     assert_eq!(folder.machines(), Vec::<i32>::new());
 }
 
+#[test]
+fn a_job_cancelled_three_times_uses_up_no_attempt() {
+    let slurm_keys = "[slurm]\nstage = \"stage\"\n[hosts]\nretries = 2\n";
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], slurm_keys);
+    let slurm = Slurm::start(&folder);
+    let begun = folder.path().join("begun");
+    let running =
+        format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
+    folder.fake_qemu(&running);
+    let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+    let resume = [&submit[..], &["--resume"]].concat();
+    slurm.harness(&submit, 0);
+    for _ in 0..3 {
+        until("the tool runs", || begun.exists());
+        slurm.harness(&["cancel", "results"], 0);
+        until("the job has ended", || slurm.state("DiningTable") == "open");
+        fs::remove_file(&begun).unwrap();
+        slurm.harness(&resume, 0);
+    }
+    until("the tool runs", || begun.exists());
+    folder.fake_qemu("whole_run x");
+    slurm.harness(&["cancel", "results"], 0);
+    until("the job has ended", || slurm.state("DiningTable") == "open");
+    slurm.harness(&resume, 0);
+    until("done", || slurm.state("DiningTable") == "done");
+    slurm.harness(&["collect", "results"], 0);
+    let runs = folder.runs();
+    assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
+}
+
 /// Puts shell scripts with the names of Slurm's commands on PATH.
 fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
     for (name, script) in scripts {

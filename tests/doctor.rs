@@ -1,9 +1,9 @@
-//! `doctor`: what this host can do, with evidence and the remedy.
+//! `doctor`: the checks of a host, with evidence and remedy.
 
 use assert_cmd::Command;
 use std::path::Path;
 
-/// Runs doctor with nothing but fakes on PATH (programs in /usr/sbin are still found).
+/// Runs `doctor` with only fakes on PATH. Programs in /usr/sbin are still found.
 fn doctor(fakes: &[(&str, &str)], args: &[&str]) -> assert_cmd::assert::Assert {
     let folder = tempfile::tempdir().unwrap();
     for (name, script) in fakes {
@@ -13,7 +13,7 @@ fn doctor(fakes: &[(&str, &str)], args: &[&str]) -> assert_cmd::assert::Assert {
     command.arg("doctor").args(args).env("PATH", folder.path()).assert()
 }
 
-/// Written by another process: see the fakes of the unit tests in `host`.
+/// Makes an executable. Another process writes the file: see `fake` in the tests of `src/host/program.rs`.
 fn fake(folder: &Path, name: &str, script: &str) {
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
     let written = Command::new("sh").arg("-c").arg(write).arg(folder.join(name)).arg(script).ok();
@@ -34,7 +34,7 @@ fn state(report: &serde_json::Value, name: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_missing_qemu_is_named_with_its_package() {
+fn a_missing_qemu_is_reported_with_its_package() {
     let report = checks(doctor(&[], &["--format", "json", "--allow-degraded"]).code(69));
     assert_eq!(report["verdict"], "cannot");
     let (state, found, remedy) = state(&report, "qemu");
@@ -44,7 +44,7 @@ fn a_missing_qemu_is_named_with_its_package() {
 }
 
 #[test]
-fn kvm_that_boots_nothing_is_unusable_with_evidence_and_the_flag_is_named() {
+fn unusable_kvm_is_reported_with_evidence_and_remedy() {
     let qemu =
         format!("{VERSION}case \"$*\" in *accel=kvm*) echo 'KVM: no such thing' >&2; exit 1;; esac; exit 33");
     let fakes = [("qemu-system-x86_64", qemu.as_str()), ("qemu-img", "")];
@@ -61,7 +61,7 @@ fn kvm_that_boots_nothing_is_unusable_with_evidence_and_the_flag_is_named() {
 }
 
 #[test]
-fn kvm_that_boots_is_found_fit() {
+fn usable_kvm_is_reported_as_ok() {
     let qemu = format!("{VERSION}exit 33");
     let report = checks(doctor(&[("qemu-system-x86_64", &qemu), ("qemu-img", "")], &["--format", "json"]));
     assert_eq!(state(&report, "kvm").0, "ok");
@@ -70,7 +70,7 @@ fn kvm_that_boots_is_found_fit() {
 }
 
 #[test]
-fn a_qemu_that_hangs_is_given_up_and_leaves_nothing_running() {
+fn a_qemu_that_hangs_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
     let qemu = format!("{VERSION}echo $$ >> {}; exec /bin/sleep 1000", pids.display());
@@ -85,6 +85,19 @@ fn a_qemu_that_hangs_is_given_up_and_leaves_nothing_running() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_bad_input() {
+fn a_folder_that_does_not_exist_is_bad_input() {
     doctor(&[], &["--dir", "/no/such/folder"]).code(2).stderr(predicates::str::contains("/no/such/folder"));
+}
+
+#[test]
+fn a_proc_that_hides_cpu_times_is_refused_with_69() {
+    // As root, but without the right to look into processes of others.
+    let hidden = "mount -t proc -o hidepid=ptraceable proc /proc &&
+        exec setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace \"$0\" doctor --format json --allow-degraded";
+    let mut command = Command::new("unshare");
+    let program = assert_cmd::cargo::cargo_bin("mcc-harness");
+    let report = checks(command.args(["--mount", "sh", "-c", hidden]).arg(program).assert().code(69));
+    let (state, found, remedy) = state(&report, "cpu-time");
+    assert_eq!(state, "missing");
+    assert!(found.contains("schedstat") && remedy.contains("CAP_SYS_PTRACE"), "{found}: {remedy}");
 }

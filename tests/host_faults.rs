@@ -239,7 +239,7 @@ fn a_controller_that_was_stopped_gives_the_attempt_up_and_makes_it_again() {
     assert!(controller.wait().unwrap().success());
     let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
     assert_eq!(state, "examining");
-    assert!(reason.starts_with("suspended host: the controller was kept from looking"), "{reason}");
+    assert!(reason.starts_with("suspended host: the controller could not check"), "{reason}");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
     assert_eq!(folder.machines(), [0; 0]);
 }
@@ -300,6 +300,53 @@ fn a_machine_has_a_session_of_its_own() {
     );
     fs::write(folder.path().join("end"), "").unwrap();
     assert!(controller.wait().unwrap().success());
+}
+
+#[test]
+fn preemption_three_times_uses_up_no_attempt() {
+    let folder = one_run("retries = 2");
+    folder.fake_qemu("power_on; ready; prepared; started; : > begun; linger");
+    for _ in 0..3 {
+        let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
+        until("the tool runs", || folder.path().join("begun").exists());
+        // A batch system signals every process of a job, in any order.
+        kill(Pid::from_raw(folder.machines()[0]), Signal::SIGTERM).unwrap();
+        until("the machine is gone", || folder.machines().is_empty());
+        kill(Pid::from_raw(controller.id() as i32), Signal::SIGTERM).unwrap();
+        assert_eq!(controller.wait().unwrap().code(), Some(1));
+        fs::remove_file(folder.path().join("begun")).unwrap();
+        assert_eq!(folder.record().attempts(&ONE.parse().unwrap()).unwrap().len(), 0, "it was never made");
+    }
+    folder.fake_qemu("whole_run x");
+    folder.run(&[]).success();
+    assert_eq!(folder.runs()[ONE].attempts, 1);
+}
+
+#[test]
+fn a_limit_enforced_late_is_marked_and_costs_no_more() {
+    let folder = Folder::with_fake_qemu(
+        1,
+        &["ReachabilityDeadlock"],
+        "[limits]\nwall_s = 2\n[hosts]\nretries = 0\nstall_s = 3600\n",
+    );
+    folder.fake_qemu("power_on; ready; prepared; started; : > begun; linger");
+    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
+    until("the tool runs", || folder.path().join("begun").exists());
+    // What a host does that has no memory left: the controller does not run.
+    let signal = |signal| kill(Pid::from_raw(controller.id() as i32), signal).unwrap();
+    signal(Signal::SIGSTOP);
+    let stopped = Instant::now();
+    until("the limit is long over", || stopped.elapsed() > Duration::from_secs(5));
+    signal(Signal::SIGCONT);
+    assert!(controller.wait().unwrap().success());
+    let run = &folder.runs()[ONE].last;
+    assert_eq!(run.outcome, Outcome::WallLimit);
+    assert!(run.marks.contains(&"late-limit".into()), "{:?}", run.marks);
+    assert!(run.facts.as_ref().unwrap().wall_ms > 4000, "the record has what was measured");
+    folder.judge().success();
+    let judged = campaign::Judged::read(&folder.path().join("judgement"));
+    let cost = judged.cell("tool-0", "DiningTable-PT-03", "ReachabilityDeadlock").cost.unwrap();
+    assert_eq!(cost.wall_ms, 2000);
 }
 
 #[test]

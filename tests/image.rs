@@ -71,6 +71,19 @@ fn a_folder_that_is_no_tool_or_no_image_is_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn an_image_of_version_0_1_is_read() {
+    let work = tempfile::tempdir().unwrap();
+    for file in ["disk.qcow2", "vmlinux", "initrd"] {
+        fs::write(work.path().join(file), file).unwrap();
+    }
+    // As version 0.1 wrote it, with every key of a reference image.
+    let written = r#"{"format": 1, "kind": "reference", "built_by": "0.1.0", "disk": "disk.qcow2",
+        "boot": {"kernel": "vmlinux", "initrd": "initrd"}, "packages": ["bash 5.2"], "rootfs_by": "ab", "instances": []}"#;
+    fs::write(work.path().join("image.json"), written).unwrap();
+    harness().args(["image", "inspect"]).arg(work.path()).assert().success();
+}
+
+#[test]
 fn a_package_that_debian_lacks_is_named_with_the_remedy() {
     let work = tempfile::tempdir().unwrap();
     tool(&work.path().join("tool"));

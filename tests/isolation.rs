@@ -1,4 +1,4 @@
-//! The machine room: cores and leases, measurement that no guest can forge, what QEMU is kept from.
+//! Cores and leases, measurements that a guest cannot forge, and the isolation of QEMU from the host.
 
 mod campaign;
 mod images;
@@ -16,14 +16,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Far beyond what anything here takes: only a hang reaches it.
+/// Far longer than any step of these tests: only a machine that hangs reaches it.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn spec(memory_mib: u64) -> MachineSpec {
     script::machine(&images::image("images/reference"), memory_mib, 1)
 }
 
-/// Runs a script as the guest's root, which a tool on our disks never is: on an original one it may be.
+/// Runs a script as the guest's root. A tool on an original disk may be root; on other disks it is not.
 fn as_root(script: &str, limits: &Limits) -> AttemptResult {
     let folder = tempfile::tempdir().unwrap();
     let job = script::job("root", "/", script);
@@ -45,16 +45,20 @@ const LIMITS: Limits =
     Limits { cpu_s: 60, cpu_reading: CpuReading::PerVcpu, wall_s: 900, confinement_s: 900, output_bytes: 1 };
 
 #[test]
-fn a_guest_that_lies_about_time_and_fills_its_memory_and_disk_changes_its_own_outcome_alone() {
+fn a_hostile_guest_changes_only_its_own_outcome() {
     let script = "date -s 2001-01-01; kill -STOP 1; kill -KILL 1
         for n in 1 2 3 4 5; do setsid sleep 1000 & done
         (while :; do :; done) &
         fallocate -l 100G /home/mcc/all; echo full > /home/mcc/more
         tail /dev/zero; sleep 2; exit 7";
-    let begun = Instant::now();
+    let start = Instant::now();
     let ended = as_root(script, &LIMITS);
-    let elapsed = begun.elapsed().as_millis() as u64;
-    assert_eq!(ended.outcome, Outcome::MemoryLimit, "it failed, and was short of memory");
+    let elapsed = start.elapsed().as_millis() as u64;
+    assert_eq!(
+        ended.outcome,
+        Outcome::MemoryLimit,
+        "it failed, and processes were killed for lack of memory"
+    );
     for mark in ["oom-kills", "left-behind", "degraded:cpu-flags"] {
         assert!(ended.marks.iter().any(|known| known == mark), "{mark} in {:?}", ended.marks);
     }
@@ -64,25 +68,25 @@ fn a_guest_that_lies_about_time_and_fills_its_memory_and_disk_changes_its_own_ou
     assert!(facts.samples.is_sorted_by(|a, b| a.at_ms + 500 < b.at_ms && a.cpu_ms <= b.cpu_ms));
     assert!(facts.samples.len() as u64 >= facts.wall_ms / 1000 - 1 || elapsed > 20_000, "a sample a second");
 
-    // The kernel's own word for the kill, and memory by three sources that agree on the order.
+    // The kernel's log of the kill, and the memory use from three sources.
     assert!(facts.kernel_log.iter().any(|line| line.starts_with("oom-kill:") && line.contains("task=tail")));
     assert_eq!(facts.memory_source, Some(MemorySource::GuestCgroup));
     let (guest, host) = (facts.memory_kib.unwrap(), facts.host_memory_kib.unwrap());
     assert!(guest > 300 * 1024 && guest < 512 * 1024, "{guest}");
     assert!(host > guest, "{host} of {guest}");
-    let balloon = facts.balloon_memory_kib.expect("the guest's kernel reports");
+    let balloon = facts.balloon_memory_kib.expect("the guest's kernel reports its memory");
     assert!(balloon < 512 * 1024, "{balloon}");
     assert!(facts.io_wait_ms.is_some());
 
-    // What it saw, and what was around it.
+    // The environment of the attempt.
     assert_eq!(ended.environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"], "TCG has neither");
     assert!(ended.environment.cpu_flags.iter().any(|flag| flag == "avx"));
     assert_eq!(ended.environment.confined[0], "sandbox on");
 }
 
 #[test]
-fn a_guest_that_starves_its_agent_is_sampled_and_cut_by_the_host_all_the_same() {
-    // Real-time without a rest: on one vCPU nothing else of the guest runs again.
+fn a_guest_that_starves_its_agent_is_still_limited() {
+    // A real-time process without throttling: on one vCPU no other process of the guest runs again.
     let script = "date -s 2030-01-01; echo -1 > /proc/sys/kernel/sched_rt_runtime_us
         exec chrt -f 99 bash -c 'while :; do :; done'";
     let ended = as_root(script, &Limits { cpu_s: 4, ..LIMITS });
@@ -93,7 +97,7 @@ fn a_guest_that_starves_its_agent_is_sampled_and_cut_by_the_host_all_the_same() 
     assert!(facts.samples.last().unwrap().cpu_ms > 1000, "{:?}", facts.samples);
 }
 
-/// A field of /proc/PID/status.
+/// Returns a field of /proc/PID/status.
 fn status(pid: u32, field: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
@@ -101,9 +105,9 @@ fn status(pid: u32, field: &str) -> String {
 }
 
 #[test]
-fn qemu_runs_in_its_sandbox_its_cgroup_and_as_nobody_and_its_threads_where_they_belong() {
+fn qemu_is_isolated_and_its_threads_run_on_their_cpus() {
     let folder = tempfile::tempdir().unwrap();
-    // Results lie where everybody may look.
+    // All users may enter the folder with the results.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let cpus: Vec<u32> = {
         let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
@@ -121,12 +125,15 @@ fn qemu_runs_in_its_sandbox_its_cgroup_and_as_nobody_and_its_threads_where_they_
         assert_eq!(status(pid, "CapEff"), "0000000000000000");
     } else {
         let missing = machine.isolation().missing();
-        assert!(of_user.is_some() || missing.iter().any(|why| why.contains("is not open to")), "{missing:?}");
+        assert!(
+            of_user.is_some() || missing.iter().any(|text| text.contains("is not open to")),
+            "{missing:?}"
+        );
     }
     let group = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
     let has_group = active.iter().any(|word| word.starts_with("cgroup v") && word.ends_with("2560 MiB"));
     assert_eq!(has_group, group.contains("/mcc-harness-"), "{active:?}");
-    assert!(has_group || machine.isolation().missing().iter().any(|why| why.starts_with("no cgroup: ")));
+    assert!(has_group || machine.isolation().missing().iter().any(|text| text.starts_with("no cgroup: ")));
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|thread| {
         let thread = thread.unwrap().file_name().to_str().unwrap().parse::<u32>().unwrap();
         status(thread, "Cpus_allowed_list")
@@ -134,7 +141,7 @@ fn qemu_runs_in_its_sandbox_its_cgroup_and_as_nobody_and_its_threads_where_they_
     let (vcpus, others): (Vec<String>, Vec<String>) = threads.partition(|list| *list == last.to_string());
     assert!(first == last || (vcpus.len() == 1 && !others.is_empty()));
     assert!(others.iter().all(|list| *list == first.to_string()), "{others:?}");
-    // The folder it was given is gone with its overlay; nobody else could look into it meanwhile.
+    // QEMU's private folder and the name of its overlay have been removed.
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
     machine.halt().unwrap();
@@ -148,7 +155,7 @@ fn qemu_runs_in_its_sandbox_its_cgroup_and_as_nobody_and_its_threads_where_they_
     }
 }
 
-/// With `{instance}`, `{examination}`, `{limits}` filled in; both tools are there after `scripts/setup`.
+/// Returns the text of a campaign. `scripts/setup` makes the images of both tools.
 fn campaign(entry: &str, instance: &str, examination: &str, limits: &str) -> String {
     images::image(&format!("images/{entry}"));
     format!(
@@ -170,8 +177,8 @@ jobs = 1
 }
 
 #[test]
-fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_none() {
-    // Runs into its limit, so it is certainly there while the others come and go.
+fn two_controllers_of_a_host_do_not_use_the_same_core() {
+    // This run reaches its limit, so it is running during all other runs.
     let folder =
         Folder::new(&campaign("depth-first", "SwitchBoard-PT-0040", "CTLCardinality", "cpu_s = 600"));
     let root = env!("CARGO_MANIFEST_DIR");
@@ -180,7 +187,7 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     let quick = quick.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
     fs::write(folder.path().join("quick.toml"), quick).unwrap();
     let leases = folder.path().join("leases");
-    // Where QEMU is before it has a thread of its own.
+    // The CPUs of QEMU before it pins its threads.
     let prepared = folder.path().join("prepared");
     folder.qemu(&format!("grep Cpus_allowed_list /proc/$$/status >> {}", prepared.display()));
     let harness = |args: &[&str]| folder.harness(args);
@@ -198,10 +205,10 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     let cpu: u32 = held.split("holds CPUs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(held.contains(&format!("holds CPUs {cpu} and 16384 MiB")), "{held}");
     let of_controller = status(first.id(), "Cpus_allowed_list");
-    assert_ne!(of_controller, cpu.to_string(), "the controller stays off leased cores");
+    assert_ne!(of_controller, cpu.to_string(), "the controller must not run on leased cores");
     for thread in fs::read_dir(format!("/proc/{}/task", first.id())).unwrap() {
         let thread = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
-        assert_eq!(status(thread, "Cpus_allowed_list"), of_controller, "so do all its threads");
+        assert_eq!(status(thread, "Cpus_allowed_list"), of_controller, "nor may its threads");
     }
 
     let second = |out: &str| {
@@ -214,11 +221,11 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
     };
     let beside = second("beside");
     assert_eq!(beside.environment.cpus.len(), 1);
-    assert_ne!(beside.environment.cpus, [cpu], "that core is the other's");
+    assert_ne!(beside.environment.cpus, [cpu], "the other controller holds that core");
     first.kill().unwrap();
     first.wait().unwrap();
     let after = second("after");
-    assert_eq!(after.environment.cpus, [cpu], "free at once");
+    assert_eq!(after.environment.cpus, [cpu], "the core is free after the end of its controller");
     assert!(after.marks.iter().all(|mark| mark != "degraded:shared-cores"), "{:?}", after.marks);
     let prepared = fs::read_to_string(prepared).unwrap();
     let off = prepared.lines().filter(|line| line.ends_with(&format!(":\t{of_controller}"))).count();
@@ -227,15 +234,15 @@ fn two_controllers_of_one_host_never_hold_the_same_core_and_a_killed_one_holds_n
         (3, 3),
         "no machine is prepared on a pinned core: {prepared}"
     );
-    let pages = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(pages.collect::<Vec<_>>(), ["turn"], "no lease is left");
+    let files = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(files.collect::<Vec<_>>(), ["turn"], "no lease is left");
 }
 
 #[test]
-fn a_contest_run_whose_guest_lacks_a_required_cpu_flag_is_refused_and_the_flags_are_named() {
+fn a_contest_run_without_a_required_cpu_flag_is_refused() {
     let limits = "cpu_s = 60";
     let folder = Folder::new(&campaign("breadth-first", "DiningTable-PT-03", "ReachabilityDeadlock", limits));
-    // A host whose KVM lacks what TCG lacks: the probe finds KVM well, its machines run under TCG.
+    // A fake KVM that lacks the flags that TCG lacks: the probe succeeds, but machines run under TCG.
     let real = find_program("qemu-system-x86_64").unwrap();
     let script = format!(
         "#!/bin/bash\nfor word; do\n  shift\n  case \"$word\" in\n    *accel=kvm*) exit 33;;\n    kvm) word=tcg;;\n  \
@@ -243,7 +250,7 @@ fn a_contest_run_whose_guest_lacks_a_required_cpu_flag_is_refused_and_the_flags_
         real.display()
     );
     fs::write(folder.path().join("bin/qemu-system-x86_64"), script).unwrap();
-    // Small enough for every host that runs the tests.
+    // Memory that every host of the tests has.
     let edition = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("editions/mcc-2018.toml"));
     let edition = edition.unwrap().replace("memory_mib = 16384", "memory_mib = 1024");
     fs::write(folder.path().join("small.toml"), edition).unwrap();
@@ -264,6 +271,6 @@ fn a_contest_run_whose_guest_lacks_a_required_cpu_flag_is_refused_and_the_flags_
     let attempts =
         record.attempts(&"breadth-first/DiningTable-PT-03/ReachabilityDeadlock".parse().unwrap()).unwrap();
     let [attempt] = &attempts[..] else { panic!("{attempts:?}") };
-    assert!(attempt.outcome.is_infrastructure(), "never the tool's: {:?}", attempt.outcome);
+    assert!(attempt.outcome.is_infrastructure(), "not a failure of the tool: {:?}", attempt.outcome);
     assert_eq!(attempt.environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"]);
 }

@@ -1,4 +1,4 @@
-//! `judge` and `explain`, as an organizer uses them.
+//! The commands `judge` and `explain`.
 
 mod data;
 mod judge_properties;
@@ -24,12 +24,13 @@ fn fraction(text: &str) -> BigRational {
     text.parse().unwrap()
 }
 
-/// The contest of 2018 judged by the edition of that name, or by one changed in one place.
+/// Judges the contest of 2018 under its edition, with one text of the edition replaced if `change` is given. Returns
+/// None where the published answers are not available.
 fn judge_2018(change: Option<(&str, &str)>) -> Option<TempDir> {
     judge_2018_in(change, &[])
 }
 
-/// With more arguments.
+/// Judges the contest of 2018 with more arguments.
 fn judge_2018_with(more: &[&str]) -> Option<TempDir> {
     judge_2018_in(None, more)
 }
@@ -52,7 +53,7 @@ fn judge_2018_in(change: Option<(&str, &str)>, more: &[&str]) -> Option<TempDir>
     Some(dir)
 }
 
-/// The edition of 2018 with one text replaced.
+/// Writes the edition of 2018 with one text replaced.
 fn edition_file(dir: &Path, from: &str, to: &str) -> PathBuf {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/editions/mcc-2018.toml")).unwrap();
@@ -62,7 +63,7 @@ fn edition_file(dir: &Path, from: &str, to: &str) -> PathBuf {
     path
 }
 
-/// Points of the podiums in their order, rounded to integers.
+/// The places of a podium: tool, medal, and points rounded to integers.
 fn podium(dir: &Path, category: &str) -> Vec<(String, String, String)> {
     let places = rows(&dir.join("podiums.csv")).into_iter().filter(|row| row["category"] == category);
     places
@@ -71,7 +72,7 @@ fn podium(dir: &Path, category: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn the_contest_of_2018_comes_out_to_the_digit() {
+fn the_contest_of_2018_is_reproduced_exactly() {
     let Some(dir) = judge_2018(None) else { return };
     let dir = dir.path();
 
@@ -128,7 +129,7 @@ fn the_contest_of_2018_comes_out_to_the_digit() {
 }
 
 #[test]
-fn a_tool_with_variants_stands_once_and_a_virtual_one_is_judged_but_not_ranked() {
+fn only_the_best_variant_is_ranked_and_no_virtual_tool() {
     let Some(dir) = judge_2018(None) else { return };
     let places = rows(&dir.path().join("podiums.csv"));
     let place = |category: &str, tool: &str| {
@@ -148,7 +149,7 @@ fn a_tool_with_variants_stands_once_and_a_virtual_one_is_judged_but_not_ranked()
 }
 
 #[test]
-fn without_normalization_tina_would_win_state_space_of_2018() {
+fn without_normalization_tina_wins_state_space_of_2018() {
     let Some(dir) = judge_2018(Some(("\"family-linear\"", "\"none\""))) else { return };
     let podium = podium(dir.path(), "StateSpace");
     let first: Vec<(&str, &str)> =
@@ -157,7 +158,7 @@ fn without_normalization_tina_would_win_state_space_of_2018() {
 }
 
 #[test]
-fn dividing_confidence_by_all_trusted_values_leaves_single_answers_unknown() {
+fn confidence_over_all_values_leaves_single_votes_unknown() {
     let Some(dir) = judge_2018(Some(("\"answered\"", "\"all-trusted\""))) else { return };
     let trusted = rows(&dir.path().join("trusted.csv"));
     let count = |basis: &str| trusted.iter().filter(|row| row["basis"] == basis).count();
@@ -168,7 +169,7 @@ fn dividing_confidence_by_all_trusted_values_leaves_single_answers_unknown() {
 }
 
 #[test]
-fn explain_tells_an_error_of_2018_in_one_screen() {
+fn explain_shows_an_error_of_2018_on_one_screen() {
     let Some(dir) = judge_2018(None) else { return };
     let mut explain = harness();
     explain.arg("explain").arg(dir.path());
@@ -195,7 +196,7 @@ fn explain_tells_an_error_of_2018_in_one_screen() {
 
 const HEADER: &str = "tool,instance,examination,answers,wrong\n";
 
-/// A folder with a table of answers.
+/// Returns a folder with the table `answers.csv`.
 fn table(content: &str) -> TempDir {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("answers.csv"), content).unwrap();
@@ -217,7 +218,7 @@ fn refused(dir: &TempDir, more: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn numbers_of_24000_digits_and_infinite_bounds_judge_exactly() {
+fn numbers_of_24000_digits_and_infinite_bounds_are_exact() {
     let long = "7".repeat(24_000);
     let other = format!("{}8", &long[1..]);
     let infinite = |first: &str| format!("{first}{}", " ?".repeat(15));
@@ -252,7 +253,7 @@ fn numbers_of_24000_digits_and_infinite_bounds_judge_exactly() {
 }
 
 #[test]
-fn one_rounded_answer_makes_all_answers_to_that_value_compare_by_five_digits() {
+fn a_rounded_answer_makes_its_position_compare_by_five_digits() {
     let dir = table(&format!(
         "{HEADER}a,F-PT-1,StateSpace,320565001 123456 7 Inf,\nb,F-PT-1,StateSpace,3.2057E+0008 123457 7.0000E+0000 Inf,\n\
          c,F-PT-1,StateSpace,320565002 ? ? X,\n"
@@ -270,7 +271,7 @@ fn one_rounded_answer_makes_all_answers_to_that_value_compare_by_five_digits() {
 }
 
 #[test]
-fn explain_sums_the_votes_of_tools_whose_variants_agree_by_five_digits() {
+fn explain_counts_rounded_votes_of_variants_once_per_tool() {
     let dir = table(&format!(
         "{HEADER}p.a,F-PT-1,StateSpace,3.2057E+0008 ? ? ?,\np.b,F-PT-1,StateSpace,320570001 ? ? ?,\n\
          q,F-PT-1,StateSpace,320570002 ? ? ?,\nr,F-PT-1,StateSpace,320570003 ? ? ?,\n"
@@ -289,7 +290,7 @@ fn explain_sums_the_votes_of_tools_whose_variants_agree_by_five_digits() {
 }
 
 #[test]
-fn times_beyond_all_clocks_are_summed_without_a_panic() {
+fn sums_of_huge_times_do_not_overflow() {
     let header = mcc_harness::benchkit::contest_table::HEADER.join(",");
     let row = |tool, instance| {
         let measured = "12.5,18446744073709551615,1000,0.5";
@@ -303,7 +304,7 @@ fn times_beyond_all_clocks_are_summed_without_a_panic() {
 }
 
 #[test]
-fn a_guessed_family_is_said_and_a_models_file_changes_the_weights() {
+fn families_from_names_are_noted_unless_a_models_file_is_given() {
     let dir = table(&format!(
         "{HEADER}a,F-COL-1,ReachabilityDeadlock,T,\na,F-PT-1,ReachabilityDeadlock,T,\na,G-PT-1,ReachabilityDeadlock,T,\n\
          b,F-COL-1,ReachabilityDeadlock,T,\nb,F-PT-1,ReachabilityDeadlock,T,\nb,G-PT-1,ReachabilityDeadlock,?,\n"
@@ -314,7 +315,7 @@ fn a_guessed_family_is_said_and_a_models_file_changes_the_weights() {
     let judged = judge(&dir, &[]).success();
     let note = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
     assert!(note.contains("--models") && note.contains("3 of 3 instances"), "{note}");
-    // F weighs 2, one half of it each; alone, a's answer on G rests on no confidence.
+    // The weight of F is 2, half of it for each instance. The answer of a on G is a single vote without confidence.
     assert_eq!(normalized(), ["32", "32"]);
     let models =
         "instance,scale,family,status\nF-COL-1,1,F,surprise\nF-PT-1,1,F,surprise\nG-PT-1,1,G,known\n";
@@ -329,7 +330,7 @@ fn a_guessed_family_is_said_and_a_models_file_changes_the_weights() {
 }
 
 #[test]
-fn withdrawn_resigned_and_out_of_competition_entries_neither_vote_nor_rank() {
+fn entries_that_do_not_compete_neither_vote_nor_rank() {
     let mut content = HEADER.to_owned();
     for (tool, answer) in [("a", "T"), ("b", "T"), ("c", "T"), ("x", "F"), ("y", "F"), ("z", "F"), ("w", "F")]
     {
@@ -370,7 +371,7 @@ fn withdrawn_resigned_and_out_of_competition_entries_neither_vote_nor_rank() {
 }
 
 #[test]
-fn an_entry_that_the_edition_says_resigned_is_named_nowhere_not_even_in_the_settings() {
+fn an_entry_resigned_by_the_edition_is_named_nowhere() {
     let dir = table(&format!(
         "{HEADER}LoLA,F-PT-1,ReachabilityDeadlock,T,\nM4M.full,F-PT-1,ReachabilityDeadlock,F,\n"
     ));
@@ -388,19 +389,20 @@ fn an_entry_that_the_edition_says_resigned_is_named_nowhere_not_even_in_the_sett
 }
 
 #[test]
-fn an_edition_withdraws_an_entry_with_its_reason_or_is_refused() {
+fn an_edition_that_withdraws_an_entry_needs_a_reason() {
     let dir =
         table(&format!("{HEADER}LoLA,F-PT-1,ReachabilityDeadlock,T,\nM4M,F-PT-1,ReachabilityDeadlock,F,\n"));
     let from = "pattern = \"BVT*\"\nstatus = \"virtual\"";
     let arguments = |edition: &Path| {
         ["judge", "answers.csv", "--edition", edition.to_str().unwrap(), "--out", "out"].map(str::to_owned)
     };
-    let silent = edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"");
-    let refused = harness().current_dir(dir.path()).args(arguments(&silent)).assert().code(2);
+    let without_reason = edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"");
+    let refused = harness().current_dir(dir.path()).args(arguments(&without_reason)).assert().code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(message.contains("needs a `note`"), "{message}");
-    let said = edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"\nnote = \"T-5\"");
-    harness().current_dir(dir.path()).args(arguments(&said)).assert().success();
+    let with_reason =
+        edition_file(dir.path(), from, "pattern = \"M4M\"\nstatus = \"withdrawn\"\nnote = \"T-5\"");
+    harness().current_dir(dir.path()).args(arguments(&with_reason)).assert().success();
     let tools = rows(&dir.path().join("out/tools.csv"));
     let shown: Vec<[&str; 3]> =
         tools.iter().map(|row| ["entry", "status", "note"].map(|column| &*row[column])).collect();
@@ -459,7 +461,7 @@ fn bad_input_gets_one_line_with_file_line_and_remedy() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_bytes_whatever_the_order_of_its_rows() {
+fn the_order_of_rows_does_not_change_the_tables() {
     let mut lines = vec![
         "a,F-PT-1,ReachabilityDeadlock,T,",
         "b,F-PT-1,ReachabilityDeadlock,F,",
@@ -479,7 +481,7 @@ fn the_same_input_gives_the_same_bytes_whatever_the_order_of_its_rows() {
 }
 
 #[test]
-fn a_folder_that_is_judged_into_again_keeps_no_file_of_another_judgement() {
+fn judging_again_leaves_no_file_of_another_judgement() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let run = |arguments: &[&str]| harness().current_dir(folder.path()).args(arguments).assert().success();
@@ -493,7 +495,7 @@ fn a_folder_that_is_judged_into_again_keeps_no_file_of_another_judgement() {
     file("crv.csv", &format!("{track}java,1,a,T,10,2,T,ok,1\n"));
     let judge = ["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out"];
     let crv = ["judge", "crv.csv", "--edition", "crv-2014", "--out", "out"];
-    // What lies in a folder without a judgement is nobody's to remove.
+    // Files in a folder without a judgement are not removed.
     std::fs::create_dir(folder.path().join("out")).unwrap();
     file("out/verdicts.csv", "mine\n");
     file("out/notes.csv", "mine\n");

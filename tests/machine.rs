@@ -10,13 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Who starts these machines; tests/libvirt.rs includes this file and says otherwise.
+/// The backend of these machines. tests/libvirt.rs includes this file and defines another one.
 #[allow(dead_code, reason = "tests/libvirt.rs has its own")]
 pub fn backend() -> Backend {
     Backend::Qemu
 }
 
-/// Far beyond what anything here takes: only a hang reaches it.
+/// Far longer than any step of these tests: only a machine that hangs reaches it.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
@@ -38,14 +38,14 @@ fn next(machine: &mut Machine) -> GuestEvent {
     }
 }
 
-/// Boots, runs the script, halts; what the guest said from `Started` on.
+/// Boots a machine, runs the script, halts the machine. Returns the events of the guest from `Started` on.
 fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
     let mut machine = start(script, spec, folder, 1 << 20);
     let mut events = vec![];
     while !matches!(events.last(), Some(GuestEvent::OutputComplete { .. })) {
         events.push(next(&mut machine));
     }
-    assert!(machine.cpu_time() > Duration::ZERO);
+    assert!(machine.cpu_time().unwrap() > Duration::ZERO);
     machine.halt().unwrap();
     events
 }
@@ -64,7 +64,7 @@ fn start(script: &str, spec: &MachineSpec, folder: &Path, cap: u64) -> Machine {
 }
 
 #[test]
-fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
+fn a_job_runs_as_its_user_and_all_its_output_arrives() {
     let folder = tempfile::tempdir().unwrap();
     let script = "id -un; nproc; date -u +%Y; ip link 2>/dev/null; ls /sys/class/net; seq 100000; echo oops >&2; exit 3";
     let events = run(script, &spec(16384, 4), folder.path());
@@ -77,13 +77,13 @@ fn a_job_runs_as_its_user_and_its_output_arrives_whole_on_its_own_streams() {
     assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
     assert!(stdout.ends_with("\n100000\n"));
     assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
-    let drained =
+    let complete =
         GuestEvent::OutputComplete { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![] };
-    assert_eq!(events[2], drained);
+    assert_eq!(events[2], complete);
 }
 
 #[test]
-fn a_tool_out_of_memory_is_seen_as_killed_for_memory() {
+fn a_tool_killed_for_memory_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let events = run("tail /dev/zero", &spec(512, 1), folder.path());
     let GuestEvent::Ended { exit, oom_kills, memory_kib, .. } = events[1] else { panic!("{events:?}") };
@@ -92,7 +92,7 @@ fn a_tool_out_of_memory_is_seen_as_killed_for_memory() {
 }
 
 #[test]
-fn what_a_tool_leaves_behind_ends_with_it() {
+fn processes_that_a_tool_leaves_behind_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let events = run("(while :; do echo spam; sleep 1; done) & echo done", &spec(1024, 1), folder.path());
     assert!(
@@ -102,13 +102,13 @@ fn what_a_tool_leaves_behind_ends_with_it() {
 }
 
 #[test]
-fn endless_output_is_cut_at_the_cap_while_it_streams() {
+fn endless_output_is_cut_at_the_cap() {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = start("exec yes", &spec(1024, 1), folder.path(), 100_000);
     loop {
         match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::OutputLimit(stream) => break assert_eq!(stream, Stream::Stdout),
-            Event::Deadline => panic!("never cut"),
+            Event::Deadline => panic!("the output was not cut"),
             _ => {}
         }
     }
@@ -133,21 +133,21 @@ fn no_byte_passes_from_one_machine_to_the_next() {
 }
 
 #[test]
-fn a_guest_that_dies_is_reported_with_how_it_ended() {
+fn the_error_of_a_broken_disk_has_the_log_of_qemu() {
     let folder = tempfile::tempdir().unwrap();
     let mut broken = spec(1024, 1);
     let empty = folder.path().join("empty.qcow2");
     fs::copy(images::image("images/reference").folder.join("initrd"), &empty).unwrap();
     broken.disk.path = empty;
     let error =
-        Machine::start(&broken, folder.path(), 1, TIMEOUT).err().expect("that is no disk").to_string();
+        Machine::start(&broken, folder.path(), 1, TIMEOUT).err().expect("the disk is broken").to_string();
     assert!(error.contains("not in qcow2 format"), "{error}");
-    // libvirt does not come as far as QEMU.
+    // libvirt fails before it starts QEMU.
     assert!(error.contains("(exit status: 1) qemu.log") || backend() != crate::backend(), "{error}");
 }
 
 #[test]
-fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_ends_with_it() {
+fn each_part_of_the_isolation_is_active_or_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let machine = Machine::start(&spec(1024, 1), folder.path(), 1 << 20, TIMEOUT).unwrap();
@@ -156,8 +156,8 @@ fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_end
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
     assert_eq!(field("Seccomp:"), "2", "filtered");
     let (active, missing) = (machine.isolation().active(), machine.isolation().missing());
-    let is_missing = |what: &str| missing.iter().any(|why| why.starts_with(what));
-    assert_eq!(active.len() + missing.len(), 3, "each is in force or named: {active:?} {missing:?}");
+    let is_missing = |what: &str| missing.iter().any(|text| text.starts_with(what));
+    assert_eq!(active.len() + missing.len(), 3, "{active:?} {missing:?}");
     let user = field("Uid:").split_whitespace().next().unwrap();
     assert_eq!(user == "0", is_missing("no unprivileged user"), "{user} {missing:?}");
     let own = format!("mcc-harness-{}-", std::process::id());
@@ -173,16 +173,15 @@ fn qemu_is_in_its_sandbox_and_where_the_host_has_them_nobody_in_a_group_that_end
     assert!(!group.is_some_and(exists), "{group:?} is left behind");
 }
 
-/// Under libvirt machines boot each time.
+/// libvirt has no saved states here.
 #[cfg(not(feature = "libvirt"))]
 #[test]
-fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_from_a_stale_or_broken_state()
-{
+fn a_restored_machine_has_its_own_clock_and_random_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let states = || mcc_harness::vm::SavedStates::new(folder.path().join("states"));
     let booted = spec(2048, 1);
     let script = "date -u +%Y; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; cat /home/mcc/secret; echo x > /home/mcc/secret";
-    // Two jobs on one state, the second after another process would have found it: the same files serve both.
+    // Two jobs on one state; the second one uses the files that the first one saved.
     let mut drawn = vec![];
     let mut restored = booted.clone();
     for seed in ["5a", "a5"] {
@@ -208,15 +207,15 @@ fn a_restored_machine_begins_sooner_with_its_own_time_and_randomness_and_never_f
         fs::read_dir(folder.path().join("states")).unwrap().map(|d| d.unwrap().path()).collect();
     let [state] = &made[..] else { panic!("{made:?}") };
 
-    // Damaged, it is made anew.
+    // A damaged state is made again.
     let before = fs::metadata(state.join("state")).unwrap().len();
     fs::File::options().write(true).open(state.join("state")).unwrap().set_len(before / 2).unwrap();
     states().of(&booted, "as it was", TIMEOUT).unwrap();
-    assert!(fs::metadata(state.join("state")).unwrap().len() > before * 3 / 4, "made anew");
-    // Another description or other disks have another state.
+    assert!(fs::metadata(state.join("state")).unwrap().len() > before * 3 / 4, "made again");
+    // Machines with another specification or other disks have another state.
     let other =
         states().of(&MachineSpec { memory_mib: 1024, ..booted.clone() }, "as it was", TIMEOUT).unwrap();
     let changed = states().of(&booted, "changed", TIMEOUT).unwrap();
     assert!(Start::Restore(other.clone()) != restored.start && Start::Restore(changed) != restored.start);
-    assert_eq!(fs::read_dir(folder.path().join("states")).unwrap().count(), 3, "and nothing besides");
+    assert_eq!(fs::read_dir(folder.path().join("states")).unwrap().count(), 3, "and nothing else");
 }

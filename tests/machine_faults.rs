@@ -249,7 +249,7 @@ fn whatever_qemu_and_the_agent_do_is_over_in_time_named_by_state_and_never_the_t
     let folder = Folder::with_fake_qemu(
         6,
         &EXAMINATIONS[..3],
-        "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\n",
+        "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\nprepare_deadline_s = 3\n",
     );
     folder.fake_qemu(&by_position(&cases.map(|(words, ..)| words)));
     // One examination of all tools at a time: ten troubles in a row would stop the campaign.
@@ -292,7 +292,7 @@ fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
         // The tool ended, what it wrote never comes: that is marked, and what came counts.
         ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
     ];
-    let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\n";
+    let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\ncollect_deadline_s = 10\n";
     let folder = Folder::with_fake_qemu(7, &EXAMINATIONS[..1], settings);
     folder.fake_qemu(&by_position(&cases.clone().map(|(words, _)| words)));
     folder.run(&[]).success();
@@ -302,4 +302,28 @@ fn no_flood_and_no_silence_keeps_a_run_from_its_limits() {
     }
     let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
     assert!(marks(4).contains(&"output-truncated".into()) && marks(6).contains(&"output-incomplete".into()));
+}
+
+#[test]
+fn a_guest_that_reports_impossible_figures_harms_nobody() {
+    let ended = |figures: &str| format!("say ended '{figures},\"oom_kills\":0,\"left_behind\":0'");
+    let forged = [
+        r#""exit":{"code":-2147483648},"memory_kib":1"#,
+        r#""exit":{"code":256},"memory_kib":1"#,
+        r#""exit":{"signal":0},"memory_kib":1"#,
+        r#""exit":{"signal":65},"memory_kib":1"#,
+        r#""exit":{"code":1},"memory_kib":18446744073709551615"#,
+        r#""exit":{"code":1},"memory_kib":1,"io_wait_ms":18446744073709551615"#,
+    ];
+    let folder = Folder::with_fake_qemu(forged.len(), &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
+    let words: Vec<String> = forged
+        .iter()
+        .map(|figures| format!("RUNNING; {}; ended; drained; answer_until quit", ended(figures)))
+        .collect();
+    folder.fake_qemu(&by_position(&words.iter().map(String::as_str).collect::<Vec<_>>()));
+    folder.run(&[]).success();
+    for run in folder.runs().values() {
+        assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{}", run.run.id());
+        assert_eq!(run.last.facts.as_ref().unwrap().memory_kib, Some(1000), "{}", run.run.id());
+    }
 }

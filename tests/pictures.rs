@@ -1,4 +1,4 @@
-//! The pictures of a contest, as those who look at them and those who read their figures get them.
+//! The pictures of a contest: their SVG, their figures as CSV, and the podiums as LaTeX.
 
 mod contest;
 
@@ -10,7 +10,7 @@ use mcc_harness::store::Sample;
 use std::path::Path;
 use std::{env, fs};
 
-/// Left to be looked at.
+/// Keeps the picture for inspection in the temporary folder of the tests.
 fn keep(picture: &Picture) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
     fs::create_dir_all(&folder).expect("a folder");
@@ -18,7 +18,8 @@ fn keep(picture: &Picture) {
     fs::write(folder.join(format!("{}.csv", picture.name)), &picture.csv).expect("written");
 }
 
-/// Well-formed, named for screen readers, asking for nothing else, nothing outside of its paper.
+/// Checks that the SVG is well-formed, has a title and a description for screen readers, loads no other file, and has
+/// all its texts and shapes inside its area.
 fn check(picture: &Picture) {
     let name = &picture.name;
     let document = roxmltree::Document::parse(&picture.svg).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -58,9 +59,10 @@ fn named<'a>(pictures: &'a [Picture], name: &str) -> &'a Picture {
     pictures.iter().find(|picture| picture.name == name).unwrap_or_else(|| panic!("no picture {name}"))
 }
 
-/// Five instances in one examination; the second tool is slower and stops at the third, and is wrong once.
+/// Five instances in one examination. The second tool is slower, has one wrong value in each of the first three
+/// instances and none in the others. The third tool resigned.
 fn duel() -> Judgement {
-    let names = ["fast", "slow & <sure>", "gone"];
+    let names = ["fast", "slow & <sure>", "resigned"];
     let entries = names.map(|name| contest::entry(name, name, Status::Competing));
     let instances = (1..=5).map(|n| contest::instance(&format!("Net-PT-{n:03}"), "known")).collect();
     let mut judgement = contest::empty(entries.into(), instances);
@@ -85,7 +87,7 @@ fn duel() -> Judgement {
 }
 
 #[test]
-fn what_was_solved_over_time_adds_up_to_the_right_values_of_each_tool() {
+fn solved_values_over_time_add_up_for_each_tool() {
     let judgement = duel();
     let pictures = plots::pictures(&Runs::of_contest(&judgement));
     let solved = named(&pictures, "solved-StateSpace");
@@ -95,9 +97,9 @@ fn what_was_solved_over_time_adds_up_to_the_right_values_of_each_tool() {
     };
     assert_eq!(of("fast"), [["4", "100"], ["8", "200"], ["12", "300"], ["16", "400"], ["20", "500"]]);
     assert_eq!(of("slow & <sure>"), [["3", "7000"], ["6", "14000"], ["9", "21000"]]);
-    // Rule P-4: a resigned tool vanishes.
-    assert!(of("gone").is_empty() && !solved.svg.contains("gone"));
-    assert!(solved.description.contains("fast goes furthest, to 20"), "{}", solved.description);
+    // Rule P-4: a resigned tool is left out.
+    assert!(of("resigned").is_empty() && !solved.svg.contains("resigned"));
+    assert!(solved.description.contains("fast has the most: 20."), "{}", solved.description);
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn what_was_not_measured_has_no_picture() {
 }
 
 #[test]
-fn who_solved_what_counts_every_value_once() {
+fn the_overlap_picture_counts_every_value_once() {
     let judgement = duel();
     let pictures = plots::pictures(&Runs::of_contest(&judgement));
     let overlap = named(&pictures, "overlap-StateSpace");
@@ -120,7 +122,7 @@ fn who_solved_what_counts_every_value_once() {
 }
 
 #[test]
-fn strips_give_the_quartiles_of_runs_that_have_something_right() {
+fn strips_show_quartiles_of_runs_with_a_right_value() {
     let judgement = duel();
     let pictures = plots::pictures(&Runs::of_contest(&judgement));
     let time = rows(named(&pictures, "time-StateSpace"));
@@ -130,7 +132,7 @@ fn strips_give_the_quartiles_of_runs_that_have_something_right() {
 }
 
 #[test]
-fn confidence_sets_the_sure_apart_from_the_nearly_sure() {
+fn the_confidence_picture_shows_agreed_and_answered_values() {
     let judgement = duel();
     let picture = plots::confidence(&judgement).expect("a picture");
     check(&picture);
@@ -139,7 +141,7 @@ fn confidence_sets_the_sure_apart_from_the_nearly_sure() {
 }
 
 #[test]
-fn a_run_is_shown_over_time_and_an_hour_of_it_stays_small() {
+fn the_picture_of_an_hour_long_run_is_small() {
     let samples: Vec<Sample> = (1..=3600_u64)
         .map(|second| Sample {
             at_ms: second * 1000 + second % 7,
@@ -159,7 +161,7 @@ fn a_run_is_shown_over_time_and_an_hour_of_it_stays_small() {
 }
 
 #[test]
-fn progress_shows_what_was_recorded_when_and_what_was_lost() {
+fn progress_shows_recorded_runs_and_failures_over_time() {
     let done = |minute: u64, infrastructure| RecordedRun {
         started_at: format!("2018-06-01T{:02}:{:02}:00Z", 10 + minute / 60, minute % 60),
         took_ms: 90_000,
@@ -171,7 +173,7 @@ fn progress_shows_what_was_recorded_when_and_what_was_lost() {
     let rows = rows(&picture);
     assert_eq!((rows.len(), rows[0].clone()), (200, vec!["90000".into(), "1".into(), "no".into()]));
     assert!(
-        picture.description.contains("200 of 500 in 6 h 37 min 30 s, 9 of them infrastructure"),
+        picture.description.contains("200 of 500 in 6 h 37 min 30 s, 9 of them infrastructure failures"),
         "{}",
         picture.description
     );
@@ -179,14 +181,14 @@ fn progress_shows_what_was_recorded_when_and_what_was_lost() {
 }
 
 #[test]
-fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
+fn sv_comp_has_the_same_pictures_and_score_pictures() {
     let judgement = contest::other_contests();
     let scores = plots::scores(&judgement);
     assert_eq!(scores.len(), 1);
     check(&scores[0]);
     let expected = [["bold", "-4", ""], ["bold", "-2", "1/2"], ["careful", "0", ""], ["careful", "2", "30"]];
     assert_eq!(rows(&scores[0]), expected);
-    assert!(scores[0].description.contains("careful goes furthest, to 2.00"));
+    assert!(scores[0].description.contains("careful has the highest score: 2.00."));
     let runs = Runs::of_other_contest(&judgement);
     let pictures = plots::pictures(&runs);
     pictures.iter().for_each(check);
@@ -202,29 +204,29 @@ fn sv_comp_has_the_same_pictures_and_its_own_by_score() {
     );
 }
 
-/// Times and memory as they are spread in a contest: over decades, by instance and tool.
+/// Sets times and memory that differ by decades between instances and tools, as in a real contest.
 fn with_times(judgement: &mut Judgement) {
-    // SplitMix64's mixing, to 0..1.
-    let dice = |seed: u64| {
+    // The mixing function of SplitMix64, scaled to 0..1.
+    let random = |seed: u64| {
         let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) % 100_000) as f64 / 1e5
     };
     for block in &mut judgement.blocks {
-        let hard = dice((block.instance * 16 + block.examination) as u64) * 4.0;
+        let hard = random((block.instance * 16 + block.examination) as u64) * 4.0;
         for cell in &mut block.cells {
             let seed = 1_000_000 + ((block.instance * 16 + block.examination) * 16 + cell.entry) as u64;
-            let decades = hard + 1.3 * dice(seed) + 0.08 * cell.entry as f64;
+            let decades = hard + 1.3 * random(seed) + 0.08 * cell.entry as f64;
             let cpu_ms = ((30.0 * 10_f64.powf(decades)) as u64).min(3_600_000);
-            let memory_kib = ((4_000.0 * 10_f64.powf(decades * 0.6 + dice(seed + 7))) as u64).min(16 << 20);
+            let memory_kib = ((4_000.0 * 10_f64.powf(decades * 0.6 + random(seed + 7))) as u64).min(16 << 20);
             cell.cost = Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(memory_kib) });
         }
     }
 }
 
 #[test]
-fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
+fn at_the_size_of_2018_pictures_are_small_and_reproducible() {
     let mut judgement = contest::full_size();
     with_times(&mut judgement);
     judgement.instances[0].instance = "<script>".into();
@@ -247,12 +249,12 @@ fn at_the_size_of_2018_every_picture_is_small_and_the_same_each_time() {
 }
 
 #[test]
-fn podiums_are_tables_for_the_proceedings_whatever_tools_are_called() {
+fn podiums_are_tables_in_latex_with_escaped_names() {
     let mut judgement = duel();
     judgement.podiums[0].places[1].variant = VariantRank::Best;
     let latex = tables::podiums_latex(&judgement);
     let rank_1 = "1 & fast & 107 & gold \\\\\n2 & slow \\& \\textless{}sure\\textgreater{} \\emph{(best variant)} & 16";
-    assert!(latex.contains(rank_1) && !latex.contains("gone"), "{latex}");
+    assert!(latex.contains(rank_1) && !latex.contains("resigned"), "{latex}");
     assert!(latex.contains("\\caption{StateSpace}") && !latex.contains("PROVISIONAL"), "{latex}");
     assert_eq!(latex.matches("\\begin{table}").count(), judgement.podiums.len());
     let provisional = tables::podiums_latex(&contest::small());

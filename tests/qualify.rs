@@ -112,6 +112,24 @@ fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings(
     assert!(folder.path().join("kept/record.db").is_file());
 }
 
+#[test]
+fn each_run_is_repeated_in_machines_of_the_same_process() {
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "");
+    tool(folder.path(), "");
+    let arguments = ["qualify", "image", "--tool", "t", "--instances", "models", "--examinations"];
+    let more =
+        ["StateSpace,UpperBounds", "--repeat", "3", "--allow-degraded", "--format", "json", "--out", "kept"];
+    let output = folder.harness(&[&arguments[..], &more].concat()).output().unwrap();
+    let report = report(&output);
+    assert_eq!(output.status.code(), Some(1), "no answer: {report:#}");
+    for examination in ["StateSpace", "UpperBounds"] {
+        let ends = &report["runs"][format!("t/{INSTANCE}/{examination}")];
+        assert_eq!(*ends, serde_json::json!(["finished", "finished", "finished"]), "{report:#}");
+    }
+    let found = findings(&report);
+    assert_eq!(found.len(), 2, "a finding of every repetition is reported once: {found:#?}");
+}
+
 /// The commands of docs/authors.md in its order; what they write goes to a folder of the test. The guide's tool is the reference tool, so this is also the clean image that qualifies without a finding.
 #[test]
 fn every_command_of_the_authors_guide_works_and_its_clean_tool_has_no_findings() {
@@ -357,8 +375,7 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
         );
         assert!(all.iter().any(|found| found.starts_with(wrong)), "the good line is compared: {all:#?}");
     }
-    let table =
-        format!("examination,position,id,value\nStateSpace,00,STATES,14\nStateSpace,01,TRANSITIONS,many\n");
+    let table = "examination,position,id,value\nStateSpace,00,STATES,14\nStateSpace,01,TRANSITIONS,many\n";
     fs::create_dir(folder.path().join("table")).unwrap();
     fs::write(folder.path().join(format!("table/{INSTANCE}.csv")), table).unwrap();
     let (bad, all) = qualify("table");
@@ -433,7 +450,7 @@ fn what_cannot_be_qualified_is_refused_with_a_remedy() {
         (vec!["--native", "models"], "models: no BenchKit_head.sh in it; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
-        (vec!["absent"], "absent is no disk image of ours"),
+        (vec!["absent"], "absent is no image folder"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(["qualify", "--tool", "t", "--instances", "models"]).args(&arguments);

@@ -1,4 +1,4 @@
-//! The site of a judgement, as its readers get it.
+//! The site of a judgement: its pages and files of data.
 
 mod contest;
 mod data;
@@ -15,7 +15,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Every file of a site by its path in it.
+/// Every file of a site by its path in the site.
 fn files(site: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = walkdir::WalkDir::new(site).into_iter().map(|entry| entry.expect("a readable site"));
     let files = entries.filter(|entry| entry.file_type().is_file());
@@ -27,13 +27,13 @@ fn text(path: PathBuf) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Writes a site with nothing but a record, on two threads.
+/// Writes a site, with the record if it is given, on two threads.
 fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<SiteSummary, ReportError> {
     let material = SiteInput { record, ..SiteInput::default() };
     report::write_site(judgement, material, NonZeroUsize::new(2).expect("two"), out)
 }
 
-/// The site of a judgement without a record; its folder lives as long as the first of the two.
+/// Writes the site of a judgement without a record; returns its temporary folder, which must be kept, and its path.
 fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a folder");
     let site = dir.path().join("site");
@@ -41,7 +41,7 @@ fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
     (dir, site)
 }
 
-/// The cells of an instance's row: right, wrong, unjudged and not computed values, code of the ending.
+/// The cells of an instance's row: right, wrong, unjudged and not computed values, code of the ending, `°` if marked.
 fn row(site: &Path, examination: &str, instance: &str) -> Vec<String> {
     let names = data_of(site.join("contest.js"));
     let table = data_of(site.join(format!("examinations/{examination}.js")));
@@ -69,7 +69,7 @@ fn links(html: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
+fn the_front_page_shows_podiums_confidence_and_state() {
     let (_dir, site) = site(&contest::small());
     let page = text(site.join("index.html"));
     for expected in [
@@ -81,14 +81,14 @@ fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
         "<code>degraded:tcg</code> on 45 of 45 runs",
         "SandyBridge, 16 GiB of memory",
         "1 h of CPU time per vCPU",
-        "lone values not trusted",
+        "values that only it gave are not trusted",
         "Enough tools agree on 44 values",
         "out of competition",
     ] {
         let expected_here = expected != "out of competition";
         assert_eq!(page.contains(expected), expected_here, "{expected}");
     }
-    // Nothing was judged in LTL: it has neither podium nor page.
+    // LTL was not judged: it has neither podium nor page.
     assert!(
         !page.contains("<caption>LTL</caption>") && !site.join("examinations/LTLFireability.html").exists()
     );
@@ -96,7 +96,7 @@ fn the_front_page_shows_podiums_confidence_facts_and_the_provisional_state() {
 }
 
 #[test]
-fn a_site_of_a_bare_table_says_that_machines_are_unknown() {
+fn a_site_of_a_table_shows_machines_as_unknown() {
     let dir = tempfile::tempdir().expect("a folder");
     let table = "tool,instance,examination,answers,wrong\na,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n\
                  b,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\n";
@@ -106,18 +106,16 @@ fn a_site_of_a_bare_table_says_that_machines_are_unknown() {
         let done = command.current_dir(dir.path()).args(arguments).assert().code(0);
         String::from_utf8_lossy(&done.get_output().stderr).into_owned()
     };
-    let said = harness(&["judge", "t.csv", "--edition", "mcc-2018", "--out", "judged"]);
-    assert!(said.contains("confidence could not be measured, so it is 0 for every entry"), "{said}");
+    let stderr = harness(&["judge", "t.csv", "--edition", "mcc-2018", "--out", "judged"]);
+    assert!(stderr.contains("confidence could not be measured, so it is 0 for every entry"), "{stderr}");
     harness(&["report", "judged", "--out", "site"]);
     let site = dir.path().join("site");
     let runs = text(site.join("runs.html"));
-    assert!(
-        runs.contains("Unknown: the judged tables do not say on which machines") && !runs.contains("None")
-    );
+    assert!(runs.contains("Unknown: the judged tables do not state the machines") && !runs.contains("None"));
     let front = text(site.join("index.html"));
     for expected in [
-        "Machine by the rules",
-        "unknown here: the judged tables do not name them",
+        "Machine required by the rules",
+        "unknown: the judged tables do not name them",
         "<td>unknown</td>",
         "confidence could not be measured",
     ] {
@@ -128,7 +126,7 @@ fn a_site_of_a_bare_table_says_that_machines_are_unknown() {
 }
 
 #[test]
-fn a_judgement_of_degraded_machines_says_so_beside_its_podiums() {
+fn judge_prints_the_marks_of_degraded_machines() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
@@ -143,7 +141,7 @@ fn a_judgement_of_degraded_machines_says_so_beside_its_podiums() {
 }
 
 #[test]
-fn a_final_judgement_does_not_say_provisional() {
+fn a_final_judgement_is_not_shown_as_provisional() {
     let mut judgement = contest::small();
     judgement.unresolved.clear();
     let (_dir, site) = site(&judgement);
@@ -156,15 +154,17 @@ fn a_final_judgement_does_not_say_provisional() {
 }
 
 #[test]
-fn a_provisional_judgement_says_so_on_every_page() {
+fn every_page_of_a_provisional_judgement_is_marked() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
     let written = write(&judgement, Some(&record), &site).expect("a site");
     assert_eq!(written, SiteSummary { examination_pages: 3, instances: 3, runs: 45, hidden: 0 });
-    // Nor does a page claim CPU flags that no guest named.
-    assert!(text(site.join("instances/TokenRing-PT-005.js")).contains("unknown: the guest did not say"));
+    // CPU flags that the guest did not report are shown as unknown.
+    assert!(
+        text(site.join("instances/TokenRing-PT-005.js")).contains("unknown: the guest did not report them")
+    );
     for (path, content) in
         files(&site).into_iter().filter(|(path, _)| path.extension() == Some("html".as_ref()))
     {
@@ -177,7 +177,7 @@ fn a_provisional_judgement_says_so_on_every_page() {
 }
 
 #[test]
-fn a_table_keeps_every_way_of_having_no_value_apart() {
+fn a_table_keeps_the_reasons_for_missing_values_distinct() {
     let (_dir, site) = site(&contest::small());
     let of = |examination, instance| row(&site, examination, instance);
     let philosophers = of("StateSpace", "Philosophers-PT-000005");
@@ -190,7 +190,7 @@ fn a_table_keeps_every_way_of_having_no_value_apart() {
     assert_eq!(of("CTLCardinality", "TokenRing-PT-005")[0], "0 0 0 16 DNC°");
     let page = text(site.join("examinations/CTLCardinality.html"));
     assert!(page.contains("<dt>DNC</dt><dd>did not compete</dd>"));
-    // The same as CSV.
+    // The same runs as CSV.
     let csv = text(site.join("examinations/StateSpace.csv"));
     let line =
         "Philosophers-PT-000010,Philosophers,known,depth-first,2,0,0,4,cpu-limit,8,12341,13000,250000,";
@@ -201,7 +201,7 @@ fn a_table_keeps_every_way_of_having_no_value_apart() {
 }
 
 #[test]
-fn the_data_of_an_instance_tell_answers_limits_machine_attempts_and_output() {
+fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
@@ -239,30 +239,30 @@ fn the_data_of_an_instance_tell_answers_limits_machine_attempts_and_output() {
     assert_eq!(outputs[0]["head"][1], "⟨ESC⟩");
     assert!(outputs[0]["head"][2].as_str().expect("text").starts_with("[1mexploring"));
     assert!(outputs[2]["head"][0].as_str().expect("text").contains("Linux version 6.1\n"));
-    // The raw output is beside it, byte for byte.
+    // The raw output is a file of the site with the same bytes.
     let raw = fs::read(site.join(format!("{path}.1.stdout.txt")));
     let kept = record
         .outputs_dir(&"wrong-on-purpose/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1)
         .join("stdout");
     assert_eq!(raw.expect("raw"), fs::read(kept).expect("kept"));
-    // Every attempt is there, the superseded one with its reason and its outputs.
+    // Every attempt is shown, the superseded one with its outcome and its outputs.
     let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
-    assert_eq!(attempts[0]["outcome"], "infrastructure, while booting: no readiness in 60 s");
+    assert_eq!(attempts[0]["outcome"], "infrastructure failure while booting: no readiness in 60 s");
     assert_eq!(
         (&attempts[0]["standing"], &attempts[1]["standing"]),
         (&"superseded".into(), &"judged".into())
     );
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.1.stdout.txt").exists());
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.2.stdout.txt").exists());
-    // A number of 24,000 digits is there in full.
+    // A number of 24,000 digits is complete.
     let ring = data_of(site.join("instances/TokenRing-PT-005.js"));
     assert_eq!(ring["blocks"][0]["values"][0], "9".repeat(24_000));
-    // No machine was booted for who did not compete.
+    // A run that did not compete has no machine and no output.
     assert_eq!(ring["recorded"]["runs"]["2/5"]["outputs"], "");
 }
 
 #[test]
-fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
+fn an_unfinished_campaign_names_no_surprise_model() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
@@ -281,11 +281,11 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
         command.current_dir(dir.path()).args(["judge", "results", "--out", "judged"]).args(arguments);
         String::from_utf8_lossy(&command.assert().code(1).get_output().stderr).into_owned()
     };
-    // Judged only where that is asked for, and provisional then.
+    // `judge` needs --unfinished, and its judgement is provisional.
     let refused = judge(&[]);
     assert!(refused.contains("45 of 46 runs are recorded") && refused.contains("--unfinished"), "{refused}");
-    let said = judge(&["--unfinished"]);
-    assert!(said.contains("runs ended in infrastructure and 1 runs are not made yet"), "{said}");
+    let stderr = judge(&["--unfinished"]);
+    assert!(stderr.contains("runs ended in infrastructure and 1 runs are not made yet"), "{stderr}");
     let report = |arguments: &[&str]| {
         let mut command = Command::cargo_bin("mcc-harness").expect("the program");
         command.current_dir(dir.path()).args(["report", "judged", "--record", "results", "--out", "site"]);
@@ -313,22 +313,22 @@ fn an_unfinished_campaign_is_preliminary_and_hides_its_surprise_models() {
             && !pages.contains_key(Path::new("data/trusted.csv"))
     );
     assert!(pages.contains_key(Path::new("progress.html")));
-    // Lifted by hand.
+    // The embargo can be lifted.
     let pages = report(&["--embargo", "off"]);
     assert!(pages.contains_key(Path::new("instances/TokenRing-PT-005.js")));
     assert!(pages.contains_key(Path::new("data/trusted.csv")));
 }
 
 #[test]
-fn disagreements_weak_values_marked_runs_and_techniques_have_their_pages() {
+fn disagreements_marked_runs_and_techniques_have_pages() {
     let mut judgement = contest::small();
     judgement.blocks[0].trusted[3].weak = Some(mcc_harness::judge::judgement::Weak::SingleFamily);
     let (_dir, site) = site(&judgement);
     let lists = data_of(site.join("evidence.js"));
     let rows = lists[0]["rows"].as_array().expect("rows");
     let of = |why: &str| rows.iter().filter(|row| row[0] == why).count();
-    // Contradicted: 2 + 1 values of StateSpace, 2 of ReachabilityDeadlock, 2 x 2 and 2 of CTLCardinality; a tie
-    // in each of the three examinations of CTLCardinality, and one in StateSpace.
+    // Contradicted are 2 + 1 values of StateSpace, 2 of ReachabilityDeadlock, and 2 x 2 and 2 of CTLCardinality. There
+    // is a tie on each of the three instances of CTLCardinality, and one in StateSpace.
     assert_eq!((of("disagreement"), of("single-family")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
     let runs = data_of(site.join("runs.js"));
     assert_eq!(runs[0]["rows"].as_array().expect("rows").len(), 45);
@@ -359,7 +359,7 @@ fn every_link_leads_to_a_file_of_the_site() {
 }
 
 #[test]
-fn the_code_of_a_rule_on_any_page_leads_to_the_rule() {
+fn every_rule_code_links_to_its_rule() {
     let (_dir, site) = site(&contest::small());
     let rules = text(site.join("rules.html"));
     let mut followed = 0;
@@ -376,7 +376,7 @@ fn the_code_of_a_rule_on_any_page_leads_to_the_rule() {
     let tool = fs::read_dir(site.join("tools")).expect("pages").map(|file| file.expect("a file").path());
     let tool = tool.into_iter().find(|file| file.extension() == Some("html".as_ref())).expect("a page");
     assert!(text(tool).contains("(<a href=\"../rules.html#E-2\">E-2</a>)"));
-    // Scripts draw links too.
+    // Links that scripts draw.
     let script = text(site.join("scripts/instance.js"));
     let drawn: Vec<&str> =
         script.split("ruleLink(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
@@ -387,7 +387,7 @@ fn the_code_of_a_rule_on_any_page_leads_to_the_rule() {
 }
 
 #[test]
-fn nothing_hostile_gets_out_of_its_place() {
+fn nothing_hostile_becomes_markup() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();
     judgement.entries[0].entry = "<script>alert(1)<".into();
@@ -414,7 +414,7 @@ fn nothing_hostile_gets_out_of_its_place() {
             continue;
         }
         let page = String::from_utf8(content).unwrap_or_else(|_| panic!("{}", path.display()));
-        // A page's own scripts and pictures have a source; data have no markup at all, whatever file they stand in.
+        // The scripts and pictures of a page have these sources; data have no markup at all.
         let text =
             page.to_lowercase().replace("<script defer src=\"", "").replace("<img src=\"pictures/", "");
         assert!(!text.contains("<script") && !text.contains("<img") && !text.contains("<b>mark"), "{page}");
@@ -424,8 +424,9 @@ fn nothing_hostile_gets_out_of_its_place() {
         assert!(page.len() < 300_000, "{} has {} bytes", path.display(), page.len());
         pages += 1;
     }
-    // Pages: front, 3 examinations, 5 tools, instances, instance, evidence, runs, techniques, pictures, compare. Data:
-    // names, examinations, tools, instances twice, evidence, runs, and the outputs of the runs that had a machine.
+    // Pages: front page, 3 examinations, 5 tools, and instances, instance, evidence, runs, techniques, pictures, compare
+    // (7). Data: names, 3 examinations, 5 tools, list of instances, 3 instances, evidence and runs (2), and the outputs
+    // of the runs that had a machine.
     let outputs = 45 - 4;
     assert_eq!(pages, (1 + 3 + 5 + 7) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
     let outputs = data_of(site.join("runs/walk/Philosophers-PT-000005/ReachabilityDeadlock.js"));
@@ -434,7 +435,7 @@ fn nothing_hostile_gets_out_of_its_place() {
 }
 
 #[test]
-fn the_same_judgement_gives_the_same_bytes_on_any_number_of_threads() {
+fn the_same_judgement_gives_the_same_site_with_any_threads() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
@@ -448,7 +449,7 @@ fn the_same_judgement_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn an_older_site_is_replaced_whole_and_nothing_else_is() {
+fn only_an_older_site_is_replaced() {
     let dir = tempfile::tempdir().expect("a folder");
     let place = dir.path().join("site");
     let mut judgement = contest::small();
@@ -458,23 +459,23 @@ fn an_older_site_is_replaced_whole_and_nothing_else_is() {
     write(&judgement, None, &place).expect("a newer site");
     assert!(!place.join("examinations/CTLCardinality.html").exists());
     assert_ne!(files(&place), before);
-    // Something of the user's in it: refused, and nothing is touched.
+    // A file of the user in the site: an error, and no file is changed.
     fs::write(place.join("CNAME"), "example.org").expect("a file");
     let kept = files(&place);
     let error = write(&judgement, None, &place).expect_err("refused");
     assert!(matches!(&error, ReportError::Foreign { entry, .. } if entry == "CNAME"), "{error}");
     assert_eq!(files(&place), kept);
-    // Neither a folder of something else nor a file.
+    // An empty folder is replaced; a folder with other files or a file is not.
     let other = dir.path().join("other");
     fs::create_dir(&other).expect("a folder");
-    write(&judgement, None, &other).expect("an empty folder is as good as none");
+    write(&judgement, None, &other).expect("a site in an empty folder");
     let thesis = dir.path().join("thesis");
     fs::create_dir(&thesis).expect("a folder");
     fs::write(thesis.join("index.html"), "mine").expect("a file");
     assert!(write(&judgement, None, &thesis).is_err());
     assert_eq!(text(thesis.join("index.html")), "mine");
     assert!(write(&judgement, None, &thesis.join("index.html")).is_err());
-    // No half-made folder is left behind by any of this.
+    // No temporary folder is left behind.
     let mut left: Vec<_> =
         fs::read_dir(dir.path()).expect("a folder").map(|e| e.expect("one").file_name()).collect();
     left.sort();
@@ -497,16 +498,16 @@ fn a_resigned_entry_is_not_on_the_site() {
 }
 
 #[test]
-fn the_whole_contest_of_2018_makes_a_site_of_pages_that_can_be_opened() {
+fn the_whole_contest_of_2018_has_pages_of_limited_size() {
     let judgement = contest::full_size();
     let (_dir, site) = site(&judgement);
     let pages = files(&site);
     let page = |name: &str| pages[Path::new(name)].len();
     assert!(page("index.html") < 100_000, "front page: {}", page("index.html"));
-    // What is loaded to open a page of a table: itself, its data, the names.
+    // A page with a table loads itself, its data and the names.
     for (path, content) in &pages {
         let most = match path.extension().and_then(|ending| ending.to_str()) {
-            // In this contest tools differ on every second value.
+            // In this test contest tools differ on every second value.
             Some("js") if path == Path::new("evidence.js") => 5_000_000,
             Some("html" | "js" | "css") => 700_000,
             _ => continue,
@@ -550,9 +551,9 @@ fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
     );
     let (silver_row, _) = after.split_once("</tr>").expect("a row");
     assert!(silver_row.contains("title=\"silver\"") && silver_row.contains(">TINA.tedd<"), "{silver_row}");
-    // Nothing is said about how runs of a published table ended, and nothing is claimed.
+    // The published table does not state how runs ended: the page has no endings.
     assert!(!page.contains("How runs ended") && page.len() < 100_000);
-    // A known error of LoLA: positions 08 and 13 of TokenRing-PT-010.
+    // LoLA has two known wrong values: positions 08 and 13 of TokenRing-PT-010.
     let names = data_of(dir.path().join("site/contest.js"));
     let entries = names["entries"].as_array().expect("entries");
     let lola = entries.iter().position(|entry| entry["name"] == "LoLA").expect("LoLA");
@@ -582,7 +583,7 @@ fn a_judgement_of_another_record_is_refused() {
 }
 
 #[test]
-fn a_lost_output_is_named() {
+fn a_missing_output_is_named() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
@@ -604,11 +605,11 @@ fn a_judgement_that_contradicts_itself_is_refused_not_shown() {
     assert!(error.to_string().contains("entry 99 of 5"), "{error}");
     judgement.blocks.clear();
     judgement.unresolved.push(RunName { entry: "x".into(), instance: "y".into(), examination: "z".into() });
-    write(&judgement, None, &dir.path().join("site")).expect("a name is only a name");
+    write(&judgement, None, &dir.path().join("site")).expect("an unresolved run may have unknown names");
 }
 
 #[test]
-fn the_command_makes_a_site_with_the_judgements_files_beside_it() {
+fn the_report_command_publishes_the_files_of_the_judgement() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
@@ -626,7 +627,7 @@ fn the_command_makes_a_site_with_the_judgements_files_beside_it() {
     assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
     assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
-    // Bad input: exit code 2, place and remedy.
+    // Bad input: exit code 2, with place and remedy.
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(

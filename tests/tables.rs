@@ -1,4 +1,4 @@
-//! Results in and out: the contest's table, BenchKit's files, oracle files.
+//! Import and export of results: the contest's table, BenchKit's files, oracle files.
 
 mod data;
 mod runs;
@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What the program says, with what it ends.
+/// Runs the program and returns exit code, stdout and stderr.
 fn harness(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output =
         Command::cargo_bin("mcc-harness").unwrap().current_dir(folder).args(arguments).output().unwrap();
@@ -40,7 +40,7 @@ fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
-/// The tables of a judgement; ids, which the contest's table does not have, left out.
+/// The tables of a judgement without property ids and flags of repeated values: the contest's table has neither.
 fn judged(folder: &Path) -> BTreeMap<String, String> {
     let mut tables = BTreeMap::new();
     for name in [
@@ -57,9 +57,8 @@ fn judged(folder: &Path) -> BTreeMap<String, String> {
     ] {
         let mut text = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
         if name == "flags" {
-            // Of values given twice the contest's table says nothing.
-            let twice = |line: &&str| line.starts_with("repeat,") || line.starts_with("contradiction,");
-            text = text.lines().filter(|line| !twice(line)).collect::<Vec<_>>().join("\n");
+            let repeated = |line: &&str| line.starts_with("repeat,") || line.starts_with("contradiction,");
+            text = text.lines().filter(|line| !repeated(line)).collect::<Vec<_>>().join("\n");
         }
         if name == "trusted" {
             let rows = csv::Reader::from_reader(text.as_bytes())
@@ -94,7 +93,7 @@ fn row(tool: &str, examination: &str, results: &str, status: &str) -> String {
 }
 
 #[test]
-fn the_contests_table_is_read_as_it_is_found() {
+fn every_form_of_the_contests_table_is_read() {
     let folder = TempDir::new().unwrap();
     let bounds = |first: &str| format!("{first}{}", " ?".repeat(15));
     let table = [
@@ -202,7 +201,7 @@ fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
 }
 
 #[test]
-fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
+fn overrides_and_infrastructure_failures_are_exported() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     let deadlock = |tool: &str| row(tool, "ReachabilityDeadlock", "T", "normal");
@@ -221,16 +220,16 @@ fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
     assert!(first["trusted"].contains(",F,override,,a b"), "{first:?}");
     assert_eq!(first, judged(&folder.path().join("second")));
 
-    // A run of which nobody knows what its tool would have said is none of a tool that said nothing, in any form.
-    let never = row("b", "ReachabilityDeadlock", "", "infrastructure");
-    file("answers.csv", &[HEADER, &deadlock("a"), &never].concat());
+    // An infrastructure failure is not read as a run without an answer, in either form.
+    let failed = row("b", "ReachabilityDeadlock", "", "infrastructure");
+    file("answers.csv", &[HEADER, &deadlock("a"), &failed].concat());
     for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-form"]] {
         done(folder.path(), &[&["export", "answers.csv"], form, &edition].concat());
-        let (code, _, said) =
+        let (code, _, error) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
         assert!(
-            code == 1 && said.contains("provisional: 1 runs ended in infrastructure, so"),
-            "{form:?}: {said}"
+            code == 1 && error.contains("provisional: 1 runs ended in infrastructure, so"),
+            "{form:?}: {error}"
         );
         assert!(rows(&folder.path().join("third/podiums.csv")).iter().all(|row| row["medal"].is_empty()));
     }
@@ -239,7 +238,7 @@ fn what_decides_a_judgement_beside_the_answers_is_exported_too() {
 }
 
 #[test]
-fn a_quote_that_is_never_closed_is_refused_with_the_row_it_is_in_and_swallows_none() {
+fn an_unclosed_quote_is_refused_with_its_row() {
     let folder = TempDir::new().unwrap();
     let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     let deadlock = |tool: &str| row(tool, "ReachabilityDeadlock", "T", "normal");
@@ -248,7 +247,7 @@ fn a_quote_that_is_never_closed_is_refused_with_the_row_it_is_in_and_swallows_no
         [HEADER, &with("A", of_a), &with("B", of_b), &deadlock("C")].concat()
     };
     file("good.csv", &table("EXPLICIT", "\"EXPLICIT\""));
-    // B's row would be a part of A's techniques, and 17 columns be left.
+    // The row of B would become a part of the techniques of A, and the row of A would have 17 columns.
     file("table.csv", &table("\"EXPLICIT", "EXPLICIT\" SAT_SMT"));
     file("tools.csv", "entry,tool,status,note\nA,A,withdrawn,\"broke rule T-5\nB,B,resigned,\n");
     let overrides = "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,00,";
@@ -264,19 +263,19 @@ fn a_quote_that_is_never_closed_is_refused_with_the_row_it_is_in_and_swallows_no
     done(folder.path(), &["judge", "good.csv", "--edition", "mcc-2018", "--out", "out"]);
 }
 
-/// Archives of the fixtures, small ones.
+/// The paths of archives of small fixtures.
 fn fixtures(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(|name| tool::fixtures().join(format!("{name}.tgz"))).collect()
 }
 
-const ASKED: [&str; 4] = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability"];
+const EXAMINATIONS: [&str; 4] = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability"];
 
 #[test]
 fn a_record_exported_and_read_again_judges_the_same() {
     let folder = TempDir::new().unwrap();
     let archives =
         fixtures(&["TokenLoop-PT-03", "GreedyClerks-PT-03", "CoinVault-PT-N9U2000000000000000000"]);
-    drop(runs::record(&folder.path().join("results"), &archives, &ASKED, runs::printed));
+    drop(runs::record(&folder.path().join("results"), &archives, &EXAMINATIONS, runs::printed));
     done(folder.path(), &["judge", "results", "--out", "first"]);
     let (out, _) = done(folder.path(), &["export", "results", "--csv", "raw.csv"]);
     assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv: 60 rows"), "{out}");
@@ -310,7 +309,7 @@ fn a_record_exported_and_read_again_judges_the_same() {
     assert_eq!(of("absent", "StateSpace")["results"], "DNC");
     assert!(of("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
 
-    // Rounded, it may judge otherwise; it is still read.
+    // The contest's form is rounded, so its judgement can differ; it must be readable.
     done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-form"]);
     let contest = fs::read_to_string(folder.path().join("contest.csv")).unwrap();
     assert!(contest.contains("E+00") && !contest.contains("marks/") && !contest.contains("cpu-limit"));
@@ -323,7 +322,7 @@ fn a_summary_has_time_and_memory_as_benchkit_writes_them() {
     drop(runs::record(
         &folder.path().join("results"),
         &fixtures(&["TokenLoop-PT-03"]),
-        &ASKED[..1],
+        &EXAMINATIONS[..1],
         runs::printed,
     ));
     done(folder.path(), &["export", "results", "--summary", "summary.csv"]);
@@ -338,7 +337,8 @@ fn a_summary_has_time_and_memory_as_benchkit_writes_them() {
     assert_eq!(summary.lines().count(), 6);
 }
 
-/// A folder of BenchKit's results of what real tools printed: the banner with its ids, the tool, its stderr.
+/// Writes a folder of BenchKit's results with the outputs of real tools: header with ids, output, copy of stderr.
+/// Returns the number of runs, None where the outputs are not available.
 fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
     let outputs = data::shared("mcc/real-output")?;
     let inputs = data::shared("mcc/inputs")?;
@@ -387,12 +387,12 @@ fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
 }
 
 #[test]
-fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_resigned_one_is_gone() {
+fn benchkit_results_ignore_stderr_and_resigned_tools() {
     let folder = TempDir::new().unwrap();
     for part in ["results/CSV", "results/OUTPUTS"] {
         fs::create_dir_all(folder.path().join(part)).unwrap();
     }
-    let said = [
+    let outputs = [
         ("bare", "normal", "FORMULA OneSafe TRUE TECHNIQUES A\n\nBK_STOP 12\n"),
         ("long", "normal", "FORMULA F-PT-1-OneSafe-00 TRUE TECHNIQUES A\n\nBK_STOP 12\n"),
         (
@@ -402,7 +402,7 @@ fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_
         ),
         ("Zebra", "normal", "FORMULA OneSafe FALSE TECHNIQUES A\n\nBK_STOP 12\n"),
     ];
-    for (tool, status, output) in said {
+    for (tool, status, output) in outputs {
         let summary = format!(
             "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n\
              {tool},F-PT-1,OneSafe,12.5,1000,1000,0,{status},r1\n"
@@ -439,7 +439,7 @@ fn in_benchkits_results_a_value_has_one_name_a_killed_tool_forges_nothing_and_a_
 }
 
 #[test]
-fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
+fn benchkit_results_are_judged_and_exported_exactly() {
     let edition = Edition::load("mcc-2018").unwrap();
     let folder = TempDir::new().unwrap();
     let Some(count) = benchkit_results(&folder.path().join("BK_RESULTS"), &edition) else { return };
@@ -483,7 +483,7 @@ fn a_folder_of_benchkits_results_is_judged_and_exported_with_every_digit() {
     assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
     assert!(fs::read_to_string(folder.path().join("raw.csv")).unwrap().contains(",mcc-tall-"));
 
-    // What is missing is named.
+    // The error names a missing output.
     let outputs = folder.path().join("BK_RESULTS/OUTPUTS");
     let one = fs::read_dir(&outputs).unwrap().next().unwrap().unwrap().path();
     fs::remove_file(one).unwrap();
@@ -514,35 +514,35 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             };
             let examination = edition.examinations.iter().find(is).unwrap_or_else(|| panic!("{name}"));
             let instance = name.rsplit_once('-').unwrap().0.to_owned();
-            let said = oracle::read(&oracles, &instance, examination, &[]).unwrap().unwrap();
-            values += said.iter().flatten().count();
+            let expected = oracle::read(&oracles, &instance, examination, &[]).unwrap().unwrap();
+            values += expected.iter().flatten().count();
             files += 1;
             for entry in ["a", "b"] {
-                let ballot = Ballot::published(said.clone());
+                let ballot = Ballot::published(expected.clone());
                 ballots.add(entry, &instance, &examination.name, &[], ballot).unwrap();
             }
-            read.insert(name, (instance, examination.clone(), said));
+            read.insert(name, (instance, examination.clone(), expected));
         }
         assert!(files > 60 && values > files * 8, "{place} {short}: {files} files, {values} values");
         let judge = mcc::Judge::new(&edition, ballots).unwrap();
         let folder = TempDir::new().unwrap();
         assert_eq!(oracle::write(&judge, folder.path()).unwrap(), files as u64);
-        for (name, (instance, examination, said)) in read {
+        for (name, (instance, examination, expected)) in read {
             let again = oracle::read(folder.path(), &instance, &examination, &[]).unwrap().unwrap();
-            assert_eq!(again, said, "{name}");
+            assert_eq!(again, expected, "{name}");
         }
     }
 }
 
 #[test]
-fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
+fn a_written_oracle_agrees_for_every_numbering_of_ids() {
     let edition = Edition::load("mcc-2018").unwrap();
     let of_2017: Vec<String> = (0..16).map(|number| format!("F-PT-1-CTLFireability-{number}")).collect();
     let years = (12..16).map(|number| (2023, number)).chain((0..12).map(|number| (2025, number)));
     let of_2025 = years.map(|(year, number)| format!("F-PT-1-CTLFireability-{year}-{number:02}")).collect();
     for mut ids in [of_2017, of_2025] {
         ids.sort();
-        // All values; fewer, so that only ids say where they belong.
+        // With all values known, and with some unknown, where only the ids give the positions.
         for unknown in [None, Some(5)] {
             let letter = |at: usize| Some(if at.is_multiple_of(3) { Value::True } else { Value::False });
             let values: Vec<_> = (0..16).map(|at| letter(at).filter(|_| Some(at) != unknown)).collect();
@@ -562,7 +562,7 @@ fn an_oracle_of_a_judgement_agrees_with_it_however_ids_are_numbered() {
                 fs::write(folder.path().join("usual"), "").unwrap();
                 assert_eq!(mode(&folder.path().join(file)), mode(&folder.path().join("usual")), "{file}");
             }
-            // `inf` of a state space would be read as `Inf`, so it is in no oracle.
+            // An oracle does not contain `inf` for a state space: it would be read as `Inf`.
             let same = values.iter().flatten().count() as u64 + 3;
             assert_eq!(compared, oracle::OracleComparison { same, different: 0, only_oracle: 0 }, "{ids:?}");
             if unknown.is_none() {
@@ -594,12 +594,12 @@ fn an_oracle_with_infinite_counts_is_compared_by_value() {
     let judge = mcc::Judge::new(&edition, ballots).unwrap();
     let folder = TempDir::new().unwrap();
     let compare = || oracle::compare(&judge, folder.path(), &folder.path().join("oracle.csv")).unwrap();
-    // `Inf` equals another one, and no number.
+    // `Inf` equals `Inf` and no number.
     let text = "F-PT-1 StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n\
                 STATE_SPACE TRANSITIONS 7 TECHNIQUES TEDD2020\nSTATE_SPACE MAX_TOKEN_IN_PLACE +inf TECHNIQUES TEDD2020\n";
     fs::write(folder.path().join("F-PT-1-SS.out"), text).unwrap();
     assert_eq!(compare(), oracle::OracleComparison { same: 1, different: 2, only_oracle: 0 });
-    // What is written is read again.
+    // The written oracle agrees in every value.
     assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 1);
     assert_eq!(compare(), oracle::OracleComparison { same: 4, different: 0, only_oracle: 0 });
 }
@@ -610,21 +610,21 @@ fn the_judgement_of_2018_agrees_with_the_oracle() {
     let answers = data::shared("mcc/2018-answers/answers-2018.csv.gz").unwrap();
     let folder = TempDir::new().unwrap();
     let judge = ["judge", answers.to_str().unwrap(), "--edition", "mcc-2018", "--out", "out", "--oracle"];
-    let (_, said) = done(folder.path(), &[&judge[..], &[oracle.to_str().unwrap()]].concat());
+    let (_, note) = done(folder.path(), &[&judge[..], &[oracle.to_str().unwrap()]].concat());
     let listed = rows(&folder.path().join("out/oracle.csv"));
-    // BART's are the oracle's own (377 in the whole archive); the state spaces come from other years.
-    let odd: Vec<_> = listed
+    // The values of BART are in the oracle only (377 in the whole archive); the state spaces come from other years.
+    let different: Vec<_> = listed
         .iter()
         .filter(|row| !row["trusted"].is_empty() && row["examination"] != "StateSpace")
         .collect();
-    assert!(odd.is_empty(), "{said}{odd:?}");
+    assert!(different.is_empty(), "{note}{different:?}");
     let unknown = listed.iter().filter(|row| row["trusted"].is_empty());
-    assert!(unknown.clone().all(|row| row["instance"].starts_with("BART-PT-")), "{said}");
-    assert!(said.contains("oracle: 5"), "{said}");
+    assert!(unknown.clone().all(|row| row["instance"].starts_with("BART-PT-")), "{note}");
+    assert!(note.contains("oracle: 5"), "{note}");
 }
 
 #[test]
-fn job_files_become_campaigns_and_campaigns_job_files() {
+fn job_files_and_campaigns_are_converted_both_ways() {
     let folder = TempDir::new().unwrap();
     let jobs = "#BK_CONFIGURATION:r001-tall:fko:tall:31:mcc:60:16384:4:images\n\
                 r001-tall-149700000000001,lola,lola.qcow2,TokenLoop-PT-03,StateSpace\n\

@@ -128,6 +128,8 @@ impl<'a> MachineSetup<'a> {
             accelerator: self.accelerator,
             policy: Policy::AllowDegraded,
             boot_deadline: Duration::from_secs(120),
+            prepare_deadline: Duration::from_secs(120),
+            collect_deadline: Duration::from_secs(120),
             stall: Duration::from_secs(10),
             file_stamps: FileStamps::default(),
             jobs: 1,

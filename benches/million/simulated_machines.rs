@@ -99,13 +99,7 @@ pub fn attempt(
     enter(State::Collecting);
     enter(State::Halting);
     let outcome = if ms == 3_600_000 { Outcome::CpuLimit } else { Outcome::Finished { exit_code: 0 } };
-    AttemptResult {
-        outcome,
-        facts: Some(facts(ms)),
-        environment: Environment::default(),
-        marks: vec![],
-        full_disk: false,
-    }
+    AttemptResult { facts: Some(facts(ms)), ..AttemptResult::without_machine(outcome) }
 }
 
 fn facts(ms: u64) -> RunFacts {
@@ -192,6 +186,8 @@ pub fn executor<'a>(
         accelerator: Accelerator::Kvm,
         policy: Policy::Contest,
         boot_deadline: Duration::from_secs(60),
+        prepare_deadline: Duration::from_secs(60),
+        collect_deadline: Duration::from_secs(60),
         stall: Duration::from_secs(10),
         file_stamps: FileStamps::default(),
         jobs: JOBS,

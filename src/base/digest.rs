@@ -1,11 +1,14 @@
-//! SHA-256, in lower-case hex: what `sha256sum` prints.
+//! SHA-256 digests in lower-case hexadecimal, as `sha256sum` prints them.
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Of a file, with its length in bytes.
+/// Returns the digest of a file and its length in bytes.
+///
+/// # Errors
+/// The file cannot be read.
 pub fn file(path: &Path) -> io::Result<(String, u64)> {
     let mut file = File::open(path)?;
     let (mut digest, mut bytes) = (Sha256::new(), 0);
@@ -21,12 +24,12 @@ pub fn file(path: &Path) -> io::Result<(String, u64)> {
     }
 }
 
-/// Of bytes in memory.
+/// Returns the digest of bytes in memory.
 pub fn bytes(bytes: impl AsRef<[u8]>) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Bytes as digits, two each.
+/// Returns bytes as hexadecimal digits, two per byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

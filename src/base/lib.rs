@@ -1,5 +1,5 @@
-//! What every other crate may use: digests, text files, ordered parallel work, names of shared files, names of
-//! entries, examinations and runs, marks of runs, and the messages between host and guest.
+//! Basic modules that every other crate may use: digests, text files, ordered parallel work, names of shared files,
+//! names of entries, examinations and runs, marks of runs, and the messages between host and guest.
 
 pub mod digest;
 pub mod files;

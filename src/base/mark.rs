@@ -1,52 +1,58 @@
-//! Marks of runs: what people must know about a run beside how it ended.
+//! Marks of runs: deviations from contest conditions and other facts that a reader of a result must know.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::ops::Deref;
 
-/// A mark, as records and judgements write it. One that this version does not know is kept as it is: records of
-/// other versions stay readable.
+/// A mark, as it is written in records and judgements. Unknown marks are kept unchanged, so that records of other
+/// versions stay readable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Mark(Cow<'static, str>);
 
 impl Mark {
-    /// The machine ran under TCG: slow.
+    /// The machine ran under TCG, which is much slower than KVM.
     pub const TCG: Self = Self::new("degraded:tcg");
-    /// The guest lacked CPU flags that the edition asks for.
+    /// The guest lacked CPU flags that the edition requires.
     pub const CPU_FLAGS: Self = Self::new("degraded:cpu-flags");
     /// Machines shared cores of the host.
     pub const SHARED_CORES: Self = Self::new("degraded:shared-cores");
-    /// Machines had more memory than the host could give.
+    /// The machines together had more memory than the host had available.
     pub const OVERCOMMITTED_MEMORY: Self = Self::new("degraded:overcommitted-memory");
-    /// Runs on the instance's model took place on several hosts.
+    /// The runs on the model of this instance took place on several hosts (E-5.1 requires one host).
     pub const MIXED_HOST: Self = Self::new("mixed-host");
     /// The machine was started from a saved state.
     pub const RESTORED: Self = Self::new("restored");
-    /// More output than is kept was cut off.
+    /// The output was longer than the cap; the rest was not kept.
     pub const OUTPUT_TRUNCATED: Self = Self::new("output-truncated");
     /// The end of the output was not received.
     pub const OUTPUT_INCOMPLETE: Self = Self::new("output-incomplete");
     /// The guest's kernel killed processes for lack of memory.
     pub const OOM_KILLS: Self = Self::new("oom-kills");
-    /// Processes of the tool ran on after its end.
+    /// A limit was enforced more than a second late. Costs in a judgement do not exceed the limit (E-5.1).
+    pub const LATE_LIMIT: Self = Self::new("late-limit");
+    /// More than 5 s of CPU time were used while the instance was prepared.
+    pub const CPU_WHILE_PREPARING: Self = Self::new("cpu-while-preparing");
+    /// More than 5 s of CPU time were used after the tool's end, while its output was collected.
+    pub const CPU_WHILE_COLLECTING: Self = Self::new("cpu-while-collecting");
+    /// Processes of the tool were still running when its main process ended.
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
-    /// The connection to the guest was lost.
+    /// The ssh connection to the guest was lost.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
-    /// The run is still to be made.
+    /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
 
     const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
     }
 
-    /// Whether the host did not give the machine what the edition promises.
+    /// Whether the host did not meet the edition's requirements on the machine.
     pub fn is_degraded(&self) -> bool {
         self.starts_with("degraded:")
     }
 
-    /// Whether the run's time and memory cannot be compared with those of other runs.
+    /// Whether the run's time and memory cannot be compared with those of other runs (E-5.1).
     pub fn excludes_cost(&self) -> bool {
         self.is_degraded() || *self == Self::MIXED_HOST
     }
@@ -60,7 +66,7 @@ impl Deref for Mark {
     }
 }
 
-/// So that marks can be joined.
+// For `[Mark]::join`.
 impl Borrow<str> for Mark {
     fn borrow(&self) -> &str {
         self
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn marks_of_other_versions_are_read_and_written_unchanged() {
-        let words = r#"["degraded:tcg","degraded:of-tomorrow","mixed-host","unknown"]"#;
+        let words = r#"["degraded:tcg","degraded:new","mixed-host","unknown"]"#;
         let marks: Vec<Mark> = serde_json::from_str(words).unwrap();
         assert_eq!(serde_json::to_string(&marks).unwrap(), words);
         assert_eq!(marks[0], Mark::TCG);

@@ -4,15 +4,15 @@
 
 use serde::Deserialize;
 
-/// Bytes of the longest name: those of the longest file name.
+/// Length limit of a name in bytes: that of a Linux file name.
 pub const LONGEST_NAME: usize = 255;
 
-/// Why a text is not a name, or not the identity of a run.
+/// The error for a text that is not a valid name or identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {text:?} {problem}")]
 pub struct BadName {
     what: &'static str,
-    /// Its first 100 characters.
+    /// The first 100 characters of the text.
     text: String,
     problem: &'static str,
 }
@@ -23,11 +23,11 @@ impl BadName {
     }
 }
 
-/// What keeps a name from being one part of a path.
+/// Checks that a name can be one part of a path.
 fn check(name: &str) -> Result<(), &'static str> {
     match name {
         "" => Err("is empty; give it a name"),
-        "." | ".." => Err("is the name of a folder that every folder has; give it another name"),
+        "." | ".." => Err("has a special meaning in paths; give it another name"),
         _ if name.len() > LONGEST_NAME => Err("is longer than 255 bytes; give it a shorter name"),
         _ if name.contains('/') => Err("contains a slash; leave it out"),
         _ if name.chars().any(char::is_control) => Err("contains a control character; leave it out"),
@@ -35,8 +35,8 @@ fn check(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The traits of a checked text: it is compared, hashed, shown and serialized as its text. The type has `as_str`, and
-/// `TryFrom<String>` checks it.
+/// Implements the usual traits of a type for checked text: values are compared, hashed, displayed and serialized as
+/// their text. The type must have `as_str` and a `TryFrom<String>` that checks the text.
 #[macro_export]
 macro_rules! checked_text {
     ($type:ident, $error:ty) => {
@@ -134,6 +134,7 @@ macro_rules! name_type {
         pub struct $type(String);
 
         impl $type {
+            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -155,13 +156,13 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The name of an entry as submitted: `ITS-Tools.L`.
+    /// The name of an entry as submitted, such as `ITS-Tools.L`.
     EntryName,
     "the entry",
     check
 );
 name_type!(
-    /// The name of an examination: `CTLCardinality`.
+    /// The name of an examination, such as `CTLCardinality`.
     ExaminationName,
     "the examination",
     check
@@ -179,12 +180,12 @@ fn check_run_id(id: &str) -> Result<(), &'static str> {
         (Some(entry), Some(instance), Some(examination), None) => {
             [entry, instance, examination].into_iter().try_for_each(check)
         }
-        _ => Err("is not ENTRY/INSTANCE/EXAMINATION; write it so"),
+        _ => Err("does not have the form ENTRY/INSTANCE/EXAMINATION; write it in this form"),
     }
 }
 
 impl RunId {
-    /// The identity of the run of these. The instance is checked by its own type, whose names have no slash.
+    /// Returns the identity of a run. `instance` is not checked here: its own type allows no slash.
     pub fn new(entry: &EntryName, instance: &impl AsRef<str>, examination: &ExaminationName) -> Self {
         Self(format!("{entry}/{}/{examination}", instance.as_ref()))
     }
@@ -195,12 +196,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_no_part_of_a_path_is_refused_with_the_reason() {
+    fn a_name_that_cannot_be_part_of_a_path_is_refused() {
         let long = "x".repeat(LONGEST_NAME + 1);
         for (name, problem) in [
             ("", "is empty"),
-            (".", "a folder that every folder has"),
-            ("..", "a folder that every folder has"),
+            (".", "special meaning"),
+            ("..", "special meaning"),
             ("../results", "contains a slash"),
             ("a/b", "contains a slash"),
             ("a\nb", "contains a control character"),

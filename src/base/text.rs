@@ -1,14 +1,17 @@
-//! Files of text: read whole, but not without end; written whole or not at all.
+//! Text files: read with a size limit, written atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Bytes of the largest file that is taken; a campaign of thousands of models is a hundredth of it.
+/// Size limit of a file. The file of a campaign with thousands of models has a hundredth of it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Reads a UTF-8 file. Errors say what is wrong and the remedy, not which file it is.
+/// Reads a UTF-8 file.
+///
+/// # Errors
+/// The file cannot be read, is larger than 64 MiB, or is not UTF-8. The error does not contain the path.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
@@ -24,7 +27,11 @@ pub fn read(path: &Path) -> io::Result<String> {
     })
 }
 
-/// Writes a file beside its place and renames it there, on the disk: nobody ever sees half of it.
+/// Writes a temporary file in the same folder, syncs it to the disk and renames it to `path`: no process sees an
+/// incomplete file.
+///
+/// # Errors
+/// The temporary file cannot be written, synced or renamed.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temp_file =
@@ -40,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_without_end_or_in_another_encoding_is_refused_with_the_way_out() {
+    fn an_endless_or_wrongly_encoded_text_is_refused() {
         let endless = read(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(endless.contains("larger than 67108864 bytes"), "{endless}");
         let folder = tempfile::tempdir().unwrap();

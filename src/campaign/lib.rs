@@ -196,6 +196,12 @@ pub struct Hosts {
     /// Seconds from the start of QEMU in which the guest must become ready.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
+    /// Seconds in which the instance must be prepared in the guest.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub prepare_deadline_s: NonZeroU64,
+    /// Seconds from the end of the tool in which its output must end.
+    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
+    pub collect_deadline_s: NonZeroU64,
     /// Seconds for which the controller may be unable to observe a machine before the attempt is ended.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub stall_s: NonZeroU64,
@@ -203,13 +209,15 @@ pub struct Hosts {
 
 impl Default for Hosts {
     fn default() -> Self {
-        const BOOT_DEADLINE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
+        const MINUTE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
         const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
         Self {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
-            boot_deadline_s: BOOT_DEADLINE_S,
+            boot_deadline_s: MINUTE_S,
+            prepare_deadline_s: MINUTE_S,
+            collect_deadline_s: MINUTE_S,
             stall_s: STALL_S,
         }
     }

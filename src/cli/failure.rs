@@ -3,6 +3,7 @@
 use super::Exit;
 use super::record_source::failure as archive_failure;
 use crate::cluster::ClusterError;
+use crate::qualify::QualifyError;
 use crate::runner::RunnerError;
 use mcc_executor::ExecutorError;
 use mcc_store::StoreError;
@@ -38,7 +39,9 @@ fn runner_failure(error: RunnerError) -> Failure {
         RunnerError::Cluster(error) => return cluster_failure(error),
         RunnerError::Archive(error) => return archive_failure(error),
         RunnerError::Executor(error) => return executor_failure(error),
-        RunnerError::Host(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => Exit::HostCannot,
+        RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => {
+            Exit::HostCannot
+        }
         #[cfg(feature = "libvirt")]
         RunnerError::Libvirt(_) => Exit::HostCannot,
         RunnerError::RecordedEdition(_)
@@ -89,5 +92,22 @@ pub(super) fn cluster_failure(error: ClusterError) -> Failure {
         }
         ClusterError::Store(error) => store_failure(error),
         other => other.into(),
+    }
+}
+
+pub(super) fn qualify_failure(error: QualifyError) -> Failure {
+    match error {
+        QualifyError::Runner(error) => error.into(),
+        QualifyError::Store(error) => store_failure(error),
+        QualifyError::Stopped | QualifyError::Toml(_) | QualifyError::Io { .. } => error.into(),
+        QualifyError::Instances { .. }
+        | QualifyError::NoInstance(_)
+        | QualifyError::NoHead(_)
+        | QualifyError::Path(_)
+        | QualifyError::Unnamed(_)
+        | QualifyError::Foreign(_)
+        | QualifyError::Name(_)
+        | QualifyError::Archive(_)
+        | QualifyError::Oracle(_) => Failure::usage(error),
     }
 }

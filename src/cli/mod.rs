@@ -148,15 +148,3 @@ pub fn main() -> Exit {
         failure.exit
     })
 }
-
-/// An outcome as people read it.
-fn outcome(outcome: &mcc_store::Outcome) -> String {
-    use mcc_store::Outcome;
-    match outcome {
-        Outcome::Finished { exit_code: 0 } => "finished".to_owned(),
-        Outcome::Finished { exit_code } => format!("finished with exit code {exit_code}"),
-        Outcome::ToolCrash { signal } => format!("tool-crash (signal {signal})"),
-        Outcome::Infrastructure { state, reason } => format!("infrastructure while {state}: {reason}"),
-        other => other.word().to_owned(),
-    }
-}

@@ -161,7 +161,7 @@ impl CampaignProgress {
         attempt: &Attempt,
         run_state: &RunState,
     ) {
-        let mut line = format!("{} {}", run.id(), super::outcome(&attempt.outcome));
+        let mut line = format!("{} {}", run.id(), attempt.outcome);
         if let Some(facts) = &attempt.facts {
             let seconds = |ms: u64| format!("{}.{:02} s", ms / 1000, ms % 1000 / 10);
             line += &format!(", cpu {}, wall {}", seconds(facts.cpu_ms), seconds(facts.wall_ms));

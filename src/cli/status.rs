@@ -68,7 +68,7 @@ impl From<&Attempt> for AttemptSummary {
             run: attempt.run.clone(),
             attempt: attempt.number,
             outcome: attempt.outcome.word(),
-            ending: super::outcome(&attempt.outcome),
+            ending: attempt.outcome.to_string(),
             host: attempt.host.name.clone(),
             cpu_ms: attempt.facts.as_ref().map(|facts| facts.cpu_ms),
             wall_ms: attempt.facts.as_ref().map(|facts| facts.wall_ms),

@@ -168,6 +168,27 @@ pub struct Limits {
     pub output_bytes: u64,
 }
 
+impl Limits {
+    /// Seconds of CPU time that a machine of so many vCPUs may use, summed over them; None: there is no CPU limit.
+    pub fn cpu_limit_s(&self, vcpus: u32) -> Option<u64> {
+        match self.cpu_reading {
+            _ if self.cpu_s == 0 => None,
+            CpuReading::PerVcpu => Some(self.cpu_s * u64::from(vcpus)),
+            CpuReading::Summed => Some(self.cpu_s),
+            // BenchKit's `timeout`: wall time, and the confinement the tool is told is the limit.
+            CpuReading::Benchkit => None,
+        }
+    }
+
+    /// Seconds of wall time that a run may take.
+    pub fn wall_limit_s(&self) -> u64 {
+        match self.cpu_reading {
+            CpuReading::PerVcpu | CpuReading::Summed => self.wall_s,
+            CpuReading::Benchkit => self.confinement_s,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuReading {

@@ -1,7 +1,7 @@
 //! One attempt at a run, as a state machine:
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
-use super::limits::{Budget, LimitCheck};
+use super::limits::{Budget, Enforced, LimitCheck};
 use super::usage::UsageMeter;
 use mcc_base::Mark;
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Request};
@@ -9,7 +9,7 @@ use mcc_base::guest_kernel_log;
 use mcc_edition::CpuFlags;
 use mcc_host::Policy;
 use mcc_store::{Environment, Outcome, RunFacts};
-use mcc_vm::{Event, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{Event, Guest, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl fmt::Display for State {
 pub struct Timeouts {
     /// From QEMU's start to the guest's readiness.
     pub boot: Duration,
-    /// For unpacking the instance.
+    /// For unpacking the instance, and for starting the tool.
     pub prepare: Duration,
     /// For the rest of the output after the tool's end.
     pub collect: Duration,
@@ -75,12 +75,21 @@ pub struct AttemptResult {
     pub marks: Vec<Mark>,
     /// The host has no room left for the machine's disks or its output.
     pub full_disk: bool,
+    /// A signal that the controller did not send ended the machine.
+    pub by_signal: bool,
 }
 
 impl AttemptResult {
     /// Trouble before there was a machine.
     pub fn without_machine(outcome: Outcome) -> Self {
-        Self { outcome, facts: None, environment: Environment::default(), marks: vec![], full_disk: false }
+        Self {
+            outcome,
+            facts: None,
+            environment: Environment::default(),
+            marks: vec![],
+            full_disk: false,
+            by_signal: false,
+        }
     }
 }
 
@@ -96,12 +105,19 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         written: vec![],
     };
     (run.enter)(State::Preparing);
-    let mut full_disk = false;
+    let (mut full_disk, mut by_signal) = (false, false);
     let outcome = run.examine(attempt_spec).unwrap_or_else(|error| {
-        full_disk = error.is_full_disk();
+        (full_disk, by_signal) = (error.is_full_disk(), error.is_by_signal());
         Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
     });
-    AttemptResult { outcome, facts: run.facts, environment: run.environment, marks: run.marks, full_disk }
+    AttemptResult {
+        outcome,
+        facts: run.facts,
+        environment: run.environment,
+        marks: run.marks,
+        full_disk,
+        by_signal,
+    }
 }
 
 struct AttemptRunner<'a> {
@@ -146,22 +162,35 @@ impl AttemptRunner<'_> {
         self.check_flags(cpu_flags, policy)?;
 
         self.enter(State::Ready);
-        machine.send(&Request::Prepare(Box::new(job)))?;
-        let prepared = wait_for(&mut machine, Instant::now() + timeouts.prepare, "prepared")?;
-        let GuestEvent::Prepared = prepared else { return Err(unexpected(&prepared)) };
-        machine.send(&Request::Start)?;
-        let started = wait_for(&mut machine, Instant::now() + timeouts.prepare, "started")?;
-        let GuestEvent::Started = started else { return Err(unexpected(&started)) };
-
-        self.enter(State::Examining);
-        let mut meter = UsageMeter::start(&machine);
-        let outcome = self.watch(&mut machine, &mut meter, budget, timeouts.stall)?;
-        let (wall, cpu) = meter.read(&machine);
+        let mut tool = Metered {
+            // Before the disk gets the name of the instance.
+            meter: UsageMeter::start(&mut machine)?,
+            machine,
+            stall: timeouts.stall,
+            // What prepares and collects over ssh are programs of the tool's own disk: the limits hold for them too.
+            limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
+        };
+        let mut phases = Phases::default();
+        let outcome = self.phases(&mut tool, &mut phases, job, budget, timeouts)?;
+        let (wall, cpu) = phases.figures;
+        let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
+        for (used, mark) in
+            [(prepare_cpu, Mark::CPU_WHILE_PREPARING), (collect_cpu, Mark::CPU_WHILE_COLLECTING)]
+        {
+            if used > UNMARKED_CPU {
+                self.mark(mark);
+            }
+        }
+        let Metered { mut machine, meter, .. } = tool;
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
-
-        self.enter(State::Collecting);
-        if matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
-            self.collect(&mut machine, Instant::now() + timeouts.collect)?;
+        if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
+            machine.stop();
+            let delay = meter.within_until.elapsed();
+            match Enforced::new(delay, timeouts.stall) {
+                Enforced::InTime => {}
+                Enforced::Late => self.mark(Mark::LATE_LIMIT),
+                Enforced::Unwatched => return Err(VmError::Suspended(delay)),
+            }
         }
 
         self.enter(State::Halting);
@@ -175,6 +204,8 @@ impl AttemptRunner<'_> {
             boot_ms: boot.as_millis() as u64,
             wall_ms: wall.as_millis() as u64,
             cpu_ms: cpu.as_millis() as u64,
+            prepare_cpu_ms: prepare_cpu.as_millis() as u64,
+            collect_cpu_ms: collect_cpu.as_millis() as u64,
             vcpus,
             memory_kib,
             memory_source,
@@ -189,7 +220,6 @@ impl AttemptRunner<'_> {
         });
         Ok(outcome)
     }
-
     /// A tool compiled for the contest's processor may crash on another (E-5.2): not its fault. A guest that does
     /// not say what it sees is not checked.
     fn check_flags(&mut self, required: &CpuFlags, policy: Policy) -> Result<(), VmError> {
@@ -206,33 +236,70 @@ impl AttemptRunner<'_> {
         }
     }
 
-    /// From the tool's start to its end or its limit.
-    fn watch(
+    /// From the name of the instance to the end of the tool's output.
+    fn phases(
         &mut self,
-        machine: &mut Machine,
-        meter: &mut UsageMeter,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        job: Job,
         budget: Budget,
-        stall: Duration,
+        timeouts: Timeouts,
     ) -> Result<Outcome, VmError> {
-        loop {
-            let (wall, cpu) = meter.read(machine);
-            let next_check = match budget.check(wall, cpu) {
-                LimitCheck::Over(outcome) => return Ok(outcome),
-                LimitCheck::Within(time) => Instant::now() + time,
-            };
-            let next_sample = meter.sample(machine)?;
-            let event = machine.wait(next_check.min(next_sample))?;
-            // What it did meanwhile, nobody saw: not within its limits, nor over them.
-            if machine.stalled() > stall {
-                return Err(VmError::Suspended(machine.stalled()));
-            }
-            match event {
-                Event::Deadline | Event::Qemu(_) => {}
-                Event::OutputLimit(_) => return Ok(Outcome::OutputLimit),
-                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
-                    meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
+        let over_ssh = tool.limits.is_some();
+        for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
+            tool.machine.send(&request)?;
+            let deadline = Instant::now() + timeouts.prepare;
+            let event = loop {
+                match tool.next(deadline)? {
+                    Step::Over(outcome) => {
+                        phases.figures = tool.read()?;
+                        phases.prepare_cpu = phases.figures.1;
+                        return Ok(outcome);
+                    }
+                    Step::Deadline => return Err(tool.machine.timeout_error(what)),
+                    Step::OutputLimit => {}
+                    Step::Guest(event) => break event,
                 }
-                Event::Guest(GuestEvent::Ended {
+            };
+            match (&request, &event) {
+                (Request::Prepare(_), GuestEvent::Prepared) | (Request::Start, GuestEvent::Started) => {}
+                _ => return Err(unexpected(&event)),
+            }
+        }
+        phases.prepare_cpu = tool.read()?.1;
+
+        self.enter(State::Examining);
+        if !over_ssh {
+            tool.meter = UsageMeter::start(&mut tool.machine)?;
+            tool.limits = Some(budget);
+        }
+        let outcome = self.watch(tool)?;
+        phases.figures = tool.read()?;
+        if !matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
+            return Ok(outcome);
+        }
+
+        self.enter(State::Collecting);
+        if !over_ssh {
+            tool.limits = None;
+        }
+        let over = self.collect(tool, Instant::now() + timeouts.collect)?;
+        let collected = tool.read()?;
+        phases.collect_cpu = collected.1.saturating_sub(phases.figures.1);
+        if over_ssh {
+            phases.figures = collected;
+        }
+        Ok(over.unwrap_or(outcome))
+    }
+
+    /// From the tool's start to its end or its limit.
+    fn watch(&mut self, tool: &mut Metered) -> Result<Outcome, VmError> {
+        loop {
+            match tool.next(Instant::now() + LONG)? {
+                Step::Deadline => {}
+                Step::Over(outcome) => return Ok(outcome),
+                Step::OutputLimit => return Ok(Outcome::OutputLimit),
+                Step::Guest(GuestEvent::Ended {
                     exit,
                     memory_kib,
                     oom_kills,
@@ -243,7 +310,7 @@ impl AttemptRunner<'_> {
                     kernel_log.truncate(guest_kernel_log::MAX_LINES);
                     // A guest may have no cgroups, or its log may have lost what its cgroups know.
                     let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
-                    meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
+                    tool.meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
                     if oom_kills > 0 {
                         self.mark(Mark::OOM_KILLS);
                     }
@@ -252,33 +319,104 @@ impl AttemptRunner<'_> {
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
-                Event::Guest(GuestEvent::SessionLost) => {
+                Step::Guest(GuestEvent::SessionLost) => {
                     self.mark(Mark::CONNECTION_LOST);
-                    return Ok(Outcome::ToolCrash { signal: SIGKILL });
+                    return Ok(Outcome::ToolCrash { signal: i32::from(SIGKILL) });
                 }
-                Event::Guest(other) => return Err(unexpected(&other)),
+                Step::Guest(other) => return Err(unexpected(&other)),
             }
         }
     }
 
     /// The tool is over: takes what is still under way of its output. A guest that does not deliver it
-    /// only harms its own tool.
-    fn collect(&mut self, machine: &mut Machine, deadline: Instant) -> Result<(), VmError> {
+    /// only harms its own tool. Over ssh, the limit that the tool passed meanwhile: what it says of its end may be
+    /// forged, and as long as its streams are open it can go on.
+    fn collect(&mut self, tool: &mut Metered, deadline: Instant) -> Result<Option<Outcome>, VmError> {
         let drained = loop {
-            match machine.wait(deadline)? {
-                Event::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, mut written }) => {
+            match tool.next(deadline)? {
+                Step::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, mut written }) => {
                     written.truncate(MAX_LEFTOVER_FILES);
                     self.written = written;
-                    break machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
+                    break tool.machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
-                Event::Deadline => break false,
-                Event::Guest(_) | Event::OutputLimit(_) | Event::Qemu(_) => {}
+                Step::Over(outcome) => return Ok(Some(outcome)),
+                Step::Deadline => break false,
+                Step::Guest(_) | Step::OutputLimit => {}
             }
         };
         if !drained {
             self.mark(Mark::OUTPUT_INCOMPLETE);
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+/// No event is waited for longer at once.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// CPU time beside the tool's that is worth no mark, while the instance is prepared and while output is collected.
+const UNMARKED_CPU: Duration = Duration::from_secs(5);
+
+/// A machine, and what it used since a moment.
+struct Metered {
+    machine: Machine,
+    meter: UsageMeter,
+    stall: Duration,
+    /// In force now; None: the guest does nothing of the tool's.
+    limits: Option<Budget>,
+}
+
+/// What the phases of a run used.
+#[derive(Default)]
+struct Phases {
+    /// Wall time and CPU time of the run.
+    figures: (Duration, Duration),
+    prepare_cpu: Duration,
+    collect_cpu: Duration,
+}
+
+/// What `Metered::next` saw first.
+enum Step {
+    Guest(GuestEvent),
+    OutputLimit,
+    /// The limits in force are passed.
+    Over(Outcome),
+    Deadline,
+}
+
+impl Metered {
+    fn read(&mut self) -> Result<(Duration, Duration), VmError> {
+        self.meter.read(&mut self.machine)
+    }
+
+    /// The next event of the guest that is no sample; samples are taken where limits are in force.
+    fn next(&mut self, deadline: Instant) -> Result<Step, VmError> {
+        loop {
+            let (wall, cpu) = self.read()?;
+            // First: what the machine did while nobody looked was neither within its limits nor over them.
+            let stalled = self.machine.stalled();
+            if stalled > self.stall {
+                return Err(VmError::Suspended(stalled));
+            }
+            let mut next_check = deadline;
+            if let Some(limits) = &self.limits {
+                match limits.check(wall, cpu) {
+                    LimitCheck::Over(outcome) => return Ok(Step::Over(outcome)),
+                    LimitCheck::Within(time) => self.meter.within_until = Instant::now() + time,
+                }
+                let next_sample = self.meter.sample(&mut self.machine)?;
+                next_check = deadline.min(self.meter.within_until).min(next_sample);
+            }
+            match self.machine.wait(next_check)? {
+                Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),
+                Event::Deadline | Event::Qemu(_) => {}
+                Event::OutputLimit(_) => return Ok(Step::OutputLimit),
+                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
+                    self.meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
+                }
+                Event::Guest(event) => return Ok(Step::Guest(event)),
+            }
+        }
     }
 }
 
@@ -301,24 +439,23 @@ fn unexpected(event: &GuestEvent) -> VmError {
 }
 
 /// Bash reports a program that died of a signal as 128 + its number; head scripts pass that on.
-const BASH_SIGNAL: i32 = 128;
+const BASH_SIGNAL: u8 = 128;
 
-const SIGKILL: i32 = 9;
+const SIGKILL: u8 = 9;
 
 fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
         // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.
-        Exit::Code(code) if [4, 5, 6, 7, 8, 9, 11, 31].contains(&(code - BASH_SIGNAL)) => {
-            Some(code - BASH_SIGNAL)
+        Exit::Code(code) => {
+            code.checked_sub(BASH_SIGNAL).filter(|signal| [4, 5, 6, 7, 8, 9, 11, 31].contains(signal))
         }
-        Exit::Code(_) => None,
     };
     match (signal, exit) {
         (Some(SIGKILL), _) if oom_kills > 0 => Outcome::MemoryLimit,
-        (Some(signal), _) | (None, Exit::Signal(signal)) => Outcome::ToolCrash { signal },
+        (Some(signal), _) | (None, Exit::Signal(signal)) => Outcome::ToolCrash { signal: i32::from(signal) },
         (None, Exit::Code(code)) if code != 0 && oom_kills > 0 => Outcome::MemoryLimit,
-        (None, Exit::Code(exit_code)) => Outcome::Finished { exit_code },
+        (None, Exit::Code(code)) => Outcome::Finished { exit_code: i32::from(code) },
     }
 }
 

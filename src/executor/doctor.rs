@@ -88,6 +88,7 @@ impl Report {
                 checks.push(check("qemu", State::Missing, error.to_string(), "reinstall qemu-system-x86"));
             }
         }
+        checks.push(cpu_time(mcc_vm::probe_cpu_time().map_err(|error| error.to_string())));
         checks.extend(capacity_checks(&survey, &needs.machine));
         checks.push(leases(&LeaseRegistry::controllers_of_this_host()));
         let confinement = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
@@ -187,6 +188,18 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
     match missing.is_empty() {
         true => check("cpu-flags", State::Ok, found, ""),
         false => check("cpu-flags", State::Degraded, found, &remedy),
+    }
+}
+
+/// Whether the CPU time of a machine can be measured, and so limited.
+fn cpu_time(probed: Result<(), String>) -> Check {
+    match probed {
+        Ok(()) => check("cpu-time", State::Ok, "the kernel counts it per thread (schedstat)".to_owned(), ""),
+        Err(problem) => {
+            let remedy = "boot a kernel with CONFIG_SCHEDSTATS; mount /proc without hidepid, or give the controller \
+                           CAP_SYS_PTRACE";
+            check("cpu-time", State::Missing, problem, remedy)
+        }
     }
 }
 
@@ -376,6 +389,14 @@ mod tests {
 
     fn cpu_flags_check(probe: &Probe) -> Check {
         cpu_flags(&machine(), Accelerator::Kvm, probe)
+    }
+
+    #[test]
+    fn a_host_whose_cpu_time_cannot_be_read_cannot_run_campaigns() {
+        assert_eq!(cpu_time(Ok(())).state, State::Ok);
+        let unreadable = cpu_time(Err("/proc/7/task/7/schedstat: No such file".into()));
+        assert!(unreadable.found.contains("schedstat") && unreadable.remedy.contains("hidepid"));
+        assert_eq!(Report::new(vec![unreadable]).verdict, HostVerdict::Cannot);
     }
 
     #[test]

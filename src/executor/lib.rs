@@ -2,6 +2,7 @@
 //! runs of a record to as many of them at once as cores, memory and `jobs` allow.
 
 mod attempt;
+mod counts;
 pub mod doctor;
 mod file_stamps;
 mod host_facts;
@@ -14,6 +15,7 @@ pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
+use counts::{GRACE, counts};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
@@ -22,16 +24,18 @@ use mcc_campaign::{History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
-use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedStates, Start};
+use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many attempts in a row that ended in infrastructure mean that the host, not a run, is in trouble.
 const MAX_CONSECUTIVE_FAILURES: u32 = 10;
@@ -65,6 +69,8 @@ pub struct Executor<'a> {
     pub accelerator: Accelerator,
     pub policy: Policy,
     pub boot_deadline: Duration,
+    pub prepare_deadline: Duration,
+    pub collect_deadline: Duration,
     /// An attempt whose controller was kept from looking at its machine for longer is infrastructure.
     pub stall: Duration,
     /// Every file a machine sees.
@@ -249,7 +255,7 @@ impl Scheduler<'_> {
     /// Attempts a run until it is recorded, within its budget of retries.
     fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
-            let (attempt, run_state) = self.attempt(run, lease.take())?;
+            let Some((attempt, run_state)) = self.attempt(run, lease.take())? else { return Ok(()) };
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });
             let mut shared = self.shared();
             match &attempt.outcome {
@@ -283,8 +289,23 @@ impl Scheduler<'_> {
         }
     }
 
-    /// One attempt, committed. Without a lease there is no machine: the entry does not compete.
-    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<(Attempt, RunState), ExecutorError> {
+    /// Whether the controller is asked to stop, now or within `grace`.
+    fn stops_within(&self, grace: Duration) -> bool {
+        let deadline = Instant::now() + grace;
+        loop {
+            if self.executor.stop.load(Ordering::Relaxed) {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Makes and commits one attempt; None: it does not count. Without a lease there is no machine: the entry does
+    /// not compete.
+    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<Option<(Attempt, RunState)>, ExecutorError> {
         let executor = self.executor;
         let dir = executor.record.begin_attempt(&run.id())?;
         let mut attempt = Attempt {
@@ -302,13 +323,25 @@ impl Scheduler<'_> {
         };
         if let Some(lease) = lease {
             let mut spec = executor.machine(run, &lease, &self.housekeeping);
-            let enter = &mut |state| (self.show)(Progress::Entered { run, attempt: dir.number(), state });
+            let mut entered = State::Preparing;
+            let enter = &mut |state| {
+                entered = state;
+                (self.show)(Progress::Entered { run, attempt: dir.number(), state });
+            };
             attempt.disks = executor.disks_of(run);
-            let ended = executor.file_stamps.check_unchanged().and_then(|()| {
-                match executor.restored(&mut spec, &attempt.disks) {
-                    Ok(()) => executor.examine(run, &spec, &dir, enter),
-                    Err(consecutive_failures) => Ok(AttemptResult::without_machine(consecutive_failures)),
-                }
+            let make = || {
+                executor.file_stamps.check_unchanged().and_then(|()| {
+                    match executor.restored(&mut spec, &attempt.disks) {
+                        Ok(()) => executor.examine(run, &spec, &dir, enter),
+                        Err(ended) => Ok(*ended),
+                    }
+                })
+            };
+            // A defect that one run meets ends that attempt, not the campaign.
+            let ended = catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
+                let reason = format!("the controller panicked: {}", message_of(&*panic));
+                let state = entered.to_string();
+                Ok(AttemptResult::without_machine(Outcome::Infrastructure { state, reason }))
             });
             let leased = self.shared().leases.release(lease);
             self.changed.notify_all();
@@ -319,6 +352,10 @@ impl Scheduler<'_> {
             if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
                 return Err(ExecutorError::DiskFull { run: run.id(), reason: reason.clone() });
             }
+            let stopping = ended.by_signal && self.stops_within(GRACE);
+            if !counts(&ended.outcome, ended.by_signal, stopping) {
+                return Ok(None);
+            }
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
             attempt.environment = ended.environment;
@@ -327,7 +364,7 @@ impl Scheduler<'_> {
             attempt.machine = spec.description();
         }
         let run_state = executor.record.commit(attempt.clone(), dir)?;
-        Ok((attempt, run_state))
+        Ok(Some((attempt, run_state)))
     }
 }
 
@@ -357,12 +394,15 @@ impl Executor<'_> {
     }
 
     /// Lets the machine begin from a saved state where the campaign says so.
-    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Outcome> {
+    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Box<AttemptResult>> {
         let Some(states) = &self.states else { return Ok(()) };
         let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
         let content_key = format!("{digests}{}", self.host.qemu);
         let saved = states.of(machine, &content_key, self.boot_deadline).map_err(|error| {
-            Outcome::Infrastructure { state: State::Preparing.to_string(), reason: error.to_string() }
+            let (state, reason) = (State::Preparing.to_string(), error.to_string());
+            let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
+            let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });
+            Box::new(AttemptResult { by_signal, ..ended })
         })?;
         machine.start = Start::Restore(saved);
         Ok(())
@@ -396,8 +436,8 @@ impl Executor<'_> {
                 output_cap: limits.output_bytes,
                 timeouts: Timeouts {
                     boot: self.boot_deadline,
-                    prepare: self.boot_deadline,
-                    collect: self.boot_deadline,
+                    prepare: self.prepare_deadline,
+                    collect: self.collect_deadline,
                     stall: self.stall,
                 },
                 folder: &dir.outputs(),
@@ -405,6 +445,12 @@ impl Executor<'_> {
             enter,
         ))
     }
+}
+
+/// What a panic said.
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 /// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.

@@ -1,6 +1,6 @@
 //! When a run is over its limits (rule E-5.1, RULES "Limits"): a function of measured times.
 
-use mcc_edition::{CpuReading, Limits};
+use mcc_edition::Limits;
 use mcc_store::Outcome;
 use std::time::Duration;
 
@@ -21,20 +21,42 @@ pub enum LimitCheck {
     Over(Outcome),
 }
 
+/// A limit may be enforced so long after it was reached; later, the run is marked `late-limit`.
+pub const LATEST: Duration = Duration::from_secs(1);
+
+/// How a limit was enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enforced {
+    InTime,
+    /// More than `LATEST` after it was reached, perhaps.
+    Late,
+    /// So late that nobody watched the machine: an infrastructure failure.
+    Unwatched,
+}
+
+impl Enforced {
+    /// `late`: time from the moment until which the machine was certainly within its limits to its end; `stall` as of
+    /// `Timeouts`.
+    pub fn new(late: Duration, stall: Duration) -> Self {
+        match late {
+            late if late > stall => Self::Unwatched,
+            late if late > LATEST => Self::Late,
+            _ => Self::InTime,
+        }
+    }
+}
+
 /// Threads of a machine may burn a little more than their vCPUs' wall time; so no look is further away.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Budget {
     pub fn new(limits: &Limits, vcpus: u32) -> Self {
-        let seconds = |s| (s > 0).then(|| Duration::from_secs(s));
-        let (cpu, wall) = match limits.cpu_reading {
-            CpuReading::PerVcpu => (seconds(limits.cpu_s).map(|s| s * vcpus), limits.wall_s),
-            CpuReading::Summed => (seconds(limits.cpu_s), limits.wall_s),
-            // BenchKit's `timeout`: wall time, and the confinement the tool is told is the limit.
-            CpuReading::Benchkit => (None, limits.confinement_s),
-        };
-        Self { cpu, wall: Duration::from_secs(wall), vcpus }
+        Self {
+            cpu: limits.cpu_limit_s(vcpus).map(Duration::from_secs),
+            wall: Duration::from_secs(limits.wall_limit_s()),
+            vcpus,
+        }
     }
 
     /// `wall` and `cpu` (sum over vCPUs) since the tool's start.
@@ -54,6 +76,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_edition::CpuReading;
 
     fn limits(cpu_reading: CpuReading) -> Limits {
         Limits { cpu_s: 3600, cpu_reading, wall_s: 4500, confinement_s: 3600, output_bytes: 1 }
@@ -81,6 +104,16 @@ mod tests {
         let budget = Budget::new(&limits(CpuReading::PerVcpu), 1);
         assert_eq!(budget.check(s(4499), s(0)), LimitCheck::Within(s(1)));
         assert_eq!(budget.check(s(4500), s(0)), LimitCheck::Over(Outcome::WallLimit));
+    }
+
+    #[test]
+    fn a_limit_enforced_a_second_late_is_told_from_one_in_time() {
+        let stall = s(10);
+        let ms = Duration::from_millis;
+        assert_eq!(Enforced::new(ms(1000), stall), Enforced::InTime);
+        assert_eq!(Enforced::new(ms(1001), stall), Enforced::Late);
+        assert_eq!(Enforced::new(ms(10_001), stall), Enforced::Unwatched);
+        assert_eq!(Enforced::new(ms(700), ms(500)), Enforced::Unwatched, "a campaign may be stricter");
     }
 
     #[test]

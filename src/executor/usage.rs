@@ -12,6 +12,8 @@ pub(super) struct UsageMeter {
     started: Instant,
     cpu_before: Duration,
     next_sample: Instant,
+    /// Until then the machine is certainly within its limits.
+    pub within_until: Instant,
     /// As last told by the guest: of the tool's cgroup.
     memory_kib: u64,
     /// Told when the tool ended.
@@ -24,25 +26,37 @@ pub(super) struct UsageMeter {
 }
 
 impl UsageMeter {
-    /// The tool has just been started.
-    pub fn start(machine: &Machine) -> Self {
+    /// Counts from now on.
+    ///
+    /// # Errors
+    /// `VmError::CpuTime`: the host does not tell the machine's CPU time.
+    pub fn start(machine: &mut Machine) -> Result<Self, VmError> {
         let started = Instant::now();
-        Self {
+        let cpu_before = machine.cpu_time()?;
+        if cpu_before.is_zero() {
+            return Err(VmError::CpuTime {
+                path: format!("/proc/{}/task", machine.pid()).into(),
+                problem: "0 ns for a guest that has booted".to_owned(),
+            });
+        }
+        Ok(Self {
             started,
-            cpu_before: machine.cpu_time(),
+            cpu_before,
             next_sample: started + SAMPLE_INTERVAL,
+            within_until: started,
             memory_kib: 0,
             peak_kib: None,
             runnable: 0,
             io_wait_ms: None,
             kernel_log: vec![],
             samples: vec![],
-        }
+        })
     }
 
     /// Wall time, and CPU time summed over the vCPUs.
-    pub fn read(&self, machine: &Machine) -> (Duration, Duration) {
-        (self.started.elapsed(), machine.cpu_time().saturating_sub(self.cpu_before))
+    pub fn read(&self, machine: &mut Machine) -> Result<(Duration, Duration), VmError> {
+        let cpu = machine.cpu_time()?;
+        Ok((self.started.elapsed(), cpu.saturating_sub(self.cpu_before)))
     }
 
     pub fn record_guest_sample(&mut self, memory_kib: u64, io_wait_ms: u64, runnable: u32) {
@@ -63,7 +77,7 @@ impl UsageMeter {
     pub fn sample(&mut self, machine: &mut Machine) -> Result<Instant, VmError> {
         let now = Instant::now();
         if now >= self.next_sample {
-            let (wall, cpu) = self.read(machine);
+            let (wall, cpu) = self.read(machine)?;
             self.samples.push(Sample {
                 at_ms: wall.as_millis() as u64,
                 cpu_ms: cpu.as_millis() as u64,
@@ -112,6 +126,7 @@ mod tests {
             started: Instant::now(),
             cpu_before: Duration::ZERO,
             next_sample: Instant::now(),
+            within_until: Instant::now(),
             memory_kib: 0,
             peak_kib: None,
             runnable: 0,

@@ -1,5 +1,5 @@
-//! An accelerator counts as usable only when it booted something: `/dev/kvm` opens, and creates machines, on
-//! hosts where no Linux ever comes up.
+//! Accelerators of QEMU and the probe whether one works. An accelerator is usable only if a boot sector ran under it:
+//! there are hosts where `/dev/kvm` opens and creates machines in which no Linux boots.
 
 use super::cpuid;
 use super::program::run_with_deadline;
@@ -13,35 +13,39 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+/// How QEMU executes guest code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
+    /// Hardware virtualization.
     Kvm,
+    /// Binary translation by QEMU; much slower than KVM.
     Tcg,
 }
 
-/// What happened when a boot sector was run.
+/// The result of an accelerator probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
+    /// Whether the boot sector ran.
     pub usable: bool,
-    /// What was seen, for people.
+    /// What was observed, for messages.
     pub evidence: String,
-    /// The flags of its processor (`cpuid` names those that are looked for); None where it did not tell.
+    /// The flags of the guest's processor, of those that `cpuid` lists. None: the boot sector did not report them.
     pub cpu_flags: Option<BTreeSet<&'static str>>,
 }
 
-/// How often the boot sector turns before it says that it is there. Hardware needs about 10 ms for them, TCG
-/// 100 ms; where a hypervisor interprets the guest instead of running it, they take minutes.
+/// Iterations of the boot sector's loop. They take about 10 ms on hardware and 100 ms under TCG. Where a hypervisor
+/// interprets the guest's instructions they take minutes, and the probe fails.
 const LOOP_COUNT: u32 = 20_000_000;
 
-/// From exec to the end, BIOS included. Under 0.5 s where the accelerator works on an idle host.
+/// From exec to the end of QEMU, BIOS included. A working accelerator needs less than 0.5 s on an idle host.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// isa-debug-exit ends QEMU with 2 * value + 1; the boot sector writes 16.
+/// QEMU's exit code after the boot sector wrote 16 to isa-debug-exit: 2 * value + 1.
 const BOOTED: i32 = 33;
 
 impl Accelerator {
-    /// As QEMU and the record call it.
+    /// Returns the name that QEMU and the record use.
     pub fn word(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -49,7 +53,7 @@ impl Accelerator {
         }
     }
 
-    /// The marks of runs under it.
+    /// Returns the marks of runs under this accelerator.
     pub fn marks(self) -> Vec<Mark> {
         match self {
             Self::Kvm => vec![],
@@ -57,7 +61,10 @@ impl Accelerator {
         }
     }
 
-    /// `auto`: KVM where it boots; else TCG, if that is allowed.
+    /// Chooses KVM if it works, else TCG if `policy` allows it.
+    ///
+    /// # Errors
+    /// No usable accelerator is allowed.
     pub fn choose(qemu: &Qemu, policy: Policy) -> Result<Self, HostError> {
         let kvm = Self::Kvm.probe(qemu);
         if kvm.usable {
@@ -73,7 +80,7 @@ impl Accelerator {
         }
     }
 
-    /// Boots a 512-byte sector under QEMU. Takes at most the deadline of 5 seconds.
+    /// Runs a boot sector of 512 bytes under QEMU. It takes at most 5 seconds.
     pub fn probe(self, qemu: &Qemu) -> Probe {
         let unusable = |evidence: String| Probe { usable: false, evidence, cpu_flags: None };
         let folder = match tempfile::tempdir() {
@@ -101,21 +108,22 @@ impl Accelerator {
                 evidence: format!("a boot sector ran in {:.2} s", ended.took.as_secs_f64()),
                 cpu_flags: std::fs::read(folder.path().join("cpuid"))
                     .ok()
-                    .and_then(|said| cpuid::flags(&said)),
+                    .and_then(|answer| cpuid::flags(&answer)),
             },
             Ok(ended) => unusable(format!("a boot sector did not run: QEMU {}", ended.describe())),
         }
     }
 }
 
-/// A boot sector and room behind it: SeaBIOS finds no geometry on a disk of one sector, and does not boot it.
+/// Writes a disk of 1 MiB with the boot sector. SeaBIOS finds no geometry on a disk of one sector and does not boot it.
 fn write_disk(path: &Path) -> io::Result<()> {
     let mut disk = File::create(path)?;
     disk.write_all(&boot_sector(LOOP_COUNT))?;
     disk.set_len(1 << 20)
 }
 
-/// Turns, tells of its processor on port 0xe9, ends QEMU. In 16-bit code:
+/// Returns a boot sector that runs a loop, writes the processor's CPUID leaves to port 0xe9 and ends QEMU. Its 16-bit
+/// code:
 /// `cli; cld; xor ax, ax; mov ss, ax; mov sp, 0x7c00; mov ecx, loops; 1: dec ecx; jnz 1b`, for each leaf
 /// `mov eax, leaf; xor ecx, ecx; cpuid; push edx, ecx, ebx, eax; mov si, sp; mov cx, 16; mov dx, 0xe9;
 /// rep ss outsb; add sp, 16`, then `mov dx, 0xf4; mov al, 0x10; out dx, al; 2: hlt; jmp 2b`.
@@ -146,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_exit_code_of_the_boot_sector_proves_an_accelerator() {
+    fn only_the_exit_code_of_the_boot_sector_counts() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Accelerator::Kvm.probe(&qemu(folder.path(), "exit 33")).usable);
         assert!(!Accelerator::Kvm.probe(&qemu(folder.path(), "exit 0")).usable);
@@ -157,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_kvm_the_flag_is_named_and_with_it_tcg_is_taken_and_marked() {
+    fn tcg_is_chosen_and_marked_only_with_allow_degraded() {
         let folder = tempfile::tempdir().unwrap();
         let tcg_only = r#"case "$*" in *accel=kvm*) exit 1;; *) exit 33;; esac"#;
         let qemu = qemu(folder.path(), tcg_only);
@@ -168,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn the_boot_sector_tells_the_flags_of_the_emulated_processor() {
-        // As `-cpu SandyBridge` of the real QEMU emulates it on any host.
+    fn the_boot_sector_reports_the_flags_of_the_processor() {
+        // TCG emulates `-cpu SandyBridge` with the same flags on every host.
         let Ok(qemu) = Qemu::find() else { panic!("scripts/setup installs QEMU") };
         let probe = Accelerator::Tcg.probe(&qemu);
         let flags = probe.cpu_flags.unwrap_or_else(|| panic!("{}", probe.evidence));
@@ -180,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_boots_both_evidences_are_given() {
+    fn the_evidence_for_both_unusable_accelerators_is_given() {
         let folder = tempfile::tempdir().unwrap();
         let qemu = qemu(folder.path(), "echo nothing works >&2; exit 1");
         let error = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap_err().to_string();

@@ -1,4 +1,5 @@
-//! Sockets, NUMA nodes, caches, physical cores and the logical CPUs of them, from `/sys/devices/system`.
+//! The CPU topology of a host: sockets, NUMA nodes, caches, physical cores and logical CPUs, from
+//! `/sys/devices/system`.
 
 use super::HostError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,27 +8,32 @@ use std::path::{Path, PathBuf};
 /// A physical core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Core {
+    /// Number of the socket; 0 if the host does not report it.
     pub socket: u32,
-    /// NUMA node.
+    /// Number of the NUMA node; 0 if the host does not report it.
     pub node: u32,
-    /// The lowest CPU that shares its last cache; 0 where the host does not say.
+    /// The lowest CPU that shares the core's last-level cache; 0 if the host does not report it.
     pub cache: u32,
-    /// One of the slower cores of a hybrid processor.
+    /// Whether it is one of the slower cores of a hybrid processor.
     pub efficiency: bool,
-    /// Its online logical CPUs (hardware threads), ascending; never empty.
+    /// The core's online logical CPUs (hardware threads), ascending; never empty.
     pub cpus: Vec<u32>,
 }
 
 /// The online cores of a host, and the logical CPUs this process may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cores {
-    /// By lowest CPU number.
+    /// The online cores, sorted by lowest CPU number.
     pub cores: Vec<Core>,
+    /// The logical CPUs this process may use.
     pub allowed: BTreeSet<u32>,
 }
 
 impl Cores {
     /// Reads the topology below `root` (`/` on a real host).
+    ///
+    /// # Errors
+    /// A file of the topology cannot be read or has unexpected content.
     pub fn read(root: &Path, allowed: BTreeSet<u32>) -> Result<Self, HostError> {
         let folder = root.join("sys/devices/system/cpu");
         let online = list(folder.join("online"))?;
@@ -43,7 +49,7 @@ impl Cores {
                 cpus: vec![cpu],
                 ..Core::default()
             };
-            // Some virtual hosts tell nothing of their topology: then each CPU is taken as a core of its own.
+            // Some virtual hosts report no topology: then each CPU counts as a core.
             let topology = about.join("topology");
             if topology.exists() {
                 let (path, text) = read(topology.join("physical_package_id"))?;
@@ -59,25 +65,26 @@ impl Cores {
         Ok(Self { cores: cores.into_values().collect(), allowed })
     }
 
-    /// The cores all of whose CPUs this process may use: only of these is nobody else on a sibling. Of a hybrid
-    /// processor only the fast ones, so that every run has the same.
+    /// Returns the cores whose CPUs this process may all use: on another core a foreign process may run on a sibling
+    /// CPU. The slower cores of a hybrid processor are left out, so that all runs have cores of the same speed.
     pub fn usable_cores(&self) -> impl Iterator<Item = &Core> {
-        let ours = |core: &&Core| core.cpus.iter().all(|cpu| self.allowed.contains(cpu));
-        self.cores.iter().filter(|core| !core.efficiency).filter(ours)
+        let is_allowed = |core: &&Core| core.cpus.iter().all(|cpu| self.allowed.contains(cpu));
+        self.cores.iter().filter(|core| !core.efficiency).filter(is_allowed)
     }
 
+    /// Returns the number of sockets.
     pub fn sockets(&self) -> usize {
         self.cores.iter().map(|core| core.socket).collect::<BTreeSet<_>>().len()
     }
 }
 
-/// CPU -> NUMA node. Empty where the kernel knows no nodes.
+/// Returns the NUMA node of each CPU; empty if the kernel reports no nodes.
 fn nodes(root: &Path) -> Result<BTreeMap<u32, u32>, HostError> {
     let folder = root.join("sys/devices/system/node");
     let mut nodes = BTreeMap::new();
     for node in numbered(&folder, "node") {
         let path = folder.join(format!("node{node}/cpulist"));
-        // A node of memory alone has an empty list.
+        // A node without CPUs has an empty list.
         if read(path.clone())?.1.is_empty() {
             continue;
         }
@@ -86,7 +93,7 @@ fn nodes(root: &Path) -> Result<BTreeMap<u32, u32>, HostError> {
     Ok(nodes)
 }
 
-/// The lowest CPU that shares the last level of cache.
+/// Returns the lowest CPU that shares the last-level cache.
 fn last_cache(cpu: &Path) -> Result<u32, HostError> {
     let folder = cpu.join("cache");
     let mut last = (0, 0);
@@ -102,7 +109,7 @@ fn last_cache(cpu: &Path) -> Result<u32, HostError> {
     Ok(last.1)
 }
 
-/// The CPUs of slower cores: Intel's hybrid processors have a performance counter unit for each kind.
+/// Returns the CPUs of slower cores: Intel's hybrid processors have a performance counter unit for each kind of core.
 fn efficiency(root: &Path) -> Result<BTreeSet<u32>, HostError> {
     let of = |kind: &str| root.join("sys/devices").join(kind).join("cpus");
     match of("cpu_core").exists() && of("cpu_atom").exists() {
@@ -111,7 +118,7 @@ fn efficiency(root: &Path) -> Result<BTreeSet<u32>, HostError> {
     }
 }
 
-/// The numbers N for which `folder` has an entry `<prefix>N`, ascending; none where there is no such folder.
+/// Returns the numbers N for which `folder` has an entry `<prefix>N`, ascending; none if the folder does not exist.
 fn numbered(folder: &Path, prefix: &str) -> BTreeSet<u32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()).collect()
@@ -119,7 +126,7 @@ fn numbered(folder: &Path, prefix: &str) -> BTreeSet<u32> {
 
 /// The logical CPUs this process may run on.
 pub(super) fn allowed_cpus() -> Result<BTreeSet<u32>, HostError> {
-    let system = |source| HostError::System { what: "the CPUs it may use", source };
+    let system = |source| HostError::System { what: "read the CPUs that this process may use", source };
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).map_err(system)?;
     let is_set = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
     Ok((0..nix::sched::CpuSet::count()).filter(is_set).map(|cpu| cpu as u32).collect())
@@ -132,10 +139,13 @@ fn read(path: PathBuf) -> Result<(PathBuf, String), HostError> {
     }
 }
 
-/// Keeps this thread, all threads it begins from now on and everything it starts to these CPUs (E-5.5: the
-/// controller stays off leased cores), until the guard is dropped.
+/// Restricts this thread, and the threads and processes that it starts from now on, to these CPUs until the returned
+/// guard is dropped (E-5.5: the controller does not run on leased cores).
+///
+/// # Errors
+/// The kernel rejects the CPUs.
 pub fn restrict_to_cpus(cpus: &[u32]) -> Result<KeptTo, HostError> {
-    let system = |source| HostError::System { what: "other CPUs for this process", source };
+    let system = |source| HostError::System { what: "change the CPUs of this thread", source };
     let this_thread = nix::unistd::Pid::from_raw(0);
     let before = nix::sched::sched_getaffinity(this_thread).map_err(system)?;
     let mut set = nix::sched::CpuSet::new();
@@ -144,7 +154,7 @@ pub fn restrict_to_cpus(cpus: &[u32]) -> Result<KeptTo, HostError> {
     Ok(KeptTo { before })
 }
 
-/// Gives the thread its former CPUs back when it is dropped.
+/// A guard that restores the thread's former CPUs when it is dropped.
 #[must_use]
 pub struct KeptTo {
     before: nix::sched::CpuSet,
@@ -152,7 +162,7 @@ pub struct KeptTo {
 
 impl Drop for KeptTo {
     fn drop(&mut self) {
-        // The CPUs may be gone by now; the thread then stays where it is.
+        // The CPUs may be offline by now; then the restriction remains.
         let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &self.before);
     }
 }
@@ -162,7 +172,7 @@ fn list(path: PathBuf) -> Result<BTreeSet<u32>, HostError> {
     parse_list(&text).ok_or(HostError::Content { path, text })
 }
 
-/// The kernel's list format: `0-3,8,10-11`.
+/// Parses the kernel's list format: `0-3,8,10-11`.
 fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
     for range in text.split(',') {
@@ -177,8 +187,8 @@ pub(super) mod tests {
     use super::*;
     use std::fs;
 
-    /// A host as the kernel shows it: a line for each core, `SOCKET NODE CACHE CPUS [e]`, CACHE being the CPUs
-    /// that share its last cache, CPUS its hardware threads, `e` that it is a slower one.
+    /// Writes the files of a host's topology. `cores` has a line `SOCKET NODE CACHE CPUS [e]` per core: CACHE is the
+    /// list of CPUs that share its last-level cache, CPUS its hardware threads, `e` marks a slower core.
     pub(crate) fn host(cores: &str, online: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: String, text: &str| {
@@ -225,7 +235,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn two_sockets_with_hardware_threads_are_told_apart() {
+    fn two_sockets_with_hardware_threads_are_distinguished() {
         let cores = read(&host(TWO_SOCKETS, "0-7"), 0..8);
         assert_eq!(cores.sockets(), 2);
         let third = Core { socket: 1, node: 1, cache: 2, efficiency: false, cpus: vec![2, 6] };
@@ -234,7 +244,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn four_sockets_without_hardware_threads_have_a_core_per_cpu() {
+    fn sockets_without_hardware_threads_have_a_core_per_cpu() {
         let line = |cpu: u32| format!("{} {} {}-{} {cpu}\n", cpu / 4, cpu / 2, cpu / 2 * 2, cpu / 2 * 2 + 1);
         let cores = read(&host(&(0..16).map(line).collect::<String>(), "0-15"), 0..16);
         assert_eq!((cores.sockets(), cores.usable_cores().count()), (4, 16));
@@ -242,7 +252,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_slow_cores_of_a_hybrid_processor_are_given_to_no_run() {
+    fn the_slow_cores_of_a_hybrid_processor_are_not_usable() {
         let hybrid = "0 0 0-7 0-1\n0 0 0-7 2-3\n0 0 0-7 4 e\n0 0 0-7 5 e\n0 0 0-7 6 e\n0 0 0-7 7 e";
         let cores = read(&host(hybrid, "0-7"), 0..8);
         assert_eq!(cores.cores.len(), 6);
@@ -250,24 +260,24 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_core_with_a_sibling_of_somebody_else_is_not_whole() {
-        // As in a job of a cluster, whose process may use only some CPUs.
+    fn a_core_with_a_sibling_that_is_not_allowed_is_not_usable() {
+        // As in a cluster job that may use only some CPUs.
         assert_eq!(usable_cores(&read(&host(TWO_SOCKETS, "0-7"), [0, 4, 1, 2, 6])), [[0, 4], [2, 6]]);
     }
 
     #[test]
-    fn an_offline_core_is_none_and_an_offline_sibling_no_cpu_of_its_core() {
+    fn offline_cores_and_siblings_are_left_out() {
         let root = host("0 0 0-3 0-1\n0 0 0-3 2-3\n0 0 0-3 4-5", "0-2");
         assert_eq!(usable_cores(&read(&root, 0..3)), [vec![0, 1], vec![2]]);
     }
 
     #[test]
-    fn a_host_that_tells_no_topology_has_one_core_per_cpu() {
+    fn a_host_without_topology_has_one_core_per_cpu() {
         assert_eq!(read(&host("", "0-1"), 0..2).cores.len(), 2);
     }
 
     #[test]
-    fn an_unreadable_list_is_an_error_with_its_place() {
+    fn an_invalid_list_is_an_error_with_its_path() {
         let error = Cores::read(host("", "0-x").path(), BTreeSet::new()).unwrap_err().to_string();
         assert!(error.contains("sys/devices/system/cpu/online: `0-x`"), "{error}");
     }

@@ -1,18 +1,18 @@
-//! What a guest's processor says of itself, by the names Linux gives it.
+//! CPU flags of a guest's processor from its CPUID leaves, with the names of Linux.
 
 use std::collections::BTreeSet;
 
-/// The leaves the boot sector asks for, in its order.
+/// The leaves that the boot sector reads, in this order.
 pub const LEAVES: [u32; 4] = [1, 0x8000_0001, 0xd, 6];
 
-/// Bytes of an answer: eax, ebx, ecx, edx of each leaf, little-endian.
+/// Length of an answer: eax, ebx, ecx, edx of each leaf, little-endian.
 pub const BYTES: usize = LEAVES.len() * 16;
 
 const EAX: usize = 0;
 const ECX: usize = 2;
 const EDX: usize = 3;
 
-/// Flag, place of its leaf in `LEAVES`, register, bit.
+/// Flag, index of its leaf in `LEAVES`, register, bit.
 const FLAGS: &[(&str, usize, usize, u32)] = &[
     ("vme", 0, EDX, 1),
     ("de", 0, EDX, 2),
@@ -57,7 +57,7 @@ const FLAGS: &[(&str, usize, usize, u32)] = &[
     ("arat", 3, EAX, 2),
 ];
 
-/// The flags in such an answer; None where it is none.
+/// Returns the flags in an answer; None if it does not have `BYTES` bytes.
 pub fn flags(answer: &[u8]) -> Option<BTreeSet<&'static str>> {
     let answer: &[u8; BYTES] = answer.try_into().ok()?;
     let register = |leaf: usize, register: usize| {
@@ -66,7 +66,7 @@ pub fn flags(answer: &[u8]) -> Option<BTreeSet<&'static str>> {
     };
     let is_set = |&&(_, leaf, name, bit): &&(&str, usize, usize, u32)| register(leaf, name) >> bit & 1 == 1;
     let mut flags: BTreeSet<&str> = FLAGS.iter().filter(is_set).map(|(flag, ..)| *flag).collect();
-    // No processor that can do 64 bits lacks it; Linux takes it for granted there.
+    // Every 64-bit processor has it: Linux sets the flag without a test.
     if flags.contains("lm") {
         flags.insert("nopl");
     }
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flag_that_an_edition_asks_for_can_be_seen() {
+    fn every_flag_that_an_edition_requires_can_be_detected() {
         let all = flags(&[0xff; BYTES]).unwrap();
-        let asked = mcc_edition::Edition::load("mcc-2018").unwrap().machine.cpu_flags;
-        assert_eq!(asked.missing(&all.into_iter().collect::<Vec<_>>()), [""; 0]);
+        let required = mcc_edition::Edition::load("mcc-2018").unwrap().machine.cpu_flags;
+        assert_eq!(required.missing(&all.into_iter().collect::<Vec<_>>()), [""; 0]);
         assert_eq!(flags(&[0; BYTES]).unwrap(), BTreeSet::new());
         assert_eq!(flags(&[0; BYTES - 1]), None);
     }

@@ -1,5 +1,6 @@
-//! The leases of every controller of this host: a folder with a page per controller, which it holds locked as
-//! long as it lives. The kernel lets go of a dead owner's lock, however it died, so its leases are free at once.
+//! The leases of all controllers of this host: a folder with one file per controller, which the controller keeps
+//! locked while it runs. The kernel releases the lock when the controller exits for any reason, so its leases are
+//! free at once.
 
 use super::LeaseError;
 use nix::fcntl::{FcntlArg, FdFlag, Flock, FlockArg, fcntl};
@@ -10,87 +11,102 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Names the folder of the leases; every controller of a host must use the same.
+/// The environment variable with the folder of the registry. All controllers of a host must use the same folder.
 pub const LEASE_FOLDER_VARIABLE: &str = "MCC_HARNESS_LEASES";
 
-/// What one controller holds.
+/// The leases of one controller: the content of its file in the registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerLeases {
+    /// Process number of the controller.
     pub pid: u32,
-    /// RFC 3339; for people.
+    /// Start time, RFC 3339; for display.
     pub since: String,
+    /// Name of the campaign's file; for display.
     pub campaign: String,
+    /// The leases of its machines.
     pub held: Vec<MachineLease>,
 }
 
-/// What one machine holds.
+/// The cores and memory of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineLease {
+    /// Logical CPUs of the host.
     pub cpus: Vec<u32>,
+    /// Memory, MiB.
     pub memory_mib: u64,
-    /// On cores that others may be on as well.
+    /// Whether other machines may use the same cores.
     pub shared: bool,
 }
 
-/// This controller's page in the book of its host.
+/// This controller's file in the registry of its host. Dropping it removes the file.
 #[derive(Debug)]
 pub struct LeaseRegistry {
     folder: PathBuf,
     path: PathBuf,
     file: Flock<File>,
-    page: ControllerLeases,
+    own: ControllerLeases,
 }
 
-/// The right to read and write the book; others wait for it.
+/// The exclusive right to read and change the registry; other controllers wait for it.
 pub(super) struct RegistryLock {
     file: Flock<File>,
+    /// The leases of all other controllers.
     pub other_leases: Vec<MachineLease>,
     /// How often memory was overcommitted on this host.
     pub overcommits: u64,
 }
 
+// The name is part of the registry's format: controllers of several versions on one host use the same file.
 const LOCK_FILE: &str = "turn";
 
 impl LeaseRegistry {
-    /// Of this host: in `/run/mcc-harness`, or where that is not for us in the temporary folder.
+    /// Opens the registry of this host: in the folder that `LEASE_FOLDER_VARIABLE` names, else in `/run/mcc-harness`,
+    /// or in the temporary folder if `/run/mcc-harness` cannot be made.
+    ///
+    /// # Errors
+    /// The folder or this controller's file cannot be made or locked.
     pub fn of_this_host(campaign: &str) -> Result<Self, LeaseError> {
         Self::open(&folder(), campaign)
     }
 
-    /// In that folder, which is made if need be.
+    /// Opens the registry in `folder`, which is made if it does not exist, and adds a file for this controller.
+    ///
+    /// # Errors
+    /// The folder or this controller's file cannot be made or locked.
     pub fn open(folder: &Path, campaign: &str) -> Result<Self, LeaseError> {
         make_folder(folder).map_err(at(folder))?;
-        let page = ControllerLeases {
+        let own = ControllerLeases {
             pid: std::process::id(),
             since: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
             campaign: campaign.to_owned(),
             held: vec![],
         };
-        // In turn: nobody must take the page for a dead owner's before it is locked.
+        // Under the registry lock: until the new file is locked, another controller would treat it as that of a
+        // controller that has exited.
         let _guard = lock(open_lock_file(folder).map_err(at(folder))?).map_err(at(folder))?;
-        let prefix = format!("{}-", page.pid);
+        let prefix = format!("{}-", own.pid);
         let made = tempfile::Builder::new().prefix(&prefix).suffix(".json").tempfile_in(folder);
         let (file, path) = made.and_then(|made| Ok(made.keep()?)).map_err(at(folder))?;
         file.set_permissions(Permissions::from_mode(0o644)).map_err(at(&path))?;
-        // Machines inherit it: while one of them still dies, its cores are not free.
+        // Machines inherit the lock: until the last of them has exited, its cores are not free.
         fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|errno| at(&path)(errno.into()))?;
         let mut registry =
-            Self { folder: folder.to_owned(), file: lock(file).map_err(at(&path))?, path, page };
+            Self { folder: folder.to_owned(), file: lock(file).map_err(at(&path))?, path, own };
         registry.write_leases()?;
         Ok(registry)
     }
 
-    /// The pages of all living controllers in the book of this host; dead ones are torn out.
+    /// Returns the leases of all running controllers of this host, and removes the files of those that have exited.
     pub fn controllers_of_this_host() -> Vec<ControllerLeases> {
         let folder = folder();
         let locked_file = || lock(open_lock_file(&folder)?);
         match folder.is_dir().then(locked_file) {
-            Some(Ok(_guard)) => pages(&folder, Path::new("")),
+            Some(Ok(_guard)) => read_all(&folder, Path::new("")),
             _ => vec![],
         }
     }
 
-    /// Waits for its turn, which takes others no longer than a few system calls.
+    /// Waits for the registry lock, which others hold for a few system calls only, and reads the registry.
     pub(super) fn guard(&self) -> Result<RegistryLock, LeaseError> {
         let read = || {
             let mut file = lock(open_lock_file(&self.folder)?)?;
@@ -99,18 +115,19 @@ impl LeaseRegistry {
             Ok((file, text.trim().parse().unwrap_or(0)))
         };
         let (file, overcommits) = read().map_err(at(&self.folder))?;
-        let other_leases = pages(&self.folder, &self.path).into_iter().flat_map(|page| page.held).collect();
+        let controllers = read_all(&self.folder, &self.path);
+        let other_leases = controllers.into_iter().flat_map(|controller| controller.held).collect();
         Ok(RegistryLock { file, other_leases, overcommits })
     }
 
-    /// Writes what this controller holds from now on; nobody reads it before the turn is over.
+    /// Writes the leases that this controller holds from now on.
     pub(super) fn write(&mut self, _guard: &RegistryLock, held: Vec<MachineLease>) -> Result<(), LeaseError> {
-        self.page.held = held;
+        self.own.held = held;
         self.write_leases()
     }
 
     fn write_leases(&mut self) -> Result<(), LeaseError> {
-        let text = serde_json::to_string(&self.page).expect("a page is plain data");
+        let text = serde_json::to_string(&self.own).expect("leases are plain data");
         let mut write = || {
             self.file.set_len(0)?;
             self.file.rewind()?;
@@ -122,13 +139,13 @@ impl LeaseRegistry {
 
 impl Drop for LeaseRegistry {
     fn drop(&mut self) {
-        // Whoever finds it first takes it away, if this fails.
+        // If this fails, the next controller that reads the registry removes the file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl RegistryLock {
-    /// Tells every controller that memory was overcommitted: its machines may be short of it as well.
+    /// Counts an overcommitment of memory. Each controller reads the count, because its machines may lack memory too.
     pub(super) fn overcommit(&mut self) -> Result<(), LeaseError> {
         self.overcommits += 1;
         let text = self.overcommits.to_string();
@@ -152,7 +169,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// Everybody's, as /tmp is: controllers of several users share a host.
+/// Makes the folder with the mode of /tmp: controllers of several users share a host.
 fn make_folder(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Ok(()) => fs::set_permissions(folder, Permissions::from_mode(0o1777)),
@@ -163,7 +180,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 fn open_lock_file(folder: &Path) -> io::Result<File> {
     let path = folder.join(LOCK_FILE);
-    // First without making it: in such a folder the kernel may forbid to make a file that another user made.
+    // First without O_CREAT: with it the kernel may refuse, in a sticky folder, to open the file of another user
+    // (fs.protected_regular).
     File::options().read(true).write(true).open(&path).or_else(|_| {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
         file.set_permissions(Permissions::from_mode(0o666))?;
@@ -175,16 +193,17 @@ fn lock(file: File) -> io::Result<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| errno.into())
 }
 
-/// Every page but `own`, sorted; called in turn. A page whose lock nobody holds is removed.
-fn pages(folder: &Path, own: &Path) -> Vec<ControllerLeases> {
+/// Reads the files of all controllers except `own_path`, sorted by path, and removes those that are not locked. The
+/// caller holds the registry lock.
+fn read_all(folder: &Path, own_path: &Path) -> Vec<ControllerLeases> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_lease_file = |path: &PathBuf| path.extension() == Some(OsStr::new("json")) && path != own;
+    let is_lease_file = |path: &PathBuf| path.extension() == Some(OsStr::new("json")) && path != own_path;
     let mut paths: Vec<PathBuf> = entries.filter(is_lease_file).collect();
     paths.sort();
-    let living = paths.into_iter().filter_map(|path| {
+    let running = paths.into_iter().filter_map(|path| {
         match Flock::lock(File::open(&path).ok()?, FlockArg::LockExclusiveNonblock) {
-            Ok(_nobodys) => {
-                // Not ours to remove where it is another user's; it counts for nothing all the same.
+            Ok(_unowned) => {
+                // Fails if the file belongs to another user; its leases do not count in either case.
                 let _ = fs::remove_file(&path);
                 None
             }
@@ -195,10 +214,10 @@ fn pages(folder: &Path, own: &Path) -> Vec<ControllerLeases> {
             }
         }
     });
-    living.collect()
+    running.collect()
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> LeaseError + use<> {
     let path = path.to_owned();
-    move |error| LeaseError::LeaseRegistry { path: path.clone(), problem: error.to_string() }
+    move |error| LeaseError::Registry { path: path.clone(), problem: error.to_string() }
 }

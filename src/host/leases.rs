@@ -1,5 +1,5 @@
-//! Who may use which cores and how much memory: it counts, it pins nothing. What other controllers of the host
-//! hold stands in the book.
+//! Leases: which run may use which cores and how much memory. This module does the accounting only; it pins no thread.
+//! The leases of other controllers of the host are in the lease registry.
 
 use super::lease_registry::{LeaseRegistry, MachineLease, RegistryLock};
 use super::{Core, Cores, Memory, Policy};
@@ -7,17 +7,17 @@ use mcc_base::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The cores and the memory of a host, and the runs that hold them.
+/// The cores and the memory of a host, and the leases on them.
 #[derive(Debug)]
 pub struct Leases {
-    /// Whole cores that runs may have for themselves.
+    /// Whole cores that a run may use exclusively.
     leasable: Vec<Core>,
-    /// CPUs no run ever has for itself.
+    /// CPUs that no run uses exclusively.
     housekeeping: Vec<u32>,
     memory_mib: u64,
     held: BTreeMap<u64, LeaseState>,
     next: u64,
-    /// None: no other controller is reckoned with.
+    /// None: other controllers are ignored.
     registry: Option<LeaseRegistry>,
 }
 
@@ -37,41 +37,61 @@ impl LeaseState {
     }
 }
 
-/// The cores and memory of one run. Given back with `Leases::release`.
+/// The cores and memory of one run. `Leases::release` ends it.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a lease that is not released is held for ever"]
+#[must_use = "a lease that is not released is held until the controller exits"]
 pub struct Lease {
     number: u64,
-    /// One per vCPU. On a core of its own each, unless the run is marked as sharing.
+    /// One logical CPU per vCPU, each on another core unless the run shares cores.
     pub cpus: Vec<u32>,
+    /// Memory, MiB.
     pub memory_mib: u64,
 }
 
-/// Why this host can never give such a lease.
+/// The reason why this host cannot give a lease, now or later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
+    /// No socket has enough whole cores.
     #[error(
-        "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket beside one for the controller; this \
+        "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket and one more core for the controller; this \
          host has {have} to give; --allow-degraded shares cores (every such run is marked {})",
         Mark::SHARED_CORES
     )]
-    TooFewCores { vcpus: u32, have: usize },
+    TooFewCores {
+        /// The cores that the machine needs.
+        vcpus: u32,
+        /// The largest number of leasable cores of a socket.
+        have: usize,
+    },
+    /// The host does not have enough memory.
     #[error(
         "a machine needs {needed_mib} MiB of memory, this host has {have_mib} MiB to give; --allow-degraded \
          overcommits memory (every such run is marked {})",
         Mark::OVERCOMMITTED_MEMORY
     )]
-    TooLittleMemory { needed_mib: u64, have_mib: u64 },
+    TooLittleMemory {
+        /// The memory that the machine needs, MiB.
+        needed_mib: u64,
+        /// The memory of this host for machines, MiB.
+        have_mib: u64,
+    },
+    /// The lease registry cannot be read or written.
     #[error(
-        "cannot keep the leases of this host in {}: {problem}; give every controller of this host the same folder \
-         that all may write to, in {}", path.display(), super::LEASE_FOLDER_VARIABLE
+        "cannot keep the leases of this host in {}: {problem}; set {} to a folder that all controllers of this host \
+         use and may write to", path.display(), super::LEASE_FOLDER_VARIABLE
     )]
-    LeaseRegistry { path: PathBuf, problem: String },
+    Registry {
+        /// The file or folder of the registry.
+        path: PathBuf,
+        /// The cause.
+        problem: String,
+    },
 }
 
 impl Leases {
-    /// One core, the first, is kept for the controller and QEMU's other threads (E-5.5: they stay off leased
-    /// cores), unless there are CPUs no run can have anyway: those of a core that is not wholly ours.
+    /// Divides the cores into leasable and housekeeping ones. The controller and QEMU's threads other than vCPUs must
+    /// not run on leased cores (E-5.5). They run on the CPUs of cores that this process may use only in part; if
+    /// there are none, on the first core.
     pub fn new(cores: &Cores, memory: &Memory) -> Self {
         let mut leasable: Vec<Core> = cores.usable_cores().cloned().collect();
         let usable_cores: BTreeSet<u32> =
@@ -90,19 +110,19 @@ impl Leases {
         }
     }
 
-    /// From now on nothing is leased that another controller holds by its page in the book.
+    /// Adds the lease registry: from now on the leases of other controllers are respected.
     #[must_use]
     pub fn with_registry(mut self, registry: LeaseRegistry) -> Self {
         self.registry = Some(registry);
         self
     }
 
-    /// CPUs for the controller and for QEMU's threads that are no vCPUs.
+    /// Returns the CPUs for the controller and for QEMU's threads other than vCPUs.
     pub fn housekeeping(&self) -> &[u32] {
         &self.housekeeping
     }
 
-    /// How many such machines run at once without degrading.
+    /// Returns how many machines of this size can run at the same time without shared cores or overcommitted memory.
     pub fn capacity(&self, vcpus: u32, memory_mib: u64) -> u64 {
         let by_cores: u64 = grouped(self.leasable.iter(), by_socket)
             .values()
@@ -111,11 +131,15 @@ impl Leases {
         self.memory_mib.checked_div(memory_mib).map_or(by_cores, |by_memory| by_cores.min(by_memory))
     }
 
-    /// Cores and memory for a machine. `Ok(None)`: not now, but when others are released (those of other
-    /// controllers are not heard of: ask again).
+    /// Leases cores and memory for a machine. `Ok(None)`: they are not free now but can become free; try again after a
+    /// release. Releases of other controllers are not reported, so try again from time to time.
     ///
-    /// With `AllowDegraded` it never waits: what is not free now is shared or overcommitted (the number of
-    /// runs at once is then the caller's to limit), but a run that has cores for itself keeps them.
+    /// With `AllowDegraded` the result is never `Ok(None)`: cores that are not free are shared, and memory is
+    /// overcommitted. The caller then has to limit the number of runs. Cores that a run uses exclusively are not
+    /// shared.
+    ///
+    /// # Errors
+    /// This host can never give such a lease, or the registry cannot be read or written.
     pub fn lease(
         &mut self,
         vcpus: u32,
@@ -152,7 +176,7 @@ impl Leases {
         }
         if !memory_fits {
             marks.insert(Mark::OVERCOMMITTED_MEMORY);
-            // Whoever runs beside it may be short of memory as well.
+            // The other machines may lack memory too.
             for held in self.held.values_mut() {
                 held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
             }
@@ -168,7 +192,7 @@ impl Leases {
         Ok(Some(Lease { number, cpus, memory_mib }))
     }
 
-    /// Gives a lease back; returns the marks the run has earned in all the time it held it.
+    /// Releases a lease and returns the marks of its run for the whole time of the lease.
     pub fn release(&mut self, lease: Lease) -> Vec<Mark> {
         let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
         match self.registry.as_ref().map(LeaseRegistry::guard) {
@@ -176,12 +200,12 @@ impl Leases {
                 if guard.overcommits > held.overcommits {
                     held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
                 }
-                // A page that cannot be written holds too much, until the next one can or we end.
+                // If the file cannot be written, the lease stays until the next write or the end of the controller.
                 if let Err(error) = self.write(&guard) {
-                    tracing::warn!(%error, "a lease is not given back");
+                    tracing::warn!(%error, "a lease is not released");
                 }
             }
-            Some(Err(error)) => tracing::warn!(%error, "a lease is not given back"),
+            Some(Err(error)) => tracing::warn!(%error, "a lease is not released"),
             None => {}
         }
         held.marks.into_iter().collect()
@@ -192,8 +216,8 @@ impl Leases {
         self.registry.as_mut().map_or(Ok(()), |registry| registry.write(guard, held))
     }
 
-    /// Free cores of one socket: of one cache where it has enough of them, else of one NUMA node, else of any.
-    /// Among several such groups the one with the fewest: big machines find room longer.
+    /// Returns CPUs of free cores that share a cache, else a NUMA node, else a socket. Among several possible groups
+    /// it takes the one with the fewest free cores, so that large groups stay free for large machines.
     fn exclusive_cores(&self, vcpus: u32, taken: &[MachineLease]) -> Option<Vec<u32>> {
         let used: BTreeSet<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
         let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !used.contains(cpu));
@@ -205,18 +229,18 @@ impl Leases {
             let cores = groups
                 .filter(|cores| cores.len() >= vcpus as usize)
                 .min_by_key(|cores| (cores.len(), left_in_socket(cores[0])))?;
-            // The first CPU of each core; its siblings stay empty.
+            // The first CPU of each core; its siblings stay idle.
             Some(cores.iter().take(vcpus as usize).map(|core| core.cpus[0]).collect())
         })
     }
 
-    /// CPUs to share: the least used first, never of a core that another run has for itself.
+    /// Returns CPUs to share, the least used first, without the cores that another run uses exclusively.
     fn shared_cpus(&self, vcpus: u32, taken: &[MachineLease]) -> Vec<u32> {
         let exclusive: BTreeSet<u32> =
             taken.iter().filter(|held| !held.shared).flat_map(|held| held.cpus.iter().copied()).collect();
         let open = self.leasable.iter().filter(|core| !core.cpus.iter().any(|cpu| exclusive.contains(cpu)));
         let open = open.flat_map(|core| core.cpus.iter().copied());
-        // CPU -> users; the controller's own come last among equals.
+        // (Is a housekeeping CPU, CPU) -> number of users. Housekeeping CPUs are last among CPUs with equal use.
         let mut load: BTreeMap<(bool, u32), usize> = open.map(|cpu| ((false, cpu), 0)).collect();
         load.extend(self.housekeeping.iter().map(|&cpu| ((true, cpu), 0)));
         let used: Vec<u32> = taken.iter().flat_map(|held| held.cpus.iter().copied()).collect();
@@ -235,7 +259,7 @@ impl Leases {
     }
 }
 
-/// Where a core lies: socket, NUMA node, cache.
+/// Socket, NUMA node and cache of a core.
 type CoreLocation = (u32, u32, u32);
 
 fn by_cache(core: &Core) -> CoreLocation {
@@ -267,7 +291,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sockets of so many cores, each core with CPUs c and c + 100.
+    /// A host whose sockets have these numbers of cores. Core c has the CPUs c and c + 100.
     fn host(sockets: &[u32], memory_mib: u64) -> Leases {
         let mut cores = Vec::new();
         for (socket, count) in sockets.iter().enumerate() {
@@ -284,7 +308,7 @@ mod tests {
     const GIB: u64 = 1024;
 
     #[test]
-    fn a_machine_gets_whole_cores_of_one_socket_and_never_the_controllers() {
+    fn a_machine_gets_whole_cores_of_one_socket() {
         let mut leases = host(&[4, 4], 256 * GIB);
         assert_eq!(leases.housekeeping(), [0, 100]);
         assert_eq!(leases.capacity(4, 16 * GIB), 1);
@@ -298,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn small_machines_leave_the_room_of_a_big_one() {
+    fn small_machines_leave_large_groups_of_cores_free() {
         let mut leases = host(&[3, 4], 256 * GIB);
         let cpus = |lease: Result<Option<Lease>, _>| lease.unwrap().unwrap().cpus;
         assert_eq!(cpus(leases.lease(1, GIB, Policy::Contest)), [1]);
@@ -307,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_cores_or_too_little_memory_is_refused_and_the_flag_named() {
+    fn too_few_cores_or_too_little_memory_is_refused() {
         let mut leases = host(&[2], 8 * GIB);
         let error = leases.lease(4, GIB, Policy::Contest).unwrap_err();
         assert_eq!(error, LeaseError::TooFewCores { vcpus: 4, have: 1 });
@@ -318,22 +342,22 @@ mod tests {
     }
 
     #[test]
-    fn degraded_machines_share_what_no_other_has_for_itself_and_are_marked() {
+    fn degraded_machines_share_non_exclusive_cores_and_are_marked() {
         let mut leases = host(&[2], 64 * GIB);
         let own = leases.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
         assert_eq!(own.cpus, [1]);
         let shared = leases.lease(4, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
-        assert_eq!(shared.cpus, [0, 100, 0, 100], "the core of the first stays its own");
+        assert_eq!(shared.cpus, [0, 100, 0, 100], "the first machine keeps its core exclusively");
         assert_eq!(leases.release(shared), ["degraded:shared-cores"]);
         assert_eq!(leases.release(own), [""; 0]);
         let all = leases.lease(4, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
         assert_eq!(all.cpus, [1, 101, 0, 100]);
-        assert_eq!(leases.lease(1, 16 * GIB, Policy::Contest), Ok(None), "no core is free for one alone");
+        assert_eq!(leases.lease(1, 16 * GIB, Policy::Contest), Ok(None), "no core is free for exclusive use");
         assert_eq!(leases.release(all), ["degraded:shared-cores"]);
     }
 
     #[test]
-    fn overcommitted_memory_marks_everybody_it_may_hurt() {
+    fn overcommitted_memory_marks_all_machines_of_the_host() {
         let mut leases = host(&[4], 24 * GIB);
         let first = leases.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
         assert_eq!(leases.lease(1, 16 * GIB, Policy::Contest), Ok(None));
@@ -345,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_is_not_wholly_ours_serves_the_controller() {
+    fn a_core_that_is_allowed_in_part_is_for_housekeeping() {
         let cores = (0..3).map(|cpu| Core { cpus: vec![cpu, cpu + 3], ..Core::default() }).collect();
         let memory = Memory { total_mib: GIB, available_mib: GIB, limited_by: None };
         let leases = Leases::new(&Cores { cores, allowed: [0, 3, 1, 4, 2].into() }, &memory);
@@ -354,21 +378,21 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_stays_within_a_cache_or_a_node_where_one_has_room() {
-        // One socket, two nodes of two caches of two cores; the first core is the controller's.
+    fn a_machine_stays_within_a_cache_or_node_if_possible() {
+        // One socket, two nodes of two caches of two cores; the first core is for housekeeping.
         let line = |cpu: u32| format!("0 {} {1}-{2} {cpu}\n", cpu / 4, cpu / 2 * 2, cpu / 2 * 2 + 1);
         let root = cores::host(&(0..8).map(line).collect::<String>(), "0-7");
         let memory = Memory { total_mib: 256 * GIB, available_mib: 256 * GIB, limited_by: None };
         let mut leases = Leases::new(&cores::read(&root, 0..8), &memory);
         let mut lease = |vcpus| leases.lease(vcpus, GIB, Policy::Contest).unwrap().map(|lease| lease.cpus);
         assert_eq!(lease(2), Some(vec![2, 3]), "a whole cache, not one core of each");
-        assert_eq!(lease(3), Some(vec![4, 5, 6]), "no cache has three, a node has");
-        assert_eq!(lease(2), Some(vec![1, 7]), "what is left of the socket");
+        assert_eq!(lease(3), Some(vec![4, 5, 6]), "no cache has three free cores, a node has");
+        assert_eq!(lease(2), Some(vec![1, 7]), "the remaining cores of the socket");
         assert_eq!(lease(1), None);
     }
 
     #[test]
-    fn controllers_of_one_host_hold_no_core_and_no_memory_twice() {
+    fn two_controllers_do_not_lease_the_same_cores_or_memory() {
         let folder = tempfile::tempdir().unwrap();
         let controller = |name: &str| {
             host(&[3], 40 * GIB).with_registry(LeaseRegistry::open(folder.path(), name).unwrap())
@@ -380,17 +404,17 @@ mod tests {
         assert_eq!((&of_first.cpus[..], &of_second.cpus[..]), (&[1][..], &[2][..]));
         assert_eq!(second.lease(1, GIB, contest), Ok(None), "no core is left: wait");
         let shared = second.lease(1, GIB, Policy::AllowDegraded).unwrap().unwrap();
-        assert_eq!(shared.cpus, [0], "beside the controllers, not on a core of the other's run");
+        assert_eq!(shared.cpus, [0], "a housekeeping CPU, not a core of the other controller's run");
         assert_eq!(second.release(shared), ["degraded:shared-cores"]);
         assert_eq!(first.release(of_first), [""; 0]);
         assert_eq!(second.lease(1, 32 * GIB, contest), Ok(None), "no memory is left: wait");
-        // An owner that is gone holds nothing.
+        // A controller that has exited holds no lease.
         drop(second);
         assert_eq!(first.lease(2, 32 * GIB, contest).unwrap().unwrap().cpus, [1, 2]);
     }
 
     #[test]
-    fn memory_overcommitted_by_one_controller_marks_the_machines_of_the_other() {
+    fn overcommitted_memory_marks_machines_of_other_controllers() {
         let folder = tempfile::tempdir().unwrap();
         let controller =
             || host(&[4], 24 * GIB).with_registry(LeaseRegistry::open(folder.path(), "c").unwrap());
@@ -398,13 +422,17 @@ mod tests {
         let before = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         let greedy = second.lease(1, 16 * GIB, Policy::AllowDegraded).unwrap().unwrap();
         assert_eq!(second.release(greedy), ["degraded:overcommitted-memory"]);
-        assert_eq!(first.release(before), ["degraded:overcommitted-memory"], "though the other one is over");
+        assert_eq!(
+            first.release(before),
+            ["degraded:overcommitted-memory"],
+            "although the other lease has ended"
+        );
         let after = first.lease(1, 16 * GIB, Policy::Contest).unwrap().unwrap();
         assert_eq!(first.release(after), [""; 0]);
     }
 
     proptest! {
-        /// E-5: leases never overlap, whatever comes and goes.
+        /// E-5.5: leases do not overlap for any order of leases and releases.
         #[test]
         fn no_two_machines_share_a_core_unmarked(
             sockets in prop::collection::vec(1..6_u32, 1..3),

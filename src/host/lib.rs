@@ -1,4 +1,4 @@
-//! What this host offers: cores, memory, an accelerator that really boots.
+//! The resources of this host: cores, memory, accelerators, programs, and the leases of cores and memory.
 
 mod accelerator;
 mod cores;
@@ -21,36 +21,76 @@ pub use survey::Survey;
 use mcc_base::Mark;
 use std::path::PathBuf;
 
-/// The marks of a run whose machine was not what the contest promises (E-5); `AllowDegraded` only.
-
-/// What may be done about a host that can't honour the contest's machine.
+/// How a host is treated that does not meet the machine requirements of a contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Refuse.
+    /// The host is refused.
     Contest,
-    /// `--allow-degraded`: go on, with marks.
+    /// `--allow-degraded`: the host is used, and every run has a mark for each requirement that is not met.
     AllowDegraded,
 }
 
-/// Why this host cannot do something, and the remedy.
+/// An error about this host, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
+    /// A file of the system cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("cannot make sense of {path}: `{text}`", path = path.display())]
-    Content { path: PathBuf, text: String },
-    #[error("cannot ask this system for {what}: {source}")]
-    System { what: &'static str, source: nix::errno::Errno },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file of the system has unexpected content.
+    #[error("unexpected content of {path}: `{text}`", path = path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Its content, or what is missing in it.
+        text: String,
+    },
+    /// A system call failed.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// The purpose of the call.
+        what: &'static str,
+        /// The cause.
+        source: nix::errno::Errno,
+    },
+    /// A program is missing.
     #[error("{program} is not on PATH; install it: apt-get install {package}")]
-    NotInstalled { program: &'static str, package: &'static str },
+    NotInstalled {
+        /// Name of the program.
+        program: &'static str,
+        /// The Debian package that contains it.
+        package: &'static str,
+    },
+    /// A program does not run.
     #[error("{program} does not run: {problem}; reinstall it: apt-get install --reinstall {package}")]
-    Broken { program: String, problem: String, package: &'static str },
+    Broken {
+        /// Path of the program.
+        program: String,
+        /// The cause.
+        problem: String,
+        /// The Debian package that contains it.
+        package: &'static str,
+    },
+    /// KVM does not work and TCG is not allowed.
     #[error(
         "KVM is not usable on this host: {evidence}; --allow-degraded runs the machines under TCG instead \
          (slow; every run is marked {})",
         Mark::TCG
     )]
-    NoKvm { evidence: String },
+    NoKvm {
+        /// What the probe of KVM observed.
+        evidence: String,
+    },
+    /// Neither KVM nor TCG works.
     #[error("neither KVM nor TCG boots a machine on this host: KVM: {kvm}; TCG: {tcg}")]
-    NoAccelerator { kvm: String, tcg: String },
+    NoAccelerator {
+        /// What the probe of KVM observed.
+        kvm: String,
+        /// What the probe of TCG observed.
+        tcg: String,
+    },
 }

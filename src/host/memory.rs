@@ -1,20 +1,25 @@
-//! Memory that machines may take: what the kernel calls available, within the limits of our cgroups.
+//! Memory that machines may use: what the kernel reports as available, within the limits of the controller's cgroups.
 
 use super::HostError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The memory of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// Total memory, MiB.
     pub total_mib: u64,
-    /// Free or reclaimable now.
+    /// Memory that this process can use now, MiB: free or reclaimable, within the limits of cgroups.
     pub available_mib: u64,
-    /// The cgroup whose limit leaves less than the host has available.
+    /// The cgroup whose limit leaves less memory than the host has available, if there is one.
     pub limited_by: Option<PathBuf>,
 }
 
 impl Memory {
     /// Reads `/proc` and `/sys/fs/cgroup` below `root` (`/` on a real host).
+    ///
+    /// # Errors
+    /// `/proc/meminfo` cannot be read or lacks a number.
     pub fn read(root: &Path) -> Result<Self, HostError> {
         let path = root.join("proc/meminfo");
         let text =
@@ -43,18 +48,19 @@ impl Memory {
     }
 }
 
-/// Our group in one cgroup hierarchy that may limit memory.
+/// The controller's group in a cgroup hierarchy that may limit memory.
 struct Cgroup {
     mount: PathBuf,
     path: PathBuf,
     limit: &'static str,
     usage: &'static str,
-    /// In `memory.stat`: file cache that is given back at need but counted as used.
+    /// Key in `memory.stat`: file cache that counts as used but can be reclaimed.
     reclaimable: &'static str,
 }
 
 impl Cgroup {
-    /// A line of /proc/self/cgroup, `hierarchy:controllers:path`; v2 has hierarchy 0 and names no controllers.
+    /// Parses a line of /proc/self/cgroup, `hierarchy:controllers:path`; version 2 has hierarchy 0 and an empty list
+    /// of controllers.
     fn of_line(root: &Path, line: &str) -> Option<Self> {
         let mut fields = line.splitn(3, ':');
         let (hierarchy, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -81,13 +87,13 @@ impl Cgroup {
         Some(group)
     }
 
-    /// Our group and all above it that are mounted here; any of them may limit.
+    /// Returns the controller's group and all groups above it that are mounted here; each of them may have a limit.
     fn levels(&self) -> Vec<PathBuf> {
         let ancestors = self.path.ancestors();
         ancestors.map(|path| self.mount.join(path.strip_prefix("/").unwrap_or(path))).collect()
     }
 
-    /// None where there is no limit.
+    /// Returns the memory that the limit of this group leaves, MiB; None without a limit.
     fn left_mib(&self, level: &Path) -> Option<u64> {
         let number = |name| fs::read_to_string(level.join(name)).ok()?.trim().parse::<u64>().ok();
         let (limit, usage) = (number(self.limit)?, number(self.usage)?);
@@ -116,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_what_the_kernel_calls_available_counts() {
+    fn without_a_limit_the_available_memory_counts() {
         let root = host(&[]);
         let memory = Memory::read(root.path()).unwrap();
         assert_eq!(memory, Memory { total_mib: 24576, available_mib: 20480, limited_by: None });
     }
 
     #[test]
-    fn a_limit_of_a_group_above_ours_counts_less_its_use() {
+    fn the_limit_of_a_parent_group_counts_minus_its_use() {
         let root = host(&[
             ("proc/self/cgroup", "0::/batch/job\n".into()),
             ("sys/fs/cgroup/batch/job/memory.max", "max\n".into()),
@@ -138,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_the_old_cgroups_counts_beside_unified_ones() {
+    fn a_limit_of_cgroups_version_1_counts() {
         let root = host(&[
             ("proc/self/cgroup", "4:memory:/slurm\n3:cpuset:/\n0::/\n".into()),
             ("sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", format!("{}\n", 4096 * MIB)),
@@ -150,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_say_is_an_error_not_a_zero() {
+    fn a_meminfo_without_available_memory_is_an_error() {
         let root = host(&[]);
         fs::write(root.path().join("proc/meminfo"), "MemTotal: 5 kB\n").unwrap();
         let error = Memory::read(root.path()).unwrap_err().to_string();

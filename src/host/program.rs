@@ -1,4 +1,4 @@
-//! External programs: found on PATH, so that a test puts fakes there.
+//! External programs. They are found on PATH, where tests put fakes.
 
 use super::HostError;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// The executable of that name on PATH.
+/// Returns the path of an executable on PATH, /usr/sbin or /sbin.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     find_on(std::env::var_os("PATH").as_deref()?, name)
 }
@@ -21,24 +21,29 @@ fn find_on(path: &OsStr, name: &str) -> Option<PathBuf> {
     let executable = |path: &Path| {
         path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
-    // Debian's users have no sbin on PATH, and mke2fs lives there.
+    // On Debian PATH has no sbin for users other than root, and mke2fs is there.
     let folders = std::env::split_paths(path).chain(["/usr/sbin".into(), "/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|path| executable(path))
 }
 
-/// QEMU for the contest's machine.
+/// The QEMU of this host for x86-64 machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qemu {
+    /// Path of the executable.
     pub program: PathBuf,
-    /// `7.2.22`
+    /// Version, such as `7.2.22`.
     pub version: String,
 }
 
 impl Qemu {
+    /// Name of the executable.
     pub const NAME: &str = "qemu-system-x86_64";
     const PACKAGE: &str = "qemu-system-x86";
 
-    /// QEMU on PATH, asked for its version.
+    /// Finds QEMU on PATH and reads its version.
+    ///
+    /// # Errors
+    /// QEMU is not installed or does not run.
     pub fn find() -> Result<Self, HostError> {
         let missing = HostError::NotInstalled { program: Self::NAME, package: Self::PACKAGE };
         Self::at(find_program(Self::NAME).ok_or(missing)?)
@@ -63,17 +68,20 @@ impl Qemu {
     }
 }
 
-/// How a program ended.
+/// The output of a program and how it ended.
 pub struct ProgramOutput {
-    /// None: it was still running at its deadline, and was killed.
+    /// None: the program was still running at its deadline and was killed.
     pub status: Option<ExitStatus>,
+    /// Standard output, at most 64 MiB.
     pub stdout: String,
+    /// Standard error, at most 64 MiB.
     pub stderr: String,
+    /// Wall time from the start to the end.
     pub took: Duration,
 }
 
 impl ProgramOutput {
-    /// For a message: status and the first line it complained with.
+    /// Returns the status and the first line of the standard error that is no warning, for messages.
     pub fn describe(&self) -> String {
         let status = match self.status {
             Some(status) => status.to_string(),
@@ -86,16 +94,19 @@ impl ProgramOutput {
     }
 }
 
-/// Bytes read of what a program printed: the queue of a large cluster is far below it.
+/// Limit of the output that is read. The queue of a large cluster is far shorter.
 const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// Runs a program that prints little, and kills it at its deadline. It dies with us.
+/// Runs a program that prints little and kills it at its deadline. The kernel kills it when the calling thread ends.
+///
+/// # Errors
+/// The program does not start, or its output cannot be read.
 pub fn run_with_deadline(command: &mut Command, deadline: Duration) -> io::Result<ProgramOutput> {
-    // Files, not pipes: a program that is killed may leave a child that holds a pipe open for ever.
+    // Files, not pipes: a child of a killed program could hold a pipe open without end.
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
     let kill_with_parent = || {
-        // The signals of a terminal are for the controller alone.
+        // A session of its own: signals of the terminal go to the controller only.
         nix::unistd::setsid()?;
         nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL).map_err(Into::into)
     };
@@ -105,10 +116,10 @@ pub fn run_with_deadline(command: &mut Command, deadline: Duration) -> io::Resul
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     let (ended, wait_for_end) = mpsc::channel();
-    // WNOWAIT: seen to have ended, not reaped, so the number can't be anybody else's when it is killed.
+    // WNOWAIT: the process is not reaped, so its number cannot be reused before it is killed.
     std::thread::spawn(move || {
         let end = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
-        // The receiver is gone where the deadline passed first.
+        // Fails if the deadline passed first: the receiver is dropped then.
         let _ = ended.send(end);
     });
     let in_time = wait_for_end.recv_timeout(deadline).is_ok();
@@ -135,10 +146,10 @@ pub fn run_with_deadline(command: &mut Command, deadline: Duration) -> io::Resul
 pub(super) mod tests {
     use super::*;
 
-    /// A program that does what this shell script says.
+    /// Makes an executable with this shell script.
     ///
-    /// Written by another process: a file this one has open for writing could be inherited by a child that a
-    /// test beside us forks, and could then not be executed ("text file busy").
+    /// Another process writes the file: a child that a parallel test forks could inherit a file that is open for
+    /// writing in this process, and then the file could not be executed ("text file busy").
     pub(crate) fn fake(folder: &Path, name: &str, script: &str) -> PathBuf {
         let path = folder.join(name);
         let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
@@ -148,7 +159,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_program_is_found_in_the_first_folder_that_has_it_executable() {
+    fn the_first_executable_file_on_path_is_found() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(first.path().join("qemu-of-test"), "not executable").unwrap();
         let there = fake(second.path(), "qemu-of-test", "");
@@ -169,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_qemu_that_does_not_start_is_named_with_what_it_said_and_a_way_out() {
+    fn a_qemu_that_does_not_start_is_an_error_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let program = fake(
             folder.path(),
@@ -187,7 +198,7 @@ pub(super) mod tests {
         let program = fake(folder.path(), "hang", "exec sleep 100000");
         let ended = run_with_deadline(&mut Command::new(program), Duration::from_millis(50)).unwrap();
         assert!(ended.status.is_none());
-        // How late a busy host sees the deadline is not ours to say.
+        // No upper bound of the time: it depends on the load of the host.
         assert!(ended.describe().starts_with("still running after "), "{}", ended.describe());
     }
 }

@@ -1,24 +1,33 @@
-//! Everything measured of this host at one time.
+//! The properties of this host at one time.
 
 use super::cores::allowed_cpus;
 use super::{Cores, HostError, Memory};
 use std::path::Path;
 
+/// The properties of this host at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
+    /// The host name.
     pub name: String,
+    /// Release of the kernel.
     pub kernel: String,
-    /// The CPU's model name.
+    /// Model name of the CPU; `unknown` if the kernel does not report it.
     pub cpu: String,
+    /// The CPU topology.
     pub cores: Cores,
+    /// The memory.
     pub memory: Memory,
 }
 
 impl Survey {
+    /// Reads the properties of this host.
+    ///
+    /// # Errors
+    /// A file of `/proc` or `/sys` cannot be read or has unexpected content.
     pub fn take() -> Result<Self, HostError> {
         let root = Path::new("/");
         let system = nix::sys::utsname::uname()
-            .map_err(|source| HostError::System { what: "its name and kernel", source })?;
+            .map_err(|source| HostError::System { what: "read the name and kernel of this host", source })?;
         Ok(Self {
             name: system.nodename().to_string_lossy().into_owned(),
             kernel: system.release().to_string_lossy().into_owned(),

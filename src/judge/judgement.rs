@@ -1,6 +1,7 @@
-//! The judgement: everything `judge` decided, as `judgement.json` keeps it and `report` shows it.
+//! The judgement: the result of judging, as `judgement.json` stores it and `report` shows it.
 //!
-//! Entries, instances and examinations are named once, in sorted order, and referred to by number.
+//! Entries, instances and examinations are listed once, in sorted order. Elsewhere they are numbers: indices into
+//! these lists, from 0.
 
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::Mark;
@@ -15,24 +16,42 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-/// The input of a judgement that is in every record and is no table.
+/// Name of the input that every judged record has and no judged table has.
 pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
 
+/// Why `judgement.json` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}; give the folder that `mcc-harness judge --out` wrote", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// The file is not JSON, or its fields are not those of a judgement.
     #[error(
         "{path}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
         path = path.display()
     )]
-    Syntax { path: PathBuf, line: usize, column: usize, reason: String },
-    #[error("the judgement contradicts itself: {0}; judge again with this mcc-harness")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Line of the error, from 1.
+        line: usize,
+        /// Column of the error, from 1.
+        column: usize,
+        /// What the JSON reader expected.
+        reason: String,
+    },
+    /// A number in the judgement refers to nothing, or lists that must have the same length do not.
+    #[error("the judgement is inconsistent: {0}; judge again with this mcc-harness")]
     Broken(String),
 }
 
 impl JudgementError {
-    /// Why `path` is no judgement that can be read.
+    /// Converts an error of the JSON reader on the file `path`.
     pub(super) fn of_json(error: serde_json::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.io_error_kind() {
@@ -45,52 +64,62 @@ impl JudgementError {
     }
 }
 
+/// The result of judging a contest of the MCC: the content of `judgement.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Version of mcc-harness that judged.
+    /// Version of the mcc-harness that judged.
     pub version: String,
-    /// The edition's settings as used, overrides included.
+    /// The settings of the edition as used, including those changed by options or by the campaign.
     pub edition: Edition,
-    /// Digests of what was judged, by file name (no paths: the same input gives the same bytes).
+    /// Digests of the judged files, by file name. Paths are left out, so that the same input gives the same bytes.
     pub inputs: Vec<InputDigest>,
-    /// What people must know about this judgement, such as families that were guessed.
+    /// Restrictions that apply to this judgement, such as families that were derived from instance names.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The entries, by number.
     pub entries: Vec<Entry>,
+    /// The instances, by number.
     pub instances: Vec<Instance>,
-    /// Examination names in the edition's order.
+    /// Names of the examinations in the order of the edition.
     pub examinations: Vec<String>,
-    /// Runs still `infrastructure` after their retries; not empty = provisional, no medal is final.
+    /// Runs whose last attempt is an infrastructure failure. While there is one the judgement is provisional and no
+    /// medal is final.
     pub unresolved: Vec<RunName>,
-    /// Runs still `infrastructure` whose blocks were dropped for all tools (`infrastructure = "exclude"`); the
-    /// reason is in the edition's settings.
+    /// Unresolved runs whose blocks were excluded for all tools (`infrastructure = "exclude"`). The reason is in the
+    /// settings of the edition.
     #[serde(default)]
     pub excluded: Vec<RunName>,
-    /// |V|: the values on which enough tools agree to measure confidence by them (E-2.2).
+    /// |V|: number of the common values, on which enough votes agree to measure confidence (E-2.2).
     #[serde(default)]
     pub common_values: u64,
-    /// By entry number.
+    /// The confidence of every entry, by entry number.
     pub confidence: Vec<Confidence>,
-    /// Sorted by examination (edition's order), then instance.
+    /// The blocks, sorted by examination (order of the edition), then instance.
     pub blocks: Vec<Block>,
+    /// The points of every entry in every examination in which it took part.
     pub scores: Vec<Score>,
+    /// One podium per category, in the order of the edition.
     pub podiums: Vec<Podium>,
+    /// The awards, by category in the order of the edition.
     pub awards: Vec<Award>,
-    /// By examination that has a block: what the best virtual tool would get.
+    /// The score of the best virtual tool in every examination that has a block.
     #[serde(default)]
     pub best_virtual: Vec<VirtualScore>,
-    /// What an organizer should look at.
+    /// Cases that the organizers must check before medals are given.
     #[serde(default)]
     pub flags: Vec<Flag>,
 }
 
 impl Judgement {
-    /// Whether a campaign's record was judged. Tables do not say on which machines runs were made, nor what was printed.
+    /// Returns whether a campaign's record was judged. A table contains neither the machines nor the outputs of runs.
     pub fn is_of_record(&self) -> bool {
         self.inputs.iter().any(|input| input.file == CAMPAIGN_FILE)
     }
 
     /// Reads and checks `judgement.json` of a folder that `judge --out` wrote.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
         let file = File::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
@@ -100,14 +129,21 @@ impl Judgement {
         Ok(judgement)
     }
 
-    /// A judgement is a file that anyone may have edited: every number in it must name something.
+    /// Checks that every number refers to an entry, an instance or an examination, and that the lists of a block
+    /// have the same length. Necessary because anyone can edit the file.
+    ///
+    /// # Errors
+    /// The first inconsistency found.
     pub fn check(&self) -> Result<(), JudgementError> {
         let broken = |what: String| Err(JudgementError::Broken(what));
         let (entries, instances) = (self.entries.len(), self.instances.len());
         let examinations = self.examinations.len();
         for block in &self.blocks {
             if block.examination >= examinations || block.instance >= instances {
-                return broken(format!("a block is about {} of {instances} instances", block.instance));
+                return broken(format!(
+                    "a block has examination {} of {examinations} and instance {} of {instances} (numbers from 0)",
+                    block.examination, block.instance
+                ));
             }
             let count = block.trusted.len();
             if count == 0 {
@@ -115,17 +151,21 @@ impl Judgement {
             }
             for cell in &block.cells {
                 if cell.entry >= entries {
-                    return broken(format!("a cell belongs to entry {} of {entries}", cell.entry));
+                    return broken(format!("a cell has entry {} of {entries} (numbers from 0)", cell.entry));
                 }
                 if cell.values.len() != count || cell.verdicts.len() != count {
                     let entry = &self.entries[cell.entry].entry;
-                    return broken(format!("{entry} has the verdicts `{}` on {count} values", cell.verdicts));
+                    let given = cell.values.len();
+                    return broken(format!(
+                        "a block has {count} positions, {entry} has {given} values and the verdicts `{}`",
+                        cell.verdicts
+                    ));
                 }
             }
         }
-        let given = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
-        let known = |s: &Score| s.entry < entries && s.examination < examinations;
-        let scores = self.scores.iter().all(|s| known(s) && given(s).is_some());
+        let sum = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
+        let in_lists = |s: &Score| s.entry < entries && s.examination < examinations;
+        let scores = self.scores.iter().all(|s| in_lists(s) && sum(s).is_some());
         let podiums = self.podiums.iter().flat_map(|p| &p.places).all(|p| p.entry < entries);
         let awards = self.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
         let virtuals = self.best_virtual.iter().all(|s| s.examination < examinations);
@@ -133,23 +173,31 @@ impl Judgement {
             f.entry < entries && f.examination < examinations && f.instance.is_none_or(|i| i < instances)
         });
         if !(scores && podiums && awards && virtuals && flags) {
-            return broken("a figure belongs to no entry".to_owned());
+            return broken(
+                "a score, podium, award, virtual score or flag has the number of no entry, instance or examination, \
+                 or counts that are too large"
+                    .to_owned(),
+            );
         }
         match self.confidence.iter().map(|c| c.entry).eq(0..entries) {
             true => Ok(()),
-            false => broken("not every entry has one confidence".to_owned()),
+            false => broken("the confidences are not one per entry, in the order of the entries".to_owned()),
         }
     }
 }
 
+/// A judged file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InputDigest {
+    /// Name of the file without its folder.
     pub file: String,
+    /// SHA-256 of its content in lower-case hex.
     pub sha256: String,
 }
 
 impl InputDigest {
-    /// Whether the file's name has the entry's as a word, as in `summary_TOOL.csv` or `TOOL.2026-01-01.results.xml`.
+    /// Returns whether the file name contains the name of the entry as a word, as `summary_TOOL.csv` and
+    /// `TOOL.2026-01-01.results.xml` do.
     pub(super) fn is_named_after(&self, entry: &str) -> bool {
         let ends = |text: Option<char>| !text.is_some_and(char::is_alphanumeric);
         self.file.match_indices(entry).any(|(at, _)| {
@@ -161,67 +209,87 @@ impl InputDigest {
 /// A tool or variant as submitted.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Entry {
+    /// The name under which it was submitted.
     pub entry: String,
+    /// The tool of which it is a variant; without variants the name of the entry.
     pub tool: String,
+    /// Whether it competes.
     pub status: Status,
+    /// The reason for its status, such as a withdrawal (P-3); may be empty.
     pub note: String,
 }
 
+/// An instance of a model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Instance {
+    /// Name of the instance.
     pub instance: String,
+    /// Name of its family (model).
     pub family: String,
-    /// `known` or `surprise` (2017 also `stripped`).
+    /// `known` or `surprise`, in 2017 also `stripped`.
     pub status: String,
-    /// Normalization weight times the multiplier of its status.
+    /// Normalization weight (E-4.4) times the multiplier of its status.
     #[serde(with = "fraction")]
     pub weight: BigRational,
 }
 
+/// A run, by names.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RunName {
+    /// Name of the entry.
     pub entry: String,
+    /// Name of the instance.
     pub instance: String,
+    /// Name of the examination.
     pub examination: String,
 }
 
-/// Rule E-2: `agreed` / `answered`.
+/// The confidence of an entry (E-2).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Confidence {
+    /// Number of the entry.
     pub entry: usize,
+    /// Common values that the entry gave and on which it agrees.
     pub agreed: u64,
+    /// Common values that the entry gave.
     pub answered: u64,
+    /// `agreed` / `answered`, or `agreed` / |V|, as the edition sets it; 0 where the divisor is 0.
     #[serde(with = "fraction")]
     pub confidence: BigRational,
 }
 
-/// One examination on one instance: what is trusted, and what every entry did.
+/// One examination on one instance: its trusted values and the runs of all entries.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Block {
+    /// Number of the examination.
     pub examination: usize,
+    /// Number of the instance.
     pub instance: usize,
+    /// The trusted values, by position.
     pub trusted: Vec<Trusted>,
-    /// One per entry that has a row for this block, by entry number.
+    /// One cell per entry that has a run in this block, by entry number.
     pub cells: Vec<Cell>,
 }
 
-/// The trusted value of one position (rule E-3.1).
+/// The trusted value of one position (E-3.1).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Trusted {
+    /// The property id; empty where none is known.
     pub id: String,
-    /// None = unknown.
+    /// The value; None where it is unknown.
     pub value: Option<Value>,
+    /// The case of E-3.1 that decided.
     pub basis: Basis,
-    /// Why the value deserves doubt.
+    /// Why the evidence for the value is weak; None where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weak: Option<Weak>,
-    /// The organizers' reason for an override, else empty.
+    /// The organizers' reason for an override; otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
 impl Trusted {
-    /// The basis with what must be said beside it: that it is weak, or why it was overridden.
+    /// Returns the basis with the kind of weak evidence, or with the reason of an override.
     pub fn basis_shown(&self) -> String {
         match (self.weak, self.reason.as_str()) {
             (None, "") => self.basis.to_string(),
@@ -231,27 +299,36 @@ impl Trusted {
     }
 }
 
-/// Why a value is trusted, or why none is, in the words of RULES.
+/// The case of E-3.1 that decided a trusted value, or why the value is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
+    /// All votes, at least two, agree.
     Unanimous,
+    /// There is one vote, with enough confidence.
     Single,
+    /// The confidences of the voters for the value sum to more than the needed share of all voters' confidences.
     Majority,
+    /// Two votes differ; the one with more confidence decides.
     Confidence,
+    /// Unknown: there is no vote.
     #[serde(rename = "unknown:none")]
     UnknownNone,
+    /// Unknown: there is one vote, with too little confidence.
     #[serde(rename = "unknown:single")]
     UnknownSingle,
+    /// Unknown: two votes with equal confidence differ.
     #[serde(rename = "unknown:tie")]
     UnknownTie,
+    /// Unknown: the votes differ and none of their values has a majority.
     #[serde(rename = "unknown:split")]
     UnknownSplit,
-    /// Set by the organizers, known or not.
+    /// Set by the organizers, to a value or to unknown.
     Override,
 }
 
 impl Basis {
+    /// Returns the word for the basis in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Unanimous => "unanimous",
@@ -273,17 +350,18 @@ impl fmt::Display for Basis {
     }
 }
 
-/// A trusted value on weak evidence: the majority opinion of too few.
+/// Why the evidence for a trusted value is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weak {
-    /// One entry alone gave it.
+    /// Only one competing entry gave it.
     SingleBacker,
-    /// Several entries gave it, all of them variants of one tool.
+    /// Several competing entries gave it, and all of them are variants of one tool.
     SingleFamily,
 }
 
 impl Weak {
+    /// Returns the word for the kind of weak evidence in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
             Self::SingleBacker => "single-backer",
@@ -292,121 +370,154 @@ impl Weak {
     }
 }
 
+/// The run of one entry in one block, judged.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cell {
+    /// Number of the entry.
     pub entry: usize,
+    /// How the run ended.
     pub ending: Ending,
-    /// By position: what the entry gave.
+    /// The values that the entry gave, by position; None where it gave none.
     pub values: Vec<Option<Value>>,
-    /// By position.
+    /// The verdicts on the values, by position.
     pub verdicts: ValueVerdicts,
-    /// Points of the block, already weighted.
+    /// Points of the run, weighted.
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// Every position has a trusted value and the entry's equals it (rule E-4.3).
+    /// Whether every position has a trusted value and the entry gave it (E-4.3).
     pub complete: bool,
+    /// Measured time and memory; None where they are not known.
     pub cost: Option<Cost>,
+    /// Deviations from contest conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// By position: the techniques stated for the value (E-1.10).
+    /// The techniques stated for the value (E-1.10), by position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub techniques: Vec<Vec<String>>,
-    /// What was odd about the output, by line.
+    /// Anomalies of the output, each with its line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
 impl Cell {
-    /// Whether the run was made; not in a campaign that was judged before its end.
+    /// Returns false for a planned run without an attempt, in a campaign that was judged before its end.
     pub fn was_made(&self) -> bool {
         !self.marks.contains(&Mark::NOT_RUN_YET)
     }
 }
 
-/// Why positions without a value have none (rule E-1.7 keeps these apart everywhere).
+/// How a run ended, as scored. E-1.7 requires that these cases stay distinct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// Ended by itself with at least one well-formed answer.
+    /// The tool ended by itself and gave at least one well-formed answer.
     Answered,
+    /// The tool declared `DO_NOT_COMPETE`, or the entry does not take part in the examination.
     DidNotCompete,
+    /// The tool declared `CANNOT_COMPUTE` and gave no value.
     CannotCompute,
-    /// Ended by itself without a well-formed answer.
+    /// The tool ended by itself without a well-formed answer.
     NoAnswer,
+    /// Cut by the limit on CPU time.
     CpuLimit,
+    /// Cut by the limit on wall time.
     WallLimit,
+    /// Cut by the limit on memory.
     MemoryLimit,
+    /// Cut by the limit on output.
     OutputLimit,
+    /// The tool ended abnormally.
     ToolCrash,
-    /// The harness's own trouble; never the tool's.
+    /// A failure of host or harness; it is never attributed to the tool.
     Infrastructure,
-    /// Published tables that do not say.
+    /// The published table does not state how the run ended.
+    // Judgements of earlier versions have the word `unsaid`.
+    #[serde(alias = "unsaid")]
     NotStated,
 }
 
 impl Ending {
-    /// Whether the run's values and its absence count. Infrastructure is never scored (P2).
+    /// Returns whether the run is scored: its values, or that it gave none. An infrastructure failure is not (R2).
     pub fn is_scored(self) -> bool {
         self != Self::Infrastructure
     }
 }
 
-/// What a run cost, as measured on the host.
+/// Time and memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
+    /// CPU time in milliseconds, measured on the host.
     pub cpu_ms: u64,
+    /// Wall time in milliseconds, measured on the host.
     pub wall_ms: u64,
-    /// Peak of the tool in the guest; None where it was not measured.
+    /// Peak memory of the tool in the guest, in KiB; None where it was not measured.
     pub memory_kib: Option<u64>,
 }
 
+/// The points of an entry in an examination, over all instances.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Score {
+    /// Number of the entry.
     pub entry: usize,
+    /// Number of the examination.
     pub examination: usize,
-    /// Values.
+    /// Number of right values.
     pub right: u64,
+    /// Number of wrong values.
     pub wrong: u64,
+    /// Number of values at positions whose trusted value is unknown.
     pub unjudged: u64,
-    /// Before weights.
+    /// Points before weights (E-4.1).
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// With normalization and multipliers.
+    /// Points with normalization and multipliers (E-4.4).
     #[serde(with = "fraction")]
     pub normalized: BigRational,
 }
 
+/// The ranking of a category (E-4.5, E-4.6).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Podium {
+    /// Name of the category.
     pub category: String,
-    /// In order; ties share a rank: 1, 1, 3. Other variants and unranked entries follow with `rank` None.
+    /// The places in order. Ties share a rank: 1, 1, 3. Other variants and unranked entries follow with `rank` None.
     pub places: Vec<PodiumPlace>,
 }
 
+/// An entry on a podium.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PodiumPlace {
+    /// The rank, from 1; None for another variant and for an entry that does not compete.
     pub rank: Option<u32>,
+    /// Number of the entry.
     pub entry: usize,
+    /// Whether it is the best variant of its tool.
     pub variant: VariantRank,
+    /// Normalized points, summed over the examinations of the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
+    /// Its medal.
     pub medal: Medal,
 }
 
-/// What a place is worth; in files a word, or nothing.
+/// The medal of a place. Files have a word, or an empty text for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Medal {
+    /// Rank 1.
     Gold,
+    /// Rank 2.
     Silver,
+    /// Rank 3.
     Bronze,
+    /// No medal.
     #[default]
     #[serde(rename = "")]
     None,
 }
 
 impl Medal {
-    /// Of a rank from 1.
+    /// Returns the medal of a rank; ranks start at 1.
     pub fn of_rank(rank: u32) -> Self {
         match rank {
             1 => Self::Gold,
@@ -416,7 +527,7 @@ impl Medal {
         }
     }
 
-    /// As files write it: empty where there is none.
+    /// Returns the word in files; empty where there is no medal.
     pub fn word(self) -> &'static str {
         match self {
             Self::Gold => "gold",
@@ -433,22 +544,22 @@ impl fmt::Display for Medal {
     }
 }
 
-/// Which of its tool's variants an entry of a podium is (E-4.6); in files a word, or nothing.
+/// How an entry on a podium compares with the other variants of its tool (E-4.6). Files have a word, or an empty text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VariantRank {
-    /// The one that has the tool's rank.
+    /// The best of several variants: it has the rank of the tool.
     Best,
-    /// Another, without a rank.
+    /// Another variant, without a rank.
     Other,
-    /// The only competing one, or not competing.
+    /// The only competing entry of its tool, or an entry that does not compete.
     #[default]
     #[serde(rename = "")]
     Only,
 }
 
 impl VariantRank {
-    /// As files write it.
+    /// Returns the word in files; empty for `Only`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Best => "best",
@@ -458,63 +569,84 @@ impl VariantRank {
     }
 }
 
+/// An award of a category: a prize beside the podium (E-4.5).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Award {
+    /// Name of the category.
     pub category: String,
+    /// What the award is given for.
     pub award: AwardKind,
+    /// The compared entries, by rank.
     pub places: Vec<AwardPlace>,
 }
 
+/// The place of an entry in the ranking of an award.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AwardPlace {
+    /// The rank, from 1; ties share a rank.
     pub rank: u32,
+    /// Number of the entry.
     pub entry: usize,
+    /// Number of blocks over which the entries are compared.
     pub runs_compared: u64,
+    /// The sum over these blocks, in `unit`.
     pub value: u64,
+    /// `ms` (CPU time), `KiB` (memory) or `values`.
     pub unit: String,
 }
 
-/// What a tool would get that gives every right value some competing entry gave, and no wrong one.
+/// The score of the best virtual tool in an examination: a tool that has every right value of a competing entry and
+/// no wrong one.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct VirtualScore {
+    /// Number of the examination.
     pub examination: usize,
-    /// Values it has, of all values of the examination's blocks.
+    /// Number of its values, all of which are right.
     pub right: u64,
+    /// Number of positions in all blocks of the examination.
     pub values: u64,
-    /// Before weights.
+    /// Points before weights (E-4.1).
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// With normalization and multipliers.
+    /// Points with normalization and multipliers (E-4.4).
     #[serde(with = "fraction")]
     pub normalized: BigRational,
 }
 
-/// What an organizer should look at before medals are given.
+/// A case that the organizers must check before medals are given.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Flag {
+    /// What kind of case it is.
     pub kind: FlagKind,
+    /// Number of the entry.
     pub entry: usize,
+    /// Number of the examination.
     pub examination: usize,
-    /// The model; empty where all of the examination is meant.
+    /// The family; empty where the flag refers to all families of the examination.
     pub family: String,
-    /// None where more than one is meant.
+    /// Number of the instance; None where the flag refers to several.
     pub instance: Option<usize>,
+    /// The position; None where the flag refers to runs.
     pub position: Option<usize>,
+    /// A sentence for the organizers.
     pub detail: String,
 }
 
+/// The kinds of flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
-    /// No run in an examination on a whole model, or in all of it: a likely error of the organizers.
+    /// The entry has no run in an examination, or none there on a family, although others have: probably an error of
+    /// the organizers.
     Absent,
-    /// A value given twice, differently.
+    /// The run gave different values for one position.
     Contradiction,
-    /// A value given twice, alike.
+    /// The run gave the same value for one position more than once.
     Repeat,
 }
 
 impl FlagKind {
+    /// Returns the word in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Absent => "absent",

@@ -1,4 +1,4 @@
-//! Judging: takes ballots and returns a judgement. Does not depend on machines.
+//! Judging: computes a judgement from ballots. This crate does not depend on machines.
 
 pub mod compare;
 pub mod crv;

@@ -1,9 +1,9 @@
-//! Exact numbers for the eye. Exact ones are in the files and in `--format json`.
+//! Numbers, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
 
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
-/// A long value by its first and last digits.
+/// Shortens a value of more than 14 characters to its first 5 and last 3 digits and their count.
 pub fn short(value: &str) -> String {
     match value.len() {
         0..=14 => value.to_owned(),
@@ -11,18 +11,19 @@ pub fn short(value: &str) -> String {
     }
 }
 
-/// A fraction as a decimal, with the exact one beside it where they differ.
+/// Writes a fraction as a decimal with 6 places, followed by the exact fraction unless that is long. An integer, and
+/// a text that is no fraction, stay as they are.
 pub fn approximate(fraction: &str) -> String {
     let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
     match number.and_then(|number| number.to_f64()) {
         None => fraction.to_owned(),
-        // A sum of confidences can have a denominator of many digits: more than a screen wants to hold.
+        // A sum of confidences can have a denominator of many digits, too long for a line.
         Some(number) if fraction.len() > 24 => format!("{number:.6}"),
         Some(number) => format!("{number:.6} ({fraction})"),
     }
 }
 
-/// Points with two decimals, half away from zero.
+/// Writes points with two decimals, rounded half away from zero.
 pub fn decimals(points: &BigRational) -> String {
     let hundredths = (points * BigRational::from_integer(100.into())).round().to_integer();
     let (sign, digits) =
@@ -32,8 +33,8 @@ pub fn decimals(points: &BigRational) -> String {
     format!("{sign}{whole}.{decimals}")
 }
 
-/// Rows of cells as columns that are as wide as their widest cell, two blanks between them; columns of `right` are
-/// aligned to the right. No blanks at the end of a line.
+/// Writes rows as columns that are as wide as their widest cell, with two blanks between them. The columns whose
+/// numbers are in `right` are aligned to the right. A line does not end with blanks.
 pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     let width =
         |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max();
@@ -51,11 +52,12 @@ pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     text
 }
 
-/// Words in lines of at most `width` characters, those after the first indented.
+/// Wraps words into lines of at most `width` characters; lines after the first are indented by `indent` blanks. A
+/// longer word has a line of its own.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("one at least");
+        let line = lines.last_mut().expect("there is at least one line");
         if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(format!("{}{word}", " ".repeat(indent)));
         } else {

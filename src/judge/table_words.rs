@@ -1,9 +1,9 @@
-//! The contest's table of results (`raw-result-analysis.csv`) to ballots and back.
+//! Words of the contest's table of results (`raw-result-analysis.csv`), shared by its reader and its writer.
 //!
-//! What the contest's own form has no room for stands in ours where its readers don't look: the ending's own word
-//! as Status, marks of a run in the sub-field `flags`, techniques by position apart by ` ; `, the host in the run id.
-//! So a judgement, exported and read again, comes out the same, but for what has no place: property ids, remarks, and
-//! values given more than once.
+//! The contest's table has no columns for some facts. An exported table has them where readers of the contest's table
+//! ignore them: the word of the ending in `Status`, the marks of a run in the sub-field `flags`, the techniques of a
+//! position separated by ` ; `, the host in the run id. So an exported table gives the same judgement when it is read
+//! again, except for what it does not contain: property ids, remarks, and values that were given more than once.
 
 use crate::judgement::Ending;
 use mcc_benchkit::contest_table::{Form, Results};
@@ -11,7 +11,7 @@ use mcc_benchkit::contest_table::{Form, Results};
 /// The header of a table of overrides.
 pub(crate) const OVERRIDES_HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
 
-/// The endings that `Status` names themselves; the others are `normal` and told by `results`.
+/// The endings that have their own word in `Status`. The others are `normal` there; `results` distinguishes them.
 pub(crate) const ENDINGS: [(&str, Ending); 7] = [
     ("cpu-limit", Ending::CpuLimit),
     ("wall-limit", Ending::WallLimit),
@@ -22,20 +22,35 @@ pub(crate) const ENDINGS: [(&str, Ending); 7] = [
     ("not-stated", Ending::NotStated),
 ];
 
-/// `kept`: whether the confinements of time and memory were respected.
-pub(crate) fn ending(status: &str, said: Results, answered: bool, kept: [bool; 2]) -> Result<Ending, String> {
+/// The word of `Ending::NotStated` in tables of earlier versions; it is read, but not written.
+const OLD_NOT_STATED: &str = "unsaid";
+
+/// Returns the ending of a row with the content `results` and, if `answered`, at least one value. `kept`: whether the
+/// limits on time and on memory were kept.
+///
+/// # Errors
+/// `Status` has an unknown word.
+pub(crate) fn ending(
+    status: &str,
+    results: Results,
+    answered: bool,
+    kept: [bool; 2],
+) -> Result<Ending, String> {
+    if status == OLD_NOT_STATED {
+        return Ok(Ending::NotStated);
+    }
     if let Some((_, ending)) = ENDINGS.iter().find(|(word, _)| *word == status) {
         return Ok(*ending);
     }
     let [in_time, in_memory] = kept;
-    Ok(match (status, said) {
+    Ok(match (status, results) {
         (_, Results::DidNotCompete) => Ending::DidNotCompete,
         ("normal" | "", _) if !in_memory => Ending::MemoryLimit,
         ("normal" | "", _) if !in_time => Ending::WallLimit,
         ("normal" | "", Results::CannotCompute) => Ending::CannotCompute,
         ("normal" | "", _) if answered => Ending::Answered,
         ("normal" | "", _) => Ending::NoAnswer,
-        // BenchKit's confinement is `timeout`, a matter of wall time.
+        // BenchKit limits wall time.
         ("timeout", _) => Ending::WallLimit,
         _ => {
             let own = ENDINGS.map(|(word, _)| word).join(", ");
@@ -45,24 +60,29 @@ pub(crate) fn ending(status: &str, said: Results, answered: bool, kept: [bool; 2
     })
 }
 
+/// Returns the word of an ending in `Status`.
 pub(crate) fn status(ending: Ending, form: Form) -> &'static str {
     match (ENDINGS.iter().find(|(_, known)| *known == ending), form) {
         (Some((word, _)), Form::Exact) => word,
-        // The contest has no such word, but by any other the tool would be blamed, and the judgement be final.
+        // The contest's table has no such word, but any other would attribute the failure to the tool, and the
+        // judgement would be final.
         (Some((word, Ending::Infrastructure)), Form::Contest) => word,
         (Some((_, Ending::CpuLimit | Ending::WallLimit)), Form::Contest) => "timeout",
         _ => "normal",
     }
 }
 
-/// Our sub-field `flags`; what the contest writes there is not known and not taken.
+/// Start of the sub-field `flags` where it has the marks of a run. Other content, which the contest writes there, is
+/// ignored: its meaning is not documented.
 pub(crate) const MARKS: &str = "marks/";
 
-/// Words of the column that are no techniques: what splits it by position, and none at all.
+/// The word of the column `techniques` that separates positions.
 pub(crate) const SPLIT: &str = ";";
+/// The word of the column `techniques` for a row without techniques.
 pub(crate) const NO_TECHNIQUE: &str = "-";
 
-/// Techniques that are such a word are written with a `\` before, and with one more if they have some.
+/// Returns whether a technique is written with one more `\` before it: it is `SPLIT` or `NO_TECHNIQUE` after any
+/// number of `\`.
 pub(crate) fn is_separator_word(word: &str) -> bool {
     matches!(word.trim_start_matches('\\'), SPLIT | NO_TECHNIQUE)
 }
@@ -72,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_status_words_say_how_a_run_ended() {
+    fn status_words_give_the_ending() {
         let kept = [true, true];
-        let word = |status, said, answered, kept| ending(status, said, answered, kept).unwrap();
+        let word = |status, results, answered, kept| ending(status, results, answered, kept).unwrap();
         assert_eq!(word("normal", Results::Vector, true, kept), Ending::Answered);
         assert_eq!(word("normal", Results::Nothing, false, kept), Ending::NoAnswer);
         assert_eq!(word("normal", Results::CannotCompute, false, kept), Ending::CannotCompute);
@@ -85,6 +105,10 @@ mod tests {
             assert_eq!(word(word_of, Results::Nothing, false, kept), of);
             assert_eq!(status(of, Form::Exact), word_of);
         }
+        assert_eq!(word("unsaid", Results::Nothing, false, kept), Ending::NotStated);
+        let read = |word: &str| serde_json::from_str::<Ending>(&format!("\"{word}\"")).unwrap();
+        assert_eq!([read("unsaid"), read("not-stated")], [Ending::NotStated; 2]);
+        assert_eq!(serde_json::to_string(&Ending::NotStated).unwrap(), "\"not-stated\"");
         assert!(
             ending("gone", Results::Nothing, false, kept)
                 .unwrap_err()

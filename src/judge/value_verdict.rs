@@ -1,29 +1,34 @@
-//! How values were judged, one byte each.
+//! Verdicts on values, one byte each.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// How one value was judged. Its number is the letter that files have.
+/// The verdict on one value. Its number is the ASCII letter in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ValueVerdict {
-    /// Equals the trusted value.
+    /// The value equals the trusted value.
     Right = b'+',
+    /// The value differs from the trusted value.
     Wrong = b'-',
-    /// Given, but the trusted value is unknown: 0 points for everybody.
+    /// The entry gave a value, but the trusted value is unknown: every entry gets 0 points.
     Unjudged = b'?',
+    /// The entry gave no value.
     NotComputed = b'.',
 }
 
 impl ValueVerdict {
+    /// All verdicts.
     pub const ALL: [Self; 4] = [Self::Right, Self::Wrong, Self::Unjudged, Self::NotComputed];
 
+    /// Returns the letter in files: `+`, `-`, `?` or `.`.
     pub fn letter(self) -> char {
         char::from(self as u8)
     }
 
+    /// Returns the word on pages and in explanations.
     pub fn word(self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -40,19 +45,22 @@ impl Serialize for ValueVerdict {
     }
 }
 
-/// The verdicts on the values of one run, by position; in files one letter each.
+/// The verdicts on the values of one run, by position. Files have a text with one letter for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueVerdicts(Vec<ValueVerdict>);
 
 impl ValueVerdicts {
+    /// Returns an empty list with space for `count` verdicts.
     pub fn with_capacity(count: usize) -> Self {
         Self(Vec::with_capacity(count))
     }
 
+    /// Appends the verdict on the next position.
     pub fn push(&mut self, verdict: ValueVerdict) {
         self.0.push(verdict);
     }
 
+    /// Returns how many positions have the verdict.
     pub fn count(&self, verdict: ValueVerdict) -> u64 {
         self.iter().filter(|known| **known == verdict).count() as u64
     }

@@ -1,16 +1,22 @@
-//! Would a tool pass the organizers' qualification (rules T-3, E-1.7)? What was recorded of its runs, finding by
-//! finding: where, which rule, and the remedy. Pure functions of what a run left; `native` is the dry run
-//! without a machine.
+//! Would a tool pass the organizers' qualification (rules T-3, E-1.7)? `Qualification` runs it, in machines or natively,
+//! and reports findings: the run, the line, the rule and the fix. The findings are pure functions of the outputs of a run.
 
+mod campaign_file;
+mod error;
 pub mod native;
 mod oracle;
 mod output_checks;
 mod per_tool;
+mod qualification;
+mod report;
 mod run_checks;
 
+pub use error::QualifyError;
 pub use oracle::{Known, Oracle, OracleError};
 pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
+pub use qualification::{Machines, Qualification, Settings};
+pub use report::Report;
 pub use run_checks::check_run;
 
 use mcc_base::Mark;
@@ -79,15 +85,15 @@ pub struct RunQuestions {
     pub least: Vec<Option<BigUint>>,
     /// The model is known to be safe: no place ever has two tokens.
     pub safe: bool,
-    /// Lines of the oracle that could not be read: their values are not compared.
-    pub unread: Vec<String>,
+    /// Lines of the oracle's file on it that could not be read, in one text.
+    pub unread: Option<String>,
 }
 
 impl RunQuestions {
     /// Without the instance: only the form can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
-        Self { questions, expected: vec![], least: vec![], safe: false, unread: vec![] }
+        Self { questions, expected: vec![], least: vec![], safe: false, unread: None }
     }
 
     /// # Errors
@@ -108,7 +114,7 @@ impl RunQuestions {
             _ if archive.instance.kind() == NetKind::Coloured => vec![],
             _ => least(archive, examination, &ids)?,
         };
-        Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true), unread: vec![] })
+        Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true), unread: None })
     }
 
     /// What an oracle knows of the instance goes before what its archive says.
@@ -120,7 +126,7 @@ impl RunQuestions {
         for (expected, known) in self.expected.iter_mut().zip(values) {
             *expected = known.or(expected.take());
         }
-        self.unread.extend(unread);
+        self.unread = unread;
         Ok(self)
     }
 }

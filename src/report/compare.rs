@@ -1,4 +1,4 @@
-//! The page that compares any two entries run by run, and what it draws from in SV-COMP and CRV.
+//! The page that compares any two entries run by run, and its data files for SV-COMP and CRV.
 
 use super::contest::Frame;
 use super::plots::{self, Measure, Runs};
@@ -17,17 +17,17 @@ use std::collections::BTreeMap;
 #[template(path = "compare.html")]
 struct ComparePage {
     frame: Frame,
-    /// Of its picture, which is drawn in the browser.
+    /// The style sheet of the picture, which the browser draws.
     style: &'static str,
-    /// As JSON: what runs can be compared by, its name, its column in the CSV.
+    /// JSON: for each figure by which runs can be compared, its key, its name and its column in the CSV.
     figures: String,
-    /// The columns of the CSV that say which run it is.
+    /// The columns of the CSV that identify a run.
     columns: &'static str,
-    /// The file of names.
+    /// The path of the file of names.
     names: &'static str,
 }
 
-/// Writes the page of a contest of the MCC, where anything was measured; tells whether.
+/// Writes the page for an MCC if any run was measured; returns whether it was written.
 pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
     page(runs, frame, ["examination,instance", "contest.js"], site)
 }
@@ -52,15 +52,16 @@ fn page(
     Ok(true)
 }
 
-/// The runs of an entry in one category, as a page's table of an examination has them: instance and the one run, in
-/// numbers as `Matrix` has them, null where there is none.
+/// The runs of an entry in one category, in the format of `Matrix`: rows of an instance and one run; a number of a run
+/// is null if it is unknown.
 #[derive(Serialize)]
 struct RunTable {
     columns: [usize; 1],
     rows: Vec<(usize, [[Option<u64>; 9]; 1])>,
 }
 
-/// The same of SV-COMP or CRV. Its names are a file of their own: no other page needs them.
+/// Writes the page and its data for SV-COMP or CRV; returns whether any run was measured. The names have a file of
+/// their own because no other page needs them.
 pub fn write_other(
     judgement: &other_contests::Judgement,
     runs: &Runs,
@@ -92,7 +93,7 @@ pub fn write_other(
     let instances = judgement.blocks.iter().map(|block| [&block.instance, &block.property]);
     let names = json!({
         "entries": entries,
-        // A block each: a task may be several categories', with several properties.
+        // One for each block: a task may be in several categories, with several properties.
         "instances": instances.map(|of| of.map(|text| visible(text))).collect::<Vec<_>>(),
         "examinations": runs.groups.iter().map(category).collect::<Vec<_>>(),
         "time_limits": limits,
@@ -102,7 +103,7 @@ pub fn write_other(
     Ok(true)
 }
 
-/// What was measured of an entry, by category.
+/// The measured runs of an entry, by category.
 fn tables(runs: &Runs, entry: usize) -> Vec<RunTable> {
     let mut tables: BTreeMap<usize, RunTable> = BTreeMap::new();
     for (number, block) in runs.blocks.iter().enumerate() {

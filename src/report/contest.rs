@@ -1,4 +1,4 @@
-//! The judgement, indexed for pages: what is shown, where each page lies, what its data call it by.
+//! The judgement, indexed for pages: which parts are shown, the path of each page, and the numbers of names in data.
 
 use super::ReportError;
 use super::show::{self, visible};
@@ -15,36 +15,37 @@ use std::path::Path;
 /// Entry, instance and examination by number.
 pub type RunKey = (usize, usize, usize);
 
-/// What a site is made of beside its judgement.
+/// Input of a site besides the judgement.
 #[derive(Clone, Copy, Default)]
 pub struct SiteInput<'a> {
     /// The folder of the judgement; its files are published with the site.
     pub judgement_dir: Option<&'a Path>,
     /// The record that was judged.
     pub record: Option<&'a Record>,
-    /// Surprise models are named nowhere (rule M-6).
+    /// Whether surprise models are under embargo: then the site does not name them (rule M-6).
     pub embargo: bool,
 }
 
+/// A judgement with what pages look up in it.
 pub struct Contest<'a> {
     pub judgement: &'a Judgement,
     pub embargo: bool,
     pub has_record: bool,
-    /// The entries that are shown: a resigned one vanishes (rule P-4).
+    /// The entries that are shown: all but resigned ones (rule P-4).
     pub entries: Vec<usize>,
-    /// The examinations that anything was judged in.
+    /// The examinations with judged blocks.
     pub examinations: Vec<usize>,
-    /// The instances that anything was judged of and that are shown, families together.
+    /// The instances that were judged and are shown, sorted by family.
     pub instances: Vec<usize>,
     /// The runs that the record has.
     pub recorded: BTreeSet<RunKey>,
-    /// Recorded and planned runs, where the campaign has not ended.
+    /// Recorded and planned runs of an unfinished campaign.
     pub unfinished: Option<(u64, u64)>,
-    /// The pages that every page leads to: path and name.
+    /// The pages that every page links to: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
-    /// What data of pages call an entry and an instance by: their place among those shown.
+    /// By entry and by instance: its number in the data of pages; None if it is not shown.
     numbers: (Vec<Option<usize>>, Vec<Option<usize>>),
-    /// Sets of marks that runs carry; data of pages name them by their number.
+    /// The different sets of marks of runs, with their numbers in the data of pages.
     pub marks: BTreeMap<Vec<Mark>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
     segments: Segments,
@@ -128,7 +129,8 @@ impl<'a> Contest<'a> {
         Ok(contest)
     }
 
-    /// Every judged run is in the record. Infrastructure need not be: a run may never have been started.
+    /// Finds the runs of the judgement that are in the record. A judged run is in it; a run that counts as an
+    /// infrastructure failure may never have been started.
     fn find_recorded(&mut self, record: &Record) -> Result<(), ReportError> {
         let judgement = self.judgement;
         let mut doubtful = BTreeSet::new();
@@ -142,7 +144,7 @@ impl<'a> Contest<'a> {
         doubtful
             .extend(judgement.unresolved.iter().chain(&judgement.excluded).filter_map(|run| self.key(run)));
         for key in doubtful {
-            // No record holds a run whose names cannot be parts of a path.
+            // A record cannot have a run whose names are not valid parts of a path.
             let Ok(run) = self.run_name(key).parse() else { continue };
             match record.attempts(&run) {
                 Ok(attempts) if attempts.is_empty() => {}
@@ -156,6 +158,7 @@ impl<'a> Contest<'a> {
         Ok(())
     }
 
+    /// The numbers of a run; None if the judgement does not have it or its entry is not shown.
     pub fn key(&self, run: &RunName) -> Option<RunKey> {
         let judgement = self.judgement;
         let entry = judgement.entries.iter().position(|entry| entry.entry == run.entry)?;
@@ -179,13 +182,13 @@ impl<'a> Contest<'a> {
         format!("{entry}/{instance}/{}", judgement.examinations[examination])
     }
 
-    /// The path of a run's raw outputs in the site, without what tells them apart.
+    /// The common beginning of the paths of a run's raw outputs in the site.
     pub fn run_path(&self, (entry, instance, examination): RunKey) -> String {
         let Segments { entries, instances, examinations } = &self.segments;
         format!("runs/{}/{}/{}", entries[entry], instances[instance], examinations[examination])
     }
 
-    /// The path of the page of an examination or, with another ending, of its data.
+    /// The path of the page of an examination; with another file name ending, of its data.
     pub fn table_path(&self, examination: usize, ending: &str) -> String {
         format!("examinations/{}.{ending}", self.segments.examinations[examination])
     }
@@ -198,7 +201,7 @@ impl<'a> Contest<'a> {
         format!("instances/{}.js", self.segments.instances[instance])
     }
 
-    /// The run's view on the page of its instance.
+    /// The link to the run on the page of its instance.
     pub fn run_link(&self, key: RunKey) -> String {
         let (entry, instance, examination) = key;
         let judgement = self.judgement;
@@ -211,12 +214,12 @@ impl<'a> Contest<'a> {
         format!("instance.html#{}", names.map(part).join("&"))
     }
 
-    /// The number by which data of pages know an entry that is shown.
+    /// The number of an entry in the data of pages; None if it is not shown.
     pub fn entry_number(&self, entry: usize) -> Option<usize> {
         self.numbers.0[entry]
     }
 
-    /// The number by which data of pages know an instance that is shown.
+    /// The number of an instance in the data of pages; None if it is not shown.
     pub fn instance_number(&self, instance: usize) -> Option<usize> {
         self.numbers.1[instance]
     }
@@ -224,7 +227,7 @@ impl<'a> Contest<'a> {
     /// `entry_number` of an entry that must be shown.
     ///
     /// # Errors
-    /// It is not.
+    /// The entry is not shown.
     pub fn shown_entry(&self, entry: usize) -> Result<usize, JudgementError> {
         let hidden = || {
             JudgementError::Broken(format!("a page is about {}, which is hidden", self.entry(entry).entry))
@@ -235,7 +238,7 @@ impl<'a> Contest<'a> {
     /// `instance_number` of an instance that must be shown.
     ///
     /// # Errors
-    /// It is not.
+    /// The instance is not shown.
     pub fn shown_instance(&self, instance: usize) -> Result<usize, JudgementError> {
         let name = || &self.judgement.instances[instance].instance;
         let hidden = || JudgementError::Broken(format!("a page is about {}, which is hidden", name()));
@@ -267,14 +270,14 @@ impl<'a> Contest<'a> {
         hidden.any(|of| text.contains(&of.family) || text.contains(&of.instance))
     }
 
-    /// Whether the run may be named: neither of a resigned entry (P-4) nor of a model under embargo (M-6).
+    /// Whether the run may be named: its entry has not resigned (P-4) and its model is not under embargo (M-6).
     pub fn is_shown(&self, run: &RunName) -> bool {
         let instance = self.judgement.instances.iter().find(|of| of.instance == run.instance);
         let hidden = instance.is_some_and(|of| self.is_hidden(of));
         !hidden && !self.is_resigned(run)
     }
 
-    /// Whether the run belongs to an entry that vanished (rule P-4).
+    /// Whether the run belongs to a resigned entry (rule P-4).
     pub fn is_resigned(&self, run: &RunName) -> bool {
         let entries = &self.judgement.entries;
         entries.iter().any(|entry| entry.entry == run.entry && entry.status == Status::Resigned)
@@ -296,24 +299,24 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// What every page shows around its own content.
+/// Title, navigation and banners that every page has.
 pub struct Frame {
     pub title: String,
     pub contest: String,
-    /// The way from the page to the top of the site: empty, `../`, ...
+    /// The relative path from the page to the top of the site: empty, `../`, ...
     pub root: &'static str,
     pub version: String,
-    /// Runs that still count as infrastructure: not 0 = provisional.
+    /// Unresolved runs; if there are any, the judgement is provisional.
     pub unresolved: usize,
-    /// Recorded and planned runs of a campaign that has not ended.
+    /// Recorded and planned runs of an unfinished campaign.
     pub unfinished: Option<(String, String)>,
     /// Instances that the embargo hides.
     pub hidden: usize,
-    /// What the head of the page leads to: path and name.
+    /// The links in the head of the page: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
 }
 
-/// How many values of a cell are right, wrong, given but unjudged; `all` is how many there are.
+/// The numbers of right, wrong, and given but unjudged values of a cell, and of all positions.
 #[derive(Clone, Copy, Default)]
 pub struct CellCounts {
     pub right: usize,
@@ -330,7 +333,7 @@ impl CellCounts {
     }
 }
 
-/// All endings, in the order of the legend (R6: they stay apart everywhere).
+/// All endings, in the order of the legend. Every ending has its own number and text (promise R6).
 pub const ENDINGS: [Ending; 11] = [
     Ending::Answered,
     Ending::DidNotCompete,
@@ -345,13 +348,13 @@ pub const ENDINGS: [Ending; 11] = [
     Ending::NotStated,
 ];
 
-/// The number by which data of pages know an ending.
+/// The number of an ending in the data of pages.
 pub fn ending_number(ending: Ending) -> usize {
-    ENDINGS.iter().position(|&of| of == ending).expect("ENDINGS has all")
+    ENDINGS.iter().position(|&of| of == ending).expect("ENDINGS has every ending")
 }
 
-/// What a cell of a table says of an ending.
-pub fn code(ending: Ending) -> &'static str {
+/// The code of an ending in the cells of tables; empty for an answer and where the source does not state the ending.
+pub fn ending_code(ending: Ending) -> &'static str {
     match ending {
         Ending::Answered | Ending::NotStated => "",
         Ending::DidNotCompete => "DNC",
@@ -366,7 +369,8 @@ pub fn code(ending: Ending) -> &'static str {
     }
 }
 
-pub fn words(ending: Ending) -> &'static str {
+/// The ending as text.
+pub fn ending_text(ending: Ending) -> &'static str {
     match ending {
         Ending::Answered => "answered",
         Ending::DidNotCompete => "did not compete",
@@ -377,12 +381,13 @@ pub fn words(ending: Ending) -> &'static str {
         Ending::MemoryLimit => "killed for memory",
         Ending::OutputLimit => "cut by the output limit",
         Ending::ToolCrash => "tool crashed",
-        Ending::Infrastructure => "infrastructure failure, or not made yet: never scored",
-        Ending::NotStated => "the table judged does not say",
+        Ending::Infrastructure => "infrastructure failure, or not run yet; not scored",
+        Ending::NotStated => "not stated in the judged table",
     }
 }
 
-pub fn status_words(status: Status) -> &'static str {
+/// The status of an entry as text; empty for a competing one.
+pub fn status_text(status: Status) -> &'static str {
     match status {
         Status::Competing => "",
         Status::Virtual => "virtual",
@@ -392,7 +397,7 @@ pub fn status_words(status: Status) -> &'static str {
     }
 }
 
-/// A name as the value of a key in the fragment of an address.
+/// A name as the value of a key in the fragment of a URL, percent-encoded.
 pub fn in_fragment(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -1,4 +1,4 @@
-//! The pages of what deserves a look: disagreements and weak evidence, marked runs, techniques.
+//! The pages of evidence (disagreements, weak evidence, flags, sensitivity), of marked runs and of techniques.
 
 use super::contest::{Contest, Frame, RunKey};
 use super::list::{self, Field, List};
@@ -16,7 +16,7 @@ type Row = Vec<String>;
 #[template(path = "evidence.html")]
 struct EvidencePage {
     frame: Frame,
-    /// Kind of doubt, and how many values.
+    /// Reason why values need review, and the number of values.
     kinds: Vec<(String, String)>,
     flags: usize,
     of_record: bool,
@@ -45,7 +45,7 @@ struct TechniquesPage {
     rows: Vec<TechniqueRow>,
 }
 
-/// One technique and the values it was stated for.
+/// One technique and the numbers of values for which it was stated.
 pub struct TechniqueRow {
     pub name: String,
     pub entries: String,
@@ -56,10 +56,10 @@ pub struct TechniqueRow {
     pub by_examination: Vec<String>,
 }
 
-/// A table as the judgement has it, from its head on; at most so many rows.
+/// A table of the judgement; at most its first `MOST_ROWS` rows.
 struct TablePart {
     title: &'static str,
-    /// It has all rows.
+    /// The file of the judgement that has all rows.
     file: &'static str,
     head: Row,
     rows: Vec<Row>,
@@ -68,6 +68,7 @@ struct TablePart {
 
 const MOST_ROWS: usize = 300;
 
+/// Writes the page of evidence and its data.
 pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let values = list::evidence(contest);
@@ -88,10 +89,8 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
             show::decimal(&of.normalized, 0),
         ]
     });
-    let tables = [
-        ("How many values a medal depends on", "margins.csv"),
-        ("Ranks without each tool", "sensitivity.csv"),
-    ];
+    let tables =
+        [("Margins of places on podiums", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")];
     let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
     let page = EvidencePage {
         frame: contest.frame("Evidence".into(), ""),
@@ -105,10 +104,10 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
     site.page("evidence.html", &page)
 }
 
-/// A small table that the judgement keeps as a file only; None where it was not asked for, or is empty.
+/// A small table that the judgement has as a file only; None if `judge` did not write it, or if it is empty.
 fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
     let mut table = csv::Reader::from_path(dir.join(file)).ok()?;
-    let head = table.headers().ok()?.iter().map(|column| visible(&column.replace('_', " "))).collect();
+    let head = table.headers().ok()?.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();
     for row in table.records().take(MOST_ROWS + 1).map_while(Result::ok) {
         rows.push(row.iter().map(visible).collect());
@@ -116,6 +115,26 @@ fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<Tab
     let is_cut = rows.len() > MOST_ROWS;
     rows.truncate(MOST_ROWS);
     (!rows.is_empty()).then_some(TablePart { title, file, head, rows, is_cut })
+}
+
+/// The heading of a column of `margins.csv` or `sensitivity.csv`.
+fn heading(column: &str) -> String {
+    match column {
+        "category" => "Category".into(),
+        "rank" => "Rank".into(),
+        "tool" => "Tool".into(),
+        "points" => "Points".into(),
+        "rival" => "Rival".into(),
+        "points_ahead" => "Points ahead of the rival".into(),
+        "values" => "Values that must change".into(),
+        "few_values" => "Few values".into(),
+        "left_out" => "Tool left out".into(),
+        "rank_removed" => "Rank, tool removed".into(),
+        "rank_rejudged" => "Rank, judged again".into(),
+        "points_rejudged" => "Points, judged again".into(),
+        "changes" => "Changes".into(),
+        other => visible(&other.replace('_', " ")),
+    }
 }
 
 fn flags(contest: &Contest) -> List {
@@ -153,7 +172,7 @@ fn flags(contest: &Contest) -> List {
     }
 }
 
-/// Runs by name, with the way to what is known of them.
+/// Link and name of each run that may be named; the link is empty where no page shows the run.
 pub fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
     let link = |run: &RunName| {
         let key = contest.key(run).filter(|&(_, instance, _)| contest.instance_number(instance).is_some());
@@ -163,7 +182,7 @@ pub fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
     runs.iter().filter(|run| contest.is_shown(run)).map(link).collect()
 }
 
-/// `attempts`: how many each run of the record has.
+/// Writes the page of marked runs and its data. `attempts` is the number of attempts of each run of the record.
 pub fn write_runs(
     contest: &Contest,
     attempts: &BTreeMap<RunKey, usize>,
@@ -194,7 +213,8 @@ struct Technique<'a> {
     unjudged: u64,
 }
 
-/// What tools, or one of them, say they used (E-1.10), and how the values that came of it were judged.
+/// The techniques that tools stated (E-1.10), with the verdicts on the values for which they were stated; of one entry
+/// if `entry` is given.
 pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> {
     let mut all: BTreeMap<&str, Technique> = BTreeMap::new();
     for block in contest.shown_blocks() {
@@ -232,6 +252,7 @@ pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> 
     all.into_iter().map(row).collect()
 }
 
+/// Writes the page of techniques, if any was stated.
 pub fn write_techniques(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
     let rows = techniques(contest, None);
     if rows.is_empty() {

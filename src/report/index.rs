@@ -2,7 +2,7 @@
 
 use super::contest::{self, Contest, Frame, RunKey};
 use super::evidence::links;
-use super::run::host_words;
+use super::run::host_text;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::table::Endings;
@@ -25,7 +25,7 @@ struct FrontPage {
     marks: Vec<(String, String)>,
     podiums: Vec<PodiumCard>,
     awards: Vec<AwardCard>,
-    /// Link, and the name in parts between which a line may break.
+    /// Link, and the name as parts between which a line may break.
     examinations: Vec<(String, Vec<String>)>,
     points: Vec<PointsRow>,
     legend: Vec<(&'static str, &'static str)>,
@@ -33,7 +33,7 @@ struct FrontPage {
     confidence: Vec<ConfidenceRow>,
     /// |V| of rule E-2.2.
     common_values: String,
-    /// The confidence from which a lone value is trusted.
+    /// The confidence from which a value given by one entry only is trusted (E-3.1).
     threshold: String,
     notes: Vec<String>,
     entries: Vec<EntryRow>,
@@ -56,16 +56,16 @@ struct PodiumRow {
     rank: String,
     medal: String,
     entry: String,
-    /// The tool, where the entry is one of its variants; why it has no rank.
+    /// The tool, if the entry is one of its variants, and the status of the entry.
     note: String,
     /// The page of the entry.
     link: String,
     points: String,
     exact: String,
-    /// How far behind the place before it; empty for the first and for those without a rank.
+    /// Points behind the place before it; empty for the first place and without a rank.
     behind: String,
     negative: bool,
-    /// Of the best, in percent with one decimal.
+    /// Share of the best points, in percent with one decimal.
     bar: String,
 }
 
@@ -79,7 +79,7 @@ struct PointsRow {
     entry: String,
     link: String,
     status: &'static str,
-    /// Shown, exact, class.
+    /// Rounded points, exact points, CSS class.
     cells: Vec<(String, String, &'static str)>,
 }
 
@@ -110,7 +110,7 @@ struct DiskRow {
     size: String,
 }
 
-/// What the record says of the whole campaign, gathered run by run.
+/// Facts of the whole campaign, collected from the runs of the record.
 #[derive(Default)]
 pub struct RecordFacts {
     attempts: BTreeMap<RunKey, usize>,
@@ -118,13 +118,13 @@ pub struct RecordFacts {
     accelerators: BTreeMap<String, u64>,
     qemus: BTreeSet<String>,
     started: Option<(String, String)>,
-    /// Role, digest and size; the entries whose machines saw it.
+    /// Role, digest and size of each disk; the entries whose machines used it.
     disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
     kinds: BTreeMap<String, &'static str>,
 }
 
 impl RecordFacts {
-    /// What the record says of the campaign as a whole.
+    /// Adds the facts that the record keeps of its campaign.
     pub fn finish(&mut self, record: &Record) {
         let kind = |kind| match kind {
             Kind::Sequential => "sequential",
@@ -134,7 +134,7 @@ impl RecordFacts {
             record.facts().entries.iter().map(|entry| (entry.entry.to_string(), kind(entry.kind))).collect();
     }
 
-    /// How many attempts each run has.
+    /// The number of attempts of each run.
     pub fn attempts(&self) -> &BTreeMap<RunKey, usize> {
         &self.attempts
     }
@@ -143,11 +143,11 @@ impl RecordFacts {
         self.attempts.len()
     }
 
-    /// Adds a run of `entry`.
+    /// Adds the attempts of a run of `entry`.
     pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
-        *self.hosts.entry(host_words(&attempt.host)).or_default() += 1;
+        *self.hosts.entry(host_text(&attempt.host)).or_default() += 1;
         *self.accelerators.entry(visible(&attempt.host.accelerator)).or_default() += 1;
         self.qemus.insert(visible(&attempt.host.qemu));
         let at = attempt.started_at.clone();
@@ -162,6 +162,7 @@ impl RecordFacts {
     }
 }
 
+/// Writes the front page. `data` has the names of the published files of data.
 pub fn write(
     contest: &Contest,
     record: &RecordFacts,
@@ -252,7 +253,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
     contest.entries.iter().map(row).collect()
 }
 
-/// Whether anything was judged in an examination of the category.
+/// Whether any examination of the category was judged.
 fn was_judged(contest: &Contest, podium: &Podium) -> bool {
     let judgement = contest.judgement;
     let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
@@ -279,7 +280,7 @@ fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
                 VariantRank::Only => entry.tool.clone(),
             });
         }
-        note.push(contest::status_words(entry.status).into());
+        note.push(contest::status_text(entry.status).into());
         note.retain(|part| !part.is_empty());
         PodiumRow {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
@@ -378,7 +379,7 @@ fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
     });
     let row = |c: &mcc_judge::judgement::Confidence| ConfidenceRow {
         entry: visible(&contest.entry(c.entry).entry),
-        status: contest::status_words(contest.entry(c.entry).status),
+        status: contest::status_text(contest.entry(c.entry).status),
         trusted_alone: c.confidence >= contest.judgement.edition.judging.single_threshold,
         confidence: show::percent(&c.confidence),
         exact: c.confidence.to_string(),
@@ -399,9 +400,9 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
     let mut facts = vec![
         ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
         (
-            "Machine by the rules",
+            "Machine required by the rules",
             vec![format!(
-                "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent ones",
+                "{}, {} of memory, {} vCPU for sequential tools, {} for concurrent tools",
                 visible(&machine.cpu_model),
                 show::kib(machine.memory_mib << 10),
                 machine.sequential_cores,
@@ -409,7 +410,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             )],
         ),
         (
-            "Limits by the rules",
+            "Limits of the rules",
             vec![
                 cpu,
                 format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),
@@ -433,10 +434,10 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             facts.push(("First and last start", vec![visible(first), visible(last)]));
         }
     } else {
-        facts.push(("Record", vec!["none was given: this site has no outputs".into()]));
+        facts.push(("Record", vec!["none was given; this site has no outputs".into()]));
         let tables = !contest.judgement.is_of_record();
-        let why = if tables { "the judged tables do not name them" } else { "the record names them" };
-        facts.push(("Hosts and disks", vec![format!("unknown here: {why}")]));
+        let why = if tables { "the judged tables do not name them" } else { "only the record names them" };
+        facts.push(("Hosts and disks", vec![format!("unknown: {why}")]));
     }
     facts
 }

@@ -1,4 +1,4 @@
-//! The one file of data of an instance: all that was judged of it and, with a record, all that was measured.
+//! The file of data of an instance: its judged values and runs and, with a record, their attempts and measurements.
 
 use super::contest::{self, Contest, Frame, RunKey};
 use super::run::Recorded;
@@ -9,7 +9,7 @@ use askama::Template;
 use mcc_judge::judgement::{Block, Cell, Trusted};
 use serde::Serialize;
 
-/// The page that shows any instance, by the fragment of its address.
+/// The page that shows the instance named in the fragment of its URL.
 #[derive(Template)]
 #[template(path = "instance.html")]
 pub struct InstancePage {
@@ -25,17 +25,17 @@ struct InstanceData {
     recorded: Option<Recorded>,
 }
 
-/// One examination. Lists go by position.
+/// One examination. Lists are indexed by position, or have the position as first part.
 #[derive(Serialize)]
 struct BlockData {
     examination: usize,
-    /// None where they are INSTANCE-EXAMINATION-NN; empty where nobody gave any.
+    /// The property ids; None if they are INSTANCE-EXAMINATION-NN, empty if the source has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Vec<String>>,
-    /// None = unknown.
+    /// The trusted values; None if unknown.
     values: Vec<Option<String>>,
     bases: PerPosition,
-    /// Position, and why the value is weak.
+    /// Position, and kind of weak evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     weak: Vec<(usize, &'static str)>,
     /// Position, and the organizers' reason for an override.
@@ -44,16 +44,17 @@ struct BlockData {
     cells: Vec<CellData>,
 }
 
-/// What one entry did: its number, that of the ending, verdicts (one letter where all are alike), points, cost (CPU
-/// and wall-clock time in ms, memory in KiB; empty: not measured), the rest. A contest has a hundred thousand of these:
-/// names of the first five would be a third of the instances' data.
+/// The run of one entry: numbers of the entry and of the ending, verdicts (one letter if all are equal), points, cost
+/// (CPU and wall-clock time in ms, memory in KiB; empty if not measured), and the fields that few runs have.
+///
+/// A contest has a hundred thousand of these: the names of the first five fields would be a third of the data.
 #[derive(Serialize)]
 struct CellData(usize, usize, String, String, Vec<u64>, RareFields);
 
-/// What few cells have.
+/// Fields that few cells have.
 #[derive(Serialize)]
 struct RareFields {
-    /// Position and what was given, where that is not the trusted value.
+    /// Position and given value, where it differs from the trusted value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given: Vec<(usize, String)>,
     #[serde(skip_serializing_if = "is_zero")]
@@ -68,7 +69,7 @@ fn is_zero(of: &usize) -> bool {
     *of == 0
 }
 
-/// Texts by position; one text where all are alike.
+/// Texts by position; one text if all are equal.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PerPosition {
@@ -92,7 +93,7 @@ impl PerPosition {
     }
 }
 
-/// Writes the data of an instance, and the raw outputs of its runs. `runs` is empty without a record.
+/// Writes the data of an instance and the raw outputs of its runs. `runs` is empty without a record.
 pub fn write(
     contest: &Contest,
     instance: usize,
@@ -140,7 +141,7 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
     }
 }
 
-/// None for an entry that vanished (rule P-4).
+/// None for an entry that is not shown because it resigned (rule P-4).
 fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> {
     let entry = contest.entry_number(cell.entry)?;
     let other = |(position, value): (usize, &Option<_>)| {

@@ -1,25 +1,25 @@
-//! The static site: reads only what `judge` and `store` hand it, and computes no point of its own.
+//! The static site of a judgement. It is made only from data of `judge` and `store`; points are not computed here.
 //!
 //! ```text
-//! SITE/index.html                              podiums, awards, points, confidence, facts: needs no script
+//! SITE/index.html                              podiums, awards, points, confidence, facts; needs no script
 //! SITE/examinations/EXAMINATION.html .js .csv  tools x instances, and its data
 //! SITE/tools/ENTRY.html .js                    examinations x instances of one entry
 //! SITE/instances.html .js                      all instances
-//! SITE/instance.html                           one instance, examination, run or value, by the address's fragment,
-//! SITE/instances/INSTANCE.js                     drawn from this one file of data
-//! SITE/evidence.html .js                       disagreements, weak evidence, what medals depend on
-//! SITE/runs.html .js                           marked runs and trouble of the infrastructure
-//! SITE/techniques.html                         what each technique solved (E-1.10)
+//! SITE/instance.html                           one instance, examination, run or value, chosen by the URL's fragment
+//! SITE/instances/INSTANCE.js                   the data of an instance, for instance.html
+//! SITE/evidence.html .js                       disagreements, weak evidence, sensitivity of podiums
+//! SITE/runs.html .js                           marked runs and infrastructure failures
+//! SITE/techniques.html                         values by stated technique (E-1.10)
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
 //! SITE/compare.html                            any two entries, run by run
-//! SITE/rules.html                              the contests' rules (docs/rules.md); codes in all pages lead here
-//! SITE/progress.html                           how far a campaign is that has not ended
-//! SITE/runs.js runs/ENTRY.js                   what it compares in SV-COMP and CRV: names, runs of one entry
+//! SITE/rules.html                              the contests' rules (docs/rules.md); all rule codes link to it
+//! SITE/progress.html                           the progress of an unfinished campaign
+//! SITE/runs.js runs/ENTRY.js                   data of compare.html in SV-COMP and CRV: names, runs of one entry
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
-//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.js             what the page of the run shows of them
-//! SITE/data/                                   the judgement's own files
-//! SITE/contest.js site.css scripts/            names that data refer to; looks; scripts
-//! SITE/mcc-harness-site.json                   what made this folder
+//! SITE/runs/ENTRY/INSTANCE/EXAMINATION.js             excerpts of these outputs
+//! SITE/data/                                   the files of the judgement
+//! SITE/contest.js site.css scripts/            names that the data refer to; style; scripts
+//! SITE/mcc-harness-site.json                   marks the folder as a site; version of the program
 //! ```
 
 mod compare;
@@ -35,6 +35,7 @@ mod output;
 mod pictures;
 pub mod plots;
 mod progress;
+mod rule_links;
 mod rule_page;
 mod run;
 mod script;
@@ -56,32 +57,66 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// What went wrong while a site was made.
+/// Why a site could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// The judgement cannot be read or contradicts itself.
     #[error(transparent)]
     Judgement(#[from] JudgementError),
+    /// The output folder exists and is not a site.
     #[error("{}: not empty, and `{entry}` in it is not part of a site made by mcc-harness; \
-             give another --out or empty this one yourself", path.display())]
-    Foreign { path: PathBuf, entry: String },
+             give another --out, or empty this folder", path.display())]
+    Foreign {
+        /// The output folder.
+        path: PathBuf,
+        /// A file or folder in it that is not part of a site.
+        entry: String,
+    },
+    /// The record is not the one that was judged.
     #[error(
         "run {run} is in the judgement but not in the record {}; give --record the record that was judged",
         record.display()
     )]
-    OtherRecord { run: String, record: PathBuf },
+    OtherRecord {
+        /// A run of the judgement, as `entry/instance/examination`.
+        run: String,
+        /// The folder of the record.
+        record: PathBuf,
+    },
+    /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] StoreError),
+    /// A raw output of the record cannot be read.
     #[error("run {run}: cannot read its output {}: {source}; restore the file, or report without --record",
             path.display())]
-    Output { run: String, path: PathBuf, source: std::io::Error },
+    Output {
+        /// The run, as `entry/instance/examination`.
+        run: String,
+        /// The file of the output.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// A file of the site cannot be written.
     #[error("{}: cannot write it: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// A page cannot be made from its template.
     #[error("page {page}: {source}")]
-    Template { page: String, source: askama::Error },
+    Template {
+        /// The page's path in the site.
+        page: String,
+        /// The error of the template.
+        source: askama::Error,
+    },
 }
 
 impl ReportError {
-    /// Whether the input or the arguments are at fault, not this program or its host.
+    /// Whether the input or the arguments caused the error, rather than this program or its host.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Write { .. } | Self::Template { .. } => false,
@@ -91,30 +126,38 @@ impl ReportError {
     }
 }
 
-/// An attempt and where its raw outputs lie.
+/// An attempt and the paths of its raw outputs.
 struct KeptAttempt {
     attempt: Attempt,
-    /// (`stdout`, path), (`stderr`, path), ...
+    /// Name and path of each output: (`stdout`, path), (`stderr`, path), ...
     outputs: Vec<(String, PathBuf)>,
-    /// Of the attempt that was judged.
+    /// The samples of the judged attempt; empty for the others.
     samples: Vec<Sample>,
-    /// Why an organizer had the run made anew after this attempt.
+    /// The organizers' reason for repeating the run after this attempt.
     rerun: Option<String>,
 }
 
-/// What was written.
+/// Counts of the site that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteSummary {
+    /// Pages of examinations.
     pub examination_pages: usize,
+    /// Instances that are shown.
     pub instances: usize,
     /// Runs whose outputs are in the site.
     pub runs: usize,
-    /// Instances that the embargo hides.
+    /// Instances that the embargo hides (rule M-6).
     pub hidden: usize,
 }
 
-/// Writes the site of a judgement to `out`, on so many threads: beside it first, then renamed, so `out` is always a
-/// whole site. The same judgement and record give the same bytes, for any number of threads.
+/// Writes the site of a judgement to `out`, on `threads` threads.
+///
+/// The site is written to a new folder next to `out`, which is then renamed: `out` never holds an incomplete site. The
+/// same judgement and record give the same bytes, for any number of threads.
+///
+/// # Errors
+/// The judgement contradicts itself, the record cannot be read or is another one, or `out` cannot be written or holds
+/// something else than a site.
 pub fn write_site(
     judgement: &Judgement,
     material: SiteInput,
@@ -145,7 +188,7 @@ pub fn write_site(
     })
 }
 
-/// A page or file of data that can be made by itself.
+/// A part of the site that can be made independently of the others.
 enum SitePart {
     Examination(usize),
     Tool(usize),
@@ -153,7 +196,8 @@ enum SitePart {
     Pictures(Option<plots::Picture>),
 }
 
-/// Writes what there is much of; the record is read on the caller's thread.
+/// Writes the pages and data of examinations, entries and instances, and the pictures. The record is read on the
+/// caller's thread.
 fn write_in_parallel(
     contest: &contest::Contest,
     record: Option<&Record>,
@@ -205,7 +249,7 @@ fn write_in_parallel(
     Ok(facts)
 }
 
-/// All attempts at a run in order; the last one is the one that was judged.
+/// All attempts at a run in order; the last one was judged.
 fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
     let other = || ReportError::OtherRecord { run: run.into(), record: record.dir().into() };
     let run: RunId = run.parse().map_err(|_| other())?;
@@ -221,7 +265,7 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
     let keep = |attempt: Attempt| {
         let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
         let dir = record.outputs_dir(&run, attempt.number);
-        // The samples are no text; `docs/record.md` says how they are read.
+        // Samples are binary (docs/record.md): there is no text to show.
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
         let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);

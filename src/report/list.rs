@@ -1,4 +1,4 @@
-//! Long lists, drawn by the browser from one file of data each.
+//! Long lists; the browser draws each from a file of data.
 
 use super::contest::{self, Contest, Frame, RunKey};
 use super::show::{self, visible};
@@ -9,10 +9,12 @@ use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted, ValueVerdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Rows of a list, and what their columns hold: `instance`, `examination` and `entry` are numbers of names (null:
-/// all of them), `entries` a list of such, `position` and `number` numbers, `points` exact ones, `text` text.
+/// Columns and rows of a list.
 #[derive(Serialize)]
 pub struct List {
+    /// Heading and kind of each column. Kinds: `instance`, `examination` and `entry` are numbers of names (null: all);
+    /// `entries` is a list of such numbers; `position` and `number` are numbers; `points` is an exact number `p/q`;
+    /// `text` is text.
     pub columns: Vec<(&'static str, &'static str)>,
     pub rows: Vec<Vec<Field>>,
 }
@@ -38,7 +40,7 @@ impl From<Option<usize>> for Field {
     }
 }
 
-/// The instances, what is known of each and how many entries solved it.
+/// The instances with the numbers of their values, trusted values, complete runs and wrong values.
 fn instances(contest: &Contest) -> List {
     let row = |(number, &instance): (usize, &usize)| {
         let of = &contest.judgement.instances[instance];
@@ -78,8 +80,13 @@ pub fn evidence(contest: &Contest) -> List {
     for block in contest.shown_blocks() {
         for (position, trusted) in block.trusted.iter().enumerate() {
             let of = |verdicts: &[ValueVerdict]| -> Vec<usize> {
-                let said = |cell: &&Cell| verdicts.contains(&cell.verdicts[position]);
-                block.cells.iter().filter(said).filter_map(|cell| contest.entry_number(cell.entry)).collect()
+                let has_verdict = |cell: &&Cell| verdicts.contains(&cell.verdicts[position]);
+                block
+                    .cells
+                    .iter()
+                    .filter(has_verdict)
+                    .filter_map(|cell| contest.entry_number(cell.entry))
+                    .collect()
             };
             let against = of(&[ValueVerdict::Wrong]);
             let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
@@ -102,24 +109,24 @@ pub fn evidence(contest: &Contest) -> List {
             ));
         }
     }
-    // Disagreements first: there are few.
+    // Disagreements first: they are rarer than weak values.
     rows.sort_by_key(|(is_weak, _)| *is_weak);
     List {
         columns: vec![
-            ("Why", "text"),
+            ("Reason", "text"),
             ("Instance", "instance"),
             ("Examination", "examination"),
             ("Position", "position"),
             ("Trusted value", "text"),
             ("Basis", "text"),
             ("Given by", "entries"),
-            ("Against", "entries"),
+            ("Contradicted by", "entries"),
         ],
         rows: rows.into_iter().map(|(_, row)| row).collect(),
     }
 }
 
-/// Why a value deserves a look; None: it does not.
+/// The reason why a value needs review, if there is one.
 fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     match trusted.basis {
         Basis::Override => Some("override".into()),
@@ -131,8 +138,8 @@ fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     }
 }
 
-/// Marked runs, and those that ended in infrastructure or needed more than one attempt. `attempts`
-/// are counted where there is a record.
+/// Runs that are marked, ended in an infrastructure failure or took more than one attempt. `attempts` is the number of
+/// attempts of each run; empty without a record.
 pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> List {
     let mut rows = Vec::new();
     for block in contest.shown_blocks() {
@@ -148,7 +155,7 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
                 Field::from(contest.instance_number(block.instance)),
                 Field::from(block.examination),
                 Field::Text(
-                    if cell.was_made() { contest::words(cell.ending) } else { "not made yet" }.into(),
+                    if cell.was_made() { contest::ending_text(cell.ending) } else { "not run yet" }.into(),
                 ),
                 Field::Text(visible(&cell.marks.join(" "))),
                 Field::from(tries),

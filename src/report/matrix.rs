@@ -1,28 +1,31 @@
-//! Data of the tables whose cells are runs: tools x instances of an examination, examinations x instances of a tool.
+//! Data of the tables whose cells are runs: tools by instances for an examination, examinations by instances for an
+//! entry.
 
 use super::contest::{self, CellCounts, Contest, ENDINGS};
 use super::show;
 use mcc_judge::judgement::{Block, Cell, JudgementError};
 use serde::Serialize;
 
+/// A table of runs.
 #[derive(Serialize)]
 pub struct Matrix {
-    /// `entries` or `examinations`: what `columns` are numbers of.
+    /// `entries` or `examinations`: the kind of the columns.
     across: &'static str,
-    /// The number of the one examination or entry that all cells belong to.
+    /// The number of the examination or entry to which all cells belong.
     of: usize,
+    /// The numbers of the entries or examinations.
     columns: Vec<usize>,
-    /// Whether any run's time is known.
+    /// Whether the time of any run is known.
     costs: bool,
     rows: Vec<MatrixRow>,
 }
 
-/// Instance, and a cell for each column; None = no run.
+/// The number of the instance, and a cell for each column; None if there is no run.
 #[derive(Serialize)]
 pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
 
-/// A cell in numbers: right, wrong, unjudged and not computed values, ending, marks and, where they were measured,
-/// CPU and wall-clock time in ms and memory in KiB.
+/// A cell as numbers: right, wrong, unjudged and not computed values; number of the ending; number of the set of marks;
+/// and, if measured, CPU time and wall-clock time in ms and memory in KiB.
 fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
     let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
     let ending = contest::ending_number(cell.ending);
@@ -37,6 +40,7 @@ fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
 }
 
 impl Matrix {
+    /// The runs of an examination.
     pub fn of_examination(contest: &Contest, examination: usize) -> Self {
         let mut rows = Vec::new();
         let mut by_entry: Vec<Option<&Cell>> = vec![None; contest.judgement.entries.len()];
@@ -54,7 +58,7 @@ impl Matrix {
     /// The runs of an entry.
     ///
     /// # Errors
-    /// The site does not show that entry.
+    /// The entry is not shown.
     pub fn of_entry(contest: &Contest, entry: usize) -> Result<Self, JudgementError> {
         let of = contest.shown_entry(entry)?;
         let mut rows = Vec::new();
@@ -82,14 +86,14 @@ impl Matrix {
     }
 }
 
-/// The same runs as CSV, a row for each: instance,family,status,tool,right,wrong,unjudged,values,ending,points,cpu_ms,
-/// wall_ms,memory_kib,marks.
+/// The runs of an examination as CSV, one in a row. Columns: instance,family,status,tool,right,wrong,unjudged,values,
+/// ending,points,cpu_ms,wall_ms,memory_kib,marks.
 pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
     let mut table = csv::Writer::from_writer(Vec::new());
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
-    table.write_record(head).expect("memory takes all");
-    // As the judgement has them.
+    table.write_record(head).expect("writing to memory cannot fail");
+    // The same words as in judgement.json.
     let endings = ENDINGS.map(|ending| serde_json::to_value(ending).expect("an ending is a word"));
     for &instance in &contest.instances {
         let Some(block) = contest.block(examination, instance) else { continue };
@@ -98,23 +102,23 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
             let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
             let mut number = itoa::Buffer::new();
             for name in [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry] {
-                table.write_field(show::visible(name)).expect("memory takes all");
+                table.write_field(show::visible(name)).expect("writing to memory cannot fail");
             }
             for count in [right, wrong, unjudged, all] {
-                table.write_field(number.format(count)).expect("memory takes all");
+                table.write_field(number.format(count)).expect("writing to memory cannot fail");
             }
             let ending = &endings[contest::ending_number(cell.ending)];
-            table.write_field(ending.as_str().unwrap_or_default()).expect("memory takes all");
-            table.write_field(cell.points.to_string()).expect("memory takes all");
+            table.write_field(ending.as_str().unwrap_or_default()).expect("writing to memory cannot fail");
+            table.write_field(cell.points.to_string()).expect("writing to memory cannot fail");
             let cost = cell.cost;
             let memory = cost.and_then(|cost| cost.memory_kib);
             for figure in [cost.map(|cost| cost.cpu_ms), cost.map(|cost| cost.wall_ms), memory] {
                 let text = figure.map_or("", |figure| number.format(figure));
-                table.write_field(text).expect("memory takes all");
+                table.write_field(text).expect("writing to memory cannot fail");
             }
-            table.write_field(show::visible(&cell.marks.join(" "))).expect("memory takes all");
-            table.write_record(None::<&[u8]>).expect("memory takes all");
+            table.write_field(show::visible(&cell.marks.join(" "))).expect("writing to memory cannot fail");
+            table.write_record(None::<&[u8]>).expect("writing to memory cannot fail");
         }
     }
-    table.into_inner().expect("memory takes all")
+    table.into_inner().expect("writing to memory cannot fail")
 }

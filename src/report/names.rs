@@ -1,4 +1,4 @@
-//! `contest.js`: what data of pages call by a number.
+//! `contest.js`: the names to which data of pages refer by number.
 
 use super::contest::{self, Contest, ENDINGS};
 use super::plots;
@@ -9,39 +9,41 @@ use mcc_judge::judgement::Basis;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The content of `contest.js`.
 #[derive(Serialize)]
 pub struct SiteNames {
     contest: String,
     entries: Vec<EntryName>,
-    /// Name, family, status, and the name of its data where that differs from its name.
+    /// Name, family, status, and the stem of its data file if that differs from the name.
     instances: Vec<Vec<String>>,
     examinations: Vec<ExaminationName>,
-    /// Code and words.
+    /// Code and text.
     endings: Vec<(&'static str, &'static str)>,
     /// Sets of marks.
     marks: Vec<String>,
-    /// What each basis means (E-3.1).
+    /// The meaning of each basis (E-3.1).
     bases: BTreeMap<Basis, String>,
-    /// Points of an examination, and what a wrong value costs, in shares.
+    /// Points of an examination (exact number).
     points: String,
+    /// Penalty of a wrong value, as a multiple of the points of a right one (exact number).
     penalty: String,
     /// Whether each variant has a vote of its own.
     variants_vote: bool,
     provisional: bool,
-    /// Milliseconds of CPU time at which runs are cut.
+    /// Limits of the CPU time of a run, in ms.
     time_limits: Vec<u64>,
-    /// The same in KiB.
+    /// Limit of the memory of a run, in KiB.
     memory_limits: [u64; 1],
 }
 
 #[derive(Serialize)]
 struct EntryName {
     name: String,
-    /// The file of its runs.
+    /// The path of the file of its runs.
     data: String,
     status: &'static str,
     votes: bool,
-    /// Exact, and as shown.
+    /// The exact number, and the text to show.
     confidence: (String, String),
 }
 
@@ -50,6 +52,7 @@ struct ExaminationName {
     name: String,
 }
 
+/// Collects the content of `contest.js`.
 pub fn names(contest: &Contest) -> SiteNames {
     let judgement = contest.judgement;
     let judging = &judgement.edition.judging;
@@ -59,7 +62,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         EntryName {
             name: visible(&of.entry),
             data: contest.tool_path(entry, "js"),
-            status: contest::status_words(of.status),
+            status: contest::status_text(of.status),
             votes: of.status == Status::Competing,
             confidence: (confidence.to_string(), show::percent(confidence)),
         }
@@ -75,7 +78,7 @@ pub fn names(contest: &Contest) -> SiteNames {
     };
     let mut bases = BTreeMap::new();
     for trusted in contest.shown_blocks().flat_map(|block| &block.trusted) {
-        // The reason of an override is its own.
+        // Each override has its own reason, which is shown with its value.
         bases.entry(trusted.basis).or_insert_with(|| match trusted.basis {
             Basis::Override => "set by the organizers".to_owned(),
             _ => visible(&explain::rule(trusted, &judgement.edition)),
@@ -89,7 +92,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),
         examinations: judgement.examinations.iter().map(examination).collect(),
-        endings: ENDINGS.map(|ending| (contest::code(ending), contest::words(ending))).into(),
+        endings: ENDINGS.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
         bases,
         points: judging.points_per_examination.to_string(),

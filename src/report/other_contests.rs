@@ -1,5 +1,5 @@
-//! The site of a judgement of SV-COMP or CRV: podiums and scores on the front page, a page per category with its
-//! quantile functions and all its runs.
+//! The site of a judgement of SV-COMP or CRV: a front page with podiums and scores, and a page for each category with
+//! its quantile functions and all its runs.
 
 use super::contest::Frame;
 use super::list::{Field, List};
@@ -40,10 +40,11 @@ struct CategoryPage {
     podium: Option<CategoryCard>,
     columns: Vec<String>,
     scores: Vec<(String, Vec<String>, String)>,
-    /// Its quantile functions.
+    /// The picture of its quantile functions.
     picture: Option<PictureEntry>,
-    /// Its file of runs, and how many there are.
+    /// The path of its file of runs.
     data: String,
+    /// The number of its runs.
     runs: usize,
 }
 
@@ -63,7 +64,11 @@ struct CategoryRow {
     negative: bool,
 }
 
-/// Writes the site; returns the number of category pages.
+/// Writes the site of a judgement of SV-COMP or CRV to `out`; returns the number of category pages. `dir` is the folder
+/// of the judgement.
+///
+/// # Errors
+/// As `write_site`.
 pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result<usize, ReportError> {
     let site = NewSite::create(out)?;
     let scores = plots::scores(judgement);
@@ -74,10 +79,11 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
         site.file(&path(judgement, category, "js"), &script::call("mcc_lists", &[runs]))?;
         pages += 1;
     }
-    // Its lists name everything themselves.
+    // The lists of this site contain all names, so there are none to refer to.
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
     let runs = Runs::of_other_contest(judgement);
-    let compare = compare::write_other(judgement, &runs, frame(judgement, "Compare two".into(), ""), &site)?;
+    let compare =
+        compare::write_other(judgement, &runs, frame(judgement, "Compare two entries".into(), ""), &site)?;
     let pictures = frame(judgement, "Pictures".into(), "");
     pictures::write_other(judgement, &runs, scores, compare, pictures, &site)?;
     rule_page::write(frame(judgement, "Rules".into(), ""), &site)?;
@@ -87,7 +93,7 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
     Ok(pages)
 }
 
-/// The page of a category or, with another ending, its data.
+/// The path of the page of a category; with another file name ending, of its data.
 fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
     format!("categories/{}.{ending}", segment(&judgement.categories[category].category))
 }
@@ -96,11 +102,11 @@ fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
 fn runs(judgement: &Judgement, category: usize) -> List {
     let row = |block: &Block, cell: &Cell| {
         let texts = [&block.instance, &block.property, &block.expected, &cell.said];
-        let [instance, property, expected, said] = texts.map(|text| Field::Text(visible(text)));
+        let [instance, property, expected, answer] = texts.map(|text| Field::Text(visible(text)));
         vec![
             instance,
             Field::Text(entry(judgement, cell.entry)),
-            said,
+            answer,
             expected,
             property,
             Field::Text(cell.verdict.word().to_owned()),
@@ -113,12 +119,12 @@ fn runs(judgement: &Judgement, category: usize) -> List {
         columns: vec![
             ("Instance", "text"),
             ("Entry", "text"),
-            ("Said", "text"),
+            ("Answer", "text"),
             ("Expected", "text"),
             ("Property", "text"),
             ("Verdict", "text"),
             ("Points", "points"),
-            ("Why", "text"),
+            ("Reason", "text"),
         ],
         rows: blocks.flat_map(|block| block.cells.iter().map(move |cell| row(block, cell))).collect(),
     }
@@ -186,7 +192,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     })
 }
 
-/// Whole points stay whole.
+/// The decimals with which points are shown: none for an integer.
 fn decimals(points: &BigRational) -> u32 {
     if points.is_integer() { 0 } else { 2 }
 }
@@ -194,7 +200,7 @@ fn decimals(points: &BigRational) -> u32 {
 fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     let places = show::places(podium.places.iter().map(|place| &place.points));
     let line = |place: &CategoryPlace| {
-        let status = super::contest::status_words(judgement.entries[place.entry].status);
+        let status = super::contest::status_text(judgement.entries[place.entry].status);
         let time =
             place.success_cpu_s.as_ref().map(|Points(s)| format!("{} s", show::decimal(s, decimals(s))));
         let note = [Some(status.to_owned()), time, Some(place.note.clone())];
@@ -222,7 +228,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
     let picture = plots::score_name(&of.category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
     columns.extend(judgement.parts.iter().map(|part| visible(part)));
-    columns.extend(["Points", "CPU time of the right ones"].map(str::to_owned));
+    columns.extend(["Points", "CPU time of right answers"].map(str::to_owned));
     let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
     let score = |score: &Score| {
         let counts = [score.right, score.unconfirmed, score.wrong, score.unjudged].map(show::thousands);

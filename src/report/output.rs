@@ -1,28 +1,30 @@
-//! A raw output made safe to show: its beginning and its end, with controls made visible.
+//! Excerpts of raw outputs that are safe to show: the beginning and the end, with visible control characters.
 
 use super::show;
 use serde::Serialize;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// How much of a long output's beginning and end is shown, in bytes.
+/// Bytes that are shown of the beginning of a long output.
 const HEAD: u64 = 48 << 10;
+/// Bytes that are shown of the end of a long output.
 const TAIL: u64 = 16 << 10;
-/// How much of a line is shown, in characters.
+/// Characters that are shown of a line.
 const LINE: usize = 2000;
 
-/// What is shown of an output: texts and, between them, the words for what cannot be seen, in turn.
+/// The excerpt of an output. In `head` and `tail`, parts of text and parts of escapes (such as `⟨ESC⟩`) alternate.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
     pub head: Vec<String>,
-    /// None where `head` is all of it.
+    /// None if `head` is the whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail: Option<Vec<String>>,
     /// Bytes left out between `head` and `tail`.
     pub skipped: u64,
+    /// Bytes of the whole output.
     pub bytes: u64,
 }
 
-/// Reads no more than it shows, whatever the size of the output.
+/// Reads the excerpt of an output: at most `HEAD` and `TAIL` bytes, for an output of any size.
 pub fn excerpt(mut from: impl Read + Seek) -> io::Result<Excerpt> {
     let bytes = from.seek(SeekFrom::End(0))?;
     from.rewind()?;
@@ -48,7 +50,7 @@ pub fn excerpt(mut from: impl Read + Seek) -> io::Result<Excerpt> {
     Ok(Excerpt { head: visible_parts(&head), tail: Some(visible_parts(tail)), skipped, bytes })
 }
 
-/// The length up to which no character is cut in two.
+/// The length without an incomplete UTF-8 character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() && bytes.len() - error.valid_up_to() < 4 => {
@@ -58,8 +60,8 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// Controls as `⟨ESC⟩`, bytes that are no UTF-8 as `⟨xFF⟩`, long lines cut. The carriage return of a line's end is
-/// not shown: every line of a console has one.
+/// The parts to show: control characters as `⟨ESC⟩`, bytes that are not UTF-8 as `⟨xFF⟩`, long lines cut. The carriage
+/// return at the end of a line is not shown, because every line of a console has one.
 fn visible_parts(bytes: &[u8]) -> Vec<String> {
     let mut page = ExcerptBuilder { parts: vec![String::with_capacity(bytes.len())], in_line: 0, cut: 0 };
     for chunk in bytes.utf8_chunks() {
@@ -84,10 +86,11 @@ fn visible_parts(bytes: &[u8]) -> Vec<String> {
 }
 
 struct ExcerptBuilder {
-    /// Text, words, text, ...
+    /// Text, escapes, text, ...
     parts: Vec<String>,
-    /// Characters of the current line so far, and how many of them were left out.
+    /// Characters of the current line so far.
     in_line: usize,
+    /// Characters of the current line that were left out.
     cut: usize,
 }
 
@@ -100,7 +103,7 @@ impl ExcerptBuilder {
         self.in_line <= LINE
     }
 
-    /// The part that is written to: the last one, or a new one where that is of the other kind.
+    /// The last part if it is of the wanted kind, else a new one.
     fn part(&mut self, words: bool) -> &mut String {
         if self.parts.len().is_multiple_of(2) != words {
             self.parts.push(String::new());
@@ -155,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_cut() {
+    fn a_long_line_is_cut() {
         let page = shown("x".repeat(10_000).as_bytes());
         assert_eq!(page.head, ["x".repeat(LINE), "⟨… 8000 more characters of this line⟩".into()]);
     }
 
     #[test]
-    fn a_long_output_shows_whole_lines_of_both_ends_and_counts_the_rest() {
+    fn a_long_output_shows_whole_lines_of_both_ends() {
         let text: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
         let page = shown(text.as_bytes());
         let (head, tail) = (page.head.concat(), page.tail.expect("long").concat());
@@ -173,13 +176,13 @@ mod tests {
     #[test]
     fn a_long_line_is_not_cut_inside_a_character() {
         let page = shown("é€😀".repeat(50_000).as_bytes());
-        // What fits of the line, and how much does not: half a character would stand in a part of its own.
+        // The shown text and the note of the cut: an incomplete character would be a third part.
         assert_eq!((page.head.len(), page.tail.expect("long").len()), (2, 2));
     }
 
     proptest::proptest! {
         #[test]
-        fn all_that_a_tool_prints_is_seen(bytes in proptest::collection::vec(0u8.., 0..5000)) {
+        fn every_character_of_an_output_is_visible(bytes in proptest::collection::vec(0u8.., 0..5000)) {
             let visible_parts = |c: char| c == '\n' || c == '\t' || show::control(c).is_none();
             proptest::prop_assert!(shown(&bytes).head.concat().chars().all(visible_parts));
         }

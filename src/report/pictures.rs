@@ -1,4 +1,4 @@
-//! The page of pictures, and the tables for the proceedings.
+//! The page of pictures, and the LaTeX tables for the proceedings.
 
 use super::contest::{Contest, Frame};
 use super::plots::{self, Picture, Runs};
@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 #[template(path = "pictures.html")]
 struct PicturesPage {
     frame: Frame,
-    /// Of what, and the pictures of it.
+    /// Examination or category, and its pictures.
     groups: Vec<(String, Vec<PictureEntry>)>,
     compare: bool,
 }
 
-/// What a page says of a picture.
+/// A picture as a page shows it.
 pub struct PictureEntry {
     pub name: String,
     pub title: String,
@@ -32,7 +32,7 @@ impl PictureEntry {
     }
 }
 
-/// Writes the pictures of a contest, and their page. `progress` is that of its record.
+/// Writes the pictures of a contest and their page. `progress` is the picture of the record's progress.
 pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let mut runs = Runs::of_contest(judgement);
@@ -45,7 +45,7 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
     let whole = [plots::confidence(judgement), progress];
     let pictures = plots::pictures(&runs);
-    let compare = compare::write(&runs, contest.frame("Compare two".into(), ""), site)?;
+    let compare = compare::write(&runs, contest.frame("Compare two entries".into(), ""), site)?;
     let page = PicturesPage {
         frame: contest.frame("Pictures".into(), ""),
         groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
@@ -55,7 +55,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
 }
 
-/// The same of SV-COMP or CRV. `scores` are its pictures by score; `compare` says whether that page is there.
+/// Writes the pictures of SV-COMP or CRV and their page. `scores` are the score-based quantile functions; `compare` is
+/// whether the site has `compare.html`.
 pub fn write_other(
     judgement: &other_contests::Judgement,
     runs: &Runs,
@@ -71,19 +72,19 @@ pub fn write_other(
     site.file(tables::LATEX, tables::other_podiums_latex(judgement).as_bytes())
 }
 
-/// Writes pictures, and sorts them by the group they show; first those of all of it.
+/// Writes pictures and sorts them by the group that they show; first those of the whole contest.
 fn grouped(
     pictures: impl Iterator<Item = Picture>,
     names: &[String],
     site: &NewSite,
 ) -> Result<Vec<(String, Vec<PictureEntry>)>, ReportError> {
-    let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("All of it".to_owned())
+    let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("Whole contest".to_owned())
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
     for picture in pictures {
         write_one("pictures", &picture, site)?;
-        // The longest fits: `solved-ReachSafety-Loops` is not a picture of `Loops`.
+        // The longest matching name counts: `solved-ReachSafety-Loops` is not a picture of `Loops`.
         let of = |name: &str| picture.name.ends_with(&format!("-{}", segment(name)));
         let fitting = names.iter().enumerate().filter(|(_, name)| of(name));
         let group = fitting.max_by_key(|(_, name)| name.len()).map_or(0, |(at, _)| at + 1);
@@ -93,7 +94,7 @@ fn grouped(
     Ok(groups)
 }
 
-/// A picture, and its figures as CSV beside it.
+/// Writes a picture, and its figures as a CSV file of the same name.
 pub fn write_one(folder: &str, picture: &Picture, site: &NewSite) -> Result<(), ReportError> {
     let path = |ending| format!("{folder}/{}.{ending}", picture.name);
     site.file(&path("svg"), picture.svg.as_bytes())?;

@@ -1,4 +1,4 @@
-//! How far a campaign is: what is recorded of what was planned.
+//! The page of the progress of an unfinished campaign: recorded and planned runs.
 
 use super::ReportError;
 use super::contest::{Contest, Frame};
@@ -16,11 +16,11 @@ struct ProgressPage {
     planned: String,
     outcomes: Vec<(String, String)>,
     examinations: Vec<String>,
-    /// Entry; runs still to be made by examination, empty where there are none.
+    /// Entry, and its number of open runs by examination; empty if there are none.
     rows: Vec<(String, Vec<String>)>,
 }
 
-/// Writes the page of a campaign that has not ended; nothing where it has.
+/// Writes the page if the campaign is unfinished.
 pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), ReportError> {
     if contest.unfinished.is_none() {
         return Ok(());

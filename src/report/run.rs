@@ -1,4 +1,4 @@
-//! What a record says of a run: its attempts, what was measured, on what machine, and the raw outputs.
+//! The data of recorded runs: attempts, measurements, machine and raw outputs.
 
 use super::contest::{Contest, RunKey};
 use super::output::{self, Excerpt};
@@ -10,46 +10,49 @@ use mcc_store::{Attempt, MemorySource, Outcome};
 use serde::Serialize;
 use std::fs::File;
 
-/// What the record says of the runs on an instance; lists that many runs share stand here once.
+/// The recorded runs on an instance. Lists that several runs have in common are kept once.
 #[derive(Default, Serialize)]
 pub struct Recorded {
+    /// Arguments of QEMU.
     machines: Vec<Vec<String>>,
-    /// Role, digest, size.
+    /// Role, digest and size of each disk.
     disks: Vec<Vec<(String, String, String)>>,
-    /// By entry's number, `/` and examination's number.
+    /// By `ENTRY/EXAMINATION`, as numbers.
     runs: std::collections::BTreeMap<String, RunData>,
 }
 
 #[derive(Serialize)]
 struct RunData {
-    /// Name, figure and note of each.
+    /// Name, figure and note of each measurement.
     tiles: Vec<(&'static str, String, String)>,
     facts: Vec<(&'static str, String)>,
     marks: Vec<String>,
+    /// Index in `Recorded::machines`.
     machine: usize,
+    /// Index in `Recorded::disks`.
     disks: usize,
     attempts: Vec<AttemptData>,
-    /// CPU and memory over time: path and what it shows; None without samples.
+    /// Path and description of the picture of CPU and memory over time; None without samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<(String, String)>,
-    /// The file of what its outputs show; empty where nothing was kept.
+    /// The path of the file of excerpts; empty if no output was kept.
     outputs: String,
 }
 
 #[derive(Serialize)]
 struct AttemptData {
     number: u32,
-    /// `judged`, or `superseded` and why.
+    /// `judged`, or `superseded` with the reason.
     state: String,
     outcome: String,
     started: String,
     host: String,
     marks: String,
-    /// Name and path of the raw file.
+    /// Name of each output and path of its raw file.
     outputs: Vec<(String, String)>,
 }
 
-/// One output of the attempt that was judged.
+/// One output of the judged attempt.
 #[derive(Serialize)]
 struct Output {
     name: String,
@@ -62,7 +65,7 @@ struct Output {
 }
 
 impl Recorded {
-    /// Adds a run; its raw outputs and what is shown of them are written to the site.
+    /// Adds a run, and writes its raw outputs and their excerpts to the site.
     pub fn add(
         &mut self,
         contest: &Contest,
@@ -99,7 +102,7 @@ impl Recorded {
             }
             rows.push(attempt_row(kept, last, links));
         }
-        // What the tool said comes first, whatever the record's order.
+        // The output of the tool comes first, in any order of the record.
         let place =
             |output: &Output| ["stdout", "stderr", "console"].iter().position(|name| *name == output.name);
         outputs.sort_by_key(|output| place(output).unwrap_or(usize::MAX));
@@ -115,8 +118,8 @@ impl Recorded {
             tiles: tiles(contest, attempt),
             facts: facts(contest, attempt),
             marks: attempt.marks.iter().map(|mark| visible(mark)).collect(),
-            machine: kept_once(&mut self.machines, machine),
-            disks: kept_once(&mut self.disks, attempt.disks.iter().map(disk).collect()),
+            machine: index_of(&mut self.machines, machine),
+            disks: index_of(&mut self.disks, attempt.disks.iter().map(disk).collect()),
             attempts: rows,
             picture: picture(contest, key, judged, site)?,
             outputs: shown,
@@ -126,7 +129,7 @@ impl Recorded {
     }
 }
 
-/// CPU and memory over the time of the run, drawn beside its outputs.
+/// Writes the picture of CPU and memory over time; returns its path and description.
 fn picture(
     contest: &Contest,
     key: RunKey,
@@ -143,35 +146,38 @@ fn picture(
     Ok(Some((format!("{folder}/{name}"), picture.description)))
 }
 
-/// The place of `item` in the list, at its end where it is new.
-fn kept_once<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+/// The index of `item` in the list; adds it at the end if it is new.
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     list.iter().position(|known| *known == item).unwrap_or_else(|| {
         list.push(item);
         list.len() - 1
     })
 }
 
+/// How the memory figure was measured.
 fn source(source: MemorySource) -> &'static str {
     match source {
-        MemorySource::GuestCgroup => "peak of the tool's cgroup in the guest",
-        MemorySource::GuestCgroupSamples => "largest sample of the tool's cgroup in the guest",
-        MemorySource::Balloon => "largest sample of the whole guest, by its balloon",
+        MemorySource::GuestCgroup => "peak memory of the tool's cgroup in the guest",
+        MemorySource::GuestCgroupSamples => "largest sample of the memory of the tool's cgroup in the guest",
+        MemorySource::Balloon => {
+            "largest sample of the memory of the whole guest, measured by its balloon device"
+        }
     }
 }
 
-/// The figures of the run: what was used, and of what.
+/// The measurements of a run, with their limits or sources.
 fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, String)> {
     let limits = &contest.judgement.edition.limits;
     let facts = attempt.facts.as_ref();
     let cpu = facts.map(|facts| facts.cpu_ms);
     let wall = facts.map(|facts| facts.wall_ms);
     let memory = facts.and_then(|facts| {
-        let guest = facts.memory_source.map_or("peak in the guest", source);
-        let host = facts.host_memory_kib.map(|kib| (kib, "peak of QEMU on the host, an upper bound"));
+        let guest = facts.memory_source.map_or("peak memory in the guest", source);
+        let host = facts.host_memory_kib.map(|kib| (kib, "peak memory of QEMU on the host: an upper bound"));
         facts.memory_kib.map(|kib| (kib, guest)).or(host)
     });
     let cpu_limit = match (limits.cpu_reading, limits.cpu_s) {
-        (CpuReading::Benchkit, _) | (_, 0) => "no limit of its own".into(),
+        (CpuReading::Benchkit, _) | (_, 0) => "no CPU-time limit".into(),
         (CpuReading::PerVcpu, s) => format!("limit {} per vCPU", show::duration(s * 1000)),
         (CpuReading::Summed, s) => format!("limit {} over all vCPUs", show::duration(s * 1000)),
     };
@@ -191,6 +197,7 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
     ]
 }
 
+/// The outcome of an attempt as text.
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Finished { exit_code } => format!("finished, exit code {exit_code}"),
@@ -199,9 +206,9 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::MemoryLimit => "memory-limit: killed for memory in the guest".into(),
         Outcome::OutputLimit => "output-limit: stopped at the output limit".into(),
         Outcome::ToolCrash { signal } => format!("tool-crash: signal {signal}"),
-        Outcome::NotCompeting => "not competing: no machine was booted".into(),
+        Outcome::NotCompeting => "not competing: no machine was started".into(),
         Outcome::Infrastructure { state, reason } => {
-            format!("infrastructure, while {}: {}", visible(state), visible(reason))
+            format!("infrastructure failure while {}: {}", visible(state), visible(reason))
         }
     }
 }
@@ -231,55 +238,56 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         ("Outcome", outcome(&attempt.outcome)),
         ("Started", visible(&attempt.started_at)),
         (
-            "Asked for by the rules",
+            "Required by the rules",
             format!("{} CPU, {} of memory", visible(&machine.cpu_model), show::kib(machine.memory_mib << 10)),
         ),
     ];
     if let Some(measured) = &attempt.facts {
         facts.push(("vCPUs", measured.vcpus.to_string()));
-        facts.push(("Boot to readiness", show::duration(measured.boot_ms)));
+        facts.push(("Boot time", show::duration(measured.boot_ms)));
         if let Some(kib) = measured.balloon_memory_kib {
-            facts.push(("Memory of the whole guest, by its balloon", show::kib(kib)));
+            facts.push(("Memory of the whole guest, measured by its balloon device", show::kib(kib)));
         }
         if let Some(kib) = measured.host_memory_kib {
             facts.push(("Memory of QEMU on the host", show::kib(kib)));
         }
         if let Some(ms) = measured.io_wait_ms {
-            facts.push(("Waited for its disks", show::duration(ms)));
+            facts.push(("Waiting for disks", show::duration(ms)));
         }
-        facts.extend(measured.kernel_log.iter().map(|line| ("Its kernel said", visible(line))));
+        facts.extend(measured.kernel_log.iter().map(|line| ("Kernel log of the guest", visible(line))));
         let (out, err) = (show::bytes(measured.stdout_bytes), show::bytes(measured.stderr_bytes));
-        facts.push(("Printed", format!("{out} on stdout, {err} on stderr")));
+        facts.push(("Output", format!("{out} on stdout, {err} on stderr")));
     }
     let environment = &attempt.environment;
     if !environment.cpus.is_empty() {
         let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        facts.push(("Pinned to the host's CPUs", cpus));
+        facts.push(("Host CPUs of the vCPUs", cpus));
     }
     for (label, words) in
-        [("Confined by", &environment.confined), ("Not confined by", &environment.unconfined)]
+        [("Isolated by", &environment.confined), ("Not isolated by", &environment.unconfined)]
     {
         if !words.is_empty() {
             facts.push((label, visible(&words.join("; "))));
         }
     }
     if attempt.facts.is_some() && environment.cpu_flags.is_empty() {
-        facts.push(("CPU flags", "unknown: the guest did not say".to_owned()));
+        facts.push(("CPU flags", "unknown: the guest did not report them".to_owned()));
     }
     if !environment.cpu_flags_missing.is_empty() {
-        facts.push(("CPU flags it did not see", visible(&environment.cpu_flags_missing.join(" "))));
+        facts.push(("CPU flags missing in the guest", visible(&environment.cpu_flags_missing.join(" "))));
     }
     let limits = &contest.judgement.edition.limits;
     facts
         .push(("Output limit", format!("{} on each of stdout and stderr", show::bytes(limits.output_bytes))));
-    facts.push(("Time the tool is told", show::duration(limits.confinement_s * 1000)));
+    facts.push(("Time limit given to the tool", show::duration(limits.confinement_s * 1000)));
     facts.push(("Accelerator", visible(&host.accelerator)));
-    facts.push(("Host", host_words(host)));
+    facts.push(("Host", host_text(host)));
     facts.push(("QEMU", visible(&host.qemu)));
     facts
 }
 
-pub fn host_words(host: &mcc_store::HostFacts) -> String {
+/// The host as text.
+pub fn host_text(host: &mcc_store::HostFacts) -> String {
     let memory = show::kib(host.memory_mib.saturating_mul(1024));
     visible(&format!("{}: {}, {} cores, {memory}, Linux {}", host.name, host.cpu, host.cores, host.kernel))
 }

@@ -1,14 +1,14 @@
-//! Data of pages: files that call one function with JSON, so that a script tag loads them from file:// too.
+//! Data of pages: scripts that call one function with JSON, because browsers load no JSON files from `file://`.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use std::io::{self, Write};
 
-/// `function(data);` as a file. Text in it can end no script and begin no element, wherever the file is put.
+/// The script `function(data);`. `<`, `>` and `&` in its texts are escaped: it can be part of an HTML page too.
 pub fn call(function: &str, data: &impl Serialize) -> Vec<u8> {
     let mut file = format!("{function}(").into_bytes();
     let mut json = serde_json::Serializer::with_formatter(&mut file, Escaped(CompactFormatter));
-    data.serialize(&mut json).expect("data of pages has text for keys, and memory takes all");
+    data.serialize(&mut json).expect("keys are text, and writing to memory cannot fail");
     file.extend_from_slice(b");\n");
     file
 }

@@ -1,4 +1,4 @@
-//! How figures and foreign text are shown to people. Rounding happens here and nowhere else.
+//! Figures and foreign text as readable text. Numbers are rounded in this module only.
 
 use mcc_benchkit::Value;
 use num_bigint::{BigInt, Sign};
@@ -6,8 +6,9 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-/// Control and invisible characters made visible, in words that every font has: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
-/// A name that came from a tool can neither hide nor turn the text around it.
+/// The text with visible names for control and invisible characters: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
+///
+/// Foreign text, such as the name of a tool, can then not hide the text around it or change its direction.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -19,8 +20,8 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// What stands for a character that would not be seen, or would change how others are seen.
-pub fn control(c: char) -> Option<String> {
+/// The visible name of a character that is invisible or changes how other characters are displayed; None for others.
+pub(crate) fn control(c: char) -> Option<String> {
     const C0: [&str; 32] = [
         "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO",
         "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS",
@@ -45,7 +46,7 @@ pub fn control(c: char) -> Option<String> {
     }
 }
 
-/// A name such as `CTLCardinality` in its parts, `CTL` and `Cardinality`, between which a line may break.
+/// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`.
 pub fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut parts: Vec<String> = Vec::new();
@@ -60,7 +61,7 @@ pub fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// A value in full, as people write it.
+/// A value in full.
 pub fn value(value: &Value) -> String {
     match value {
         Value::False => "FALSE".into(),
@@ -70,12 +71,12 @@ pub fn value(value: &Value) -> String {
         Value::Rounded { digits, exponent } => {
             format!("{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
         }
-        Value::Overflow => "Inf (too large for its writer)".into(),
+        Value::Overflow => "Inf (too large for the program that wrote the table)".into(),
         Value::NotKept => "X (wrong, value not kept)".into(),
     }
 }
 
-/// A text that is too long for a table, shortened in its middle; None where it is short enough.
+/// A text that is too long for a table, with its middle left out; None if it is short enough.
 pub fn shortened(text: &str) -> Option<String> {
     let length = text.chars().count();
     (length > 60).then(|| {
@@ -99,7 +100,7 @@ pub fn decimal(number: &BigRational, places: u32) -> String {
     }
 }
 
-/// The fewest decimals (at most 4) with which different numbers print differently.
+/// The least number of decimals (at most 4) with which different numbers have different texts.
 pub fn places<'a>(numbers: impl IntoIterator<Item = &'a BigRational>) -> u32 {
     let mut numbers: Vec<_> = numbers.into_iter().collect();
     numbers.sort();
@@ -112,7 +113,7 @@ pub fn places<'a>(numbers: impl IntoIterator<Item = &'a BigRational>) -> u32 {
     (0..4).find(|&places| distinct(places)).unwrap_or(4)
 }
 
-/// A share of one as a percentage with 3 decimals, cut, not rounded: 100 % means all.
+/// A share of one as a percentage, cut after the third decimal: only a share of 1 is shown as 100 %.
 pub fn percent(share: &BigRational) -> String {
     let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
     let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));
@@ -128,13 +129,13 @@ pub fn permille(part: &BigRational, whole: &BigRational) -> u32 {
     share.to_integer().to_u32().unwrap_or(1000).clamp(1, 1000)
 }
 
-/// 1234567 as `1 234 567`, with narrow spaces that don't break.
+/// 1234567 as `1 234 567`, with narrow no-break spaces.
 pub fn thousands(number: u64) -> String {
     grouped(&number.to_string())
 }
 
 fn grouped(digits: &str) -> String {
-    // Longer numbers are read by nobody; they stay as they can be copied.
+    // Longer numbers have no spaces, so that they can be copied.
     if digits.len() <= 4 || digits.len() > 18 {
         return digits.into();
     }
@@ -149,7 +150,7 @@ fn grouped(digits: &str) -> String {
     shown
 }
 
-/// A duration given in milliseconds; parts that are nothing at its end are left away.
+/// A duration given in milliseconds; zero parts at its end are left out.
 pub fn duration(ms: u64) -> String {
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
     match (hours, minutes, seconds) {
@@ -181,6 +182,7 @@ pub fn kib(size: u64) -> String {
     bytes(size.saturating_mul(1024))
 }
 
+/// The singular for a count of 1, else the plural.
 pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
@@ -194,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn controls_are_seen_and_text_stays() {
+    fn control_characters_are_visible_and_other_text_is_kept() {
         assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
     }
 
     #[test]
-    fn names_of_examinations_break_between_their_words() {
+    fn names_of_examinations_break_between_words() {
         assert_eq!(parts("CTLCardinality"), ["CTL", "Cardinality"]);
         assert_eq!(parts("StateSpace"), ["State", "Space"]);
         assert_eq!(parts("OneSafe"), ["One", "Safe"]);
@@ -216,28 +218,28 @@ mod tests {
     }
 
     #[test]
-    fn different_points_never_print_alike_while_four_decimals_can_tell_them() {
+    fn different_points_have_different_texts_up_to_four_decimals() {
         assert_eq!(places([&ratio(1519, 1), &ratio(1509, 1)]), 0);
         assert_eq!(places([&ratio(15191, 10), &ratio(15192, 10)]), 1);
         assert_eq!(places([&ratio(1, 2), &ratio(1, 2)]), 0);
     }
 
     #[test]
-    fn a_confidence_below_one_is_never_shown_as_all() {
+    fn a_confidence_below_one_is_never_shown_as_100_percent() {
         assert_eq!(percent(&ratio(999_999_999, 1_000_000_000)), "99.999 %");
         assert_eq!(percent(&ratio(1, 1)), "100 %");
         assert_eq!(percent(&ratio(1, 200)), "0.500 %");
     }
 
     #[test]
-    fn bars_have_the_length_of_their_share() {
+    fn the_length_of_a_bar_is_its_share() {
         assert_eq!(permille(&ratio(1, 2), &ratio(1, 1)), 500);
         assert_eq!(permille(&ratio(-1, 2), &ratio(1, 1)), 0);
         assert_eq!(permille(&ratio(1, 2), &ratio(0, 1)), 0);
     }
 
     #[test]
-    fn durations_and_sizes_read_naturally() {
+    fn durations_and_sizes_have_units() {
         assert_eq!(duration(59_999), "59.99 s");
         assert_eq!(duration(3_600_000), "1 h");
         assert_eq!(duration(4_500_000), "1 h 15 min");
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_state_count_is_shortened_in_its_middle() {
+    fn a_long_state_count_is_shortened_in_its_middle() {
         let digits = "1".repeat(24_000);
         let short = shortened(&digits).expect("long");
         assert!(short.len() < 80 && short.contains("24\u{202f}000 characters"), "{short}");

@@ -1,6 +1,6 @@
-//! The folder of a site: written beside its place, then renamed.
+//! The folder of a site: written under a temporary name, then renamed.
 
-use super::{ReportError, rule_page, tables};
+use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What lies at the top of a site; a folder with anything else is not ours to replace.
+/// The files and folders at the top of a site. A folder with any other entry is not replaced.
 const TOP_LEVEL: [&str; 24] = [
     "index.html",
     "instance.html",
@@ -22,7 +22,7 @@ const TOP_LEVEL: [&str; 24] = [
     "runs.js",
     "techniques.html",
     "progress.html",
-    rule_page::PATH,
+    rule_links::PATH,
     "pictures.html",
     "pictures",
     "compare.html",
@@ -56,12 +56,12 @@ const DATA: [&str; 15] = [
     "verdicts.csv",
     "quantiles.csv",
 ];
-/// Files of more bytes are packed.
+/// Files of data with more bytes than this are compressed with gzip.
 const GZIP_FROM_BYTES: usize = 1 << 20;
-/// Those that name no instance: all that is published while an embargo holds (rule M-6).
+/// The files of `DATA` that name no instance: only these are published under an embargo (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
-/// Looks and scripts of the pages.
+/// Style sheet and scripts of the pages.
 const STATIC_FILES: [(&str, &str); 6] = [
     ("site.css", include_str!("templates/site.css")),
     ("scripts/site.js", include_str!("templates/site.js")),
@@ -71,16 +71,16 @@ const STATIC_FILES: [(&str, &str); 6] = [
     ("scripts/instance.js", include_str!("templates/instance.js")),
 ];
 
-/// A site being written; dropped before `finish`, it leaves nothing behind.
+/// A site that is being written. If it is dropped before `finish`, its temporary folder is removed.
 pub struct NewSite {
     folder: tempfile::TempDir,
     place: PathBuf,
 }
 
 impl NewSite {
-    /// A new folder next to `place`, so that the last step is a rename.
+    /// Creates a temporary folder next to `place`, in the same file system, so that it can be renamed to `place`.
     pub fn create(place: &Path) -> Result<Self, ReportError> {
-        // A link to a site stays a link; what it names is replaced.
+        // Where `place` is a symbolic link, the link stays and its target is replaced.
         let place = match fs::canonicalize(place) {
             Ok(place) => place,
             Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(place)
@@ -90,7 +90,7 @@ impl NewSite {
         check_replaceable(&place)?;
         let failed = |source| ReportError::Write { path: place.clone(), source };
         let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
-            return Err(failed(io::Error::other("a site needs a folder of its own")));
+            return Err(failed(io::Error::other("a site cannot be the root folder; give a folder below it")));
         };
         fs::create_dir_all(parent).map_err(failed)?;
         let prefix = format!(".{}.new-", name.to_string_lossy());
@@ -98,25 +98,26 @@ impl NewSite {
         Ok(Self { folder, place })
     }
 
-    /// A page, in whose text the codes of rules lead to the page of the rules.
+    /// Writes a page. Rule codes in its text become links to the page of the rules.
     pub fn page(&self, path: &str, template: &impl Template) -> Result<(), ReportError> {
         let page = template.render().map_err(|source| ReportError::Template { page: path.into(), source })?;
         let root = "../".repeat(path.matches('/').count());
-        self.file(path, rule_page::with_links(&page, &root).as_bytes())
+        self.file(path, rule_links::with_links(&page, &root).as_bytes())
     }
 
+    /// Writes a file of the site.
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
         let (mut file, path) = self.create_file(path)?;
         file.write_all(content).map_err(|source| ReportError::Write { path, source })
     }
 
-    /// Copies `from` to `path` of the site; the error says which of the two was at fault.
+    /// Copies `from` to `path` of the site.
     pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
         let (mut file, path) = self.create_file(path)?;
         io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
     }
 
-    /// Writes a file of data, a long one packed with gzip; returns its name.
+    /// Writes a file of data, compressed with gzip if it is long; returns its name.
     fn publish(&self, name: &str, content: &[u8]) -> Result<String, ReportError> {
         if content.len() <= GZIP_FROM_BYTES {
             self.file(&format!("data/{name}"), content)?;
@@ -130,7 +131,7 @@ impl NewSite {
         Ok(name)
     }
 
-    /// A new file, and its folders where they are not there yet.
+    /// Creates a file, and its folders if they are missing; returns it with its path.
     fn create_file(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
         let path = self.folder.path().join(path);
         let file = match fs::File::create_new(&path) {
@@ -146,7 +147,8 @@ impl NewSite {
         }
     }
 
-    /// Copies the judgement's own files, tables also as JSON; returns the names of what is there. With an embargo only what names no instance.
+    /// Copies the files of the judgement, tables also as JSON; returns the names of the copies. Under an embargo only
+    /// files that name no instance are copied (rule M-6).
     pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
         let mut names = Vec::new();
         let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
@@ -162,7 +164,7 @@ impl NewSite {
                 Err(source) => return Err(failed(source).into()),
             };
             names.push(self.publish(name, &content)?);
-            // What a longer table holds stands in judgement.json too.
+            // The values of a longer table are in judgement.json.
             if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= GZIP_FROM_BYTES) {
                 let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
                 names.push(self.publish(&format!("{stem}.json"), &json)?);
@@ -171,13 +173,13 @@ impl NewSite {
         Ok(names)
     }
 
-    /// Puts the new site in its place; an older site there goes away.
+    /// Renames the new site to its place; an older site there is removed.
     pub fn finish(self, version: &str) -> Result<(), ReportError> {
         STATIC_FILES.iter().try_for_each(|(path, content)| self.file(path, content.as_bytes()))?;
         let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": version });
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
         let failed = |source| ReportError::Write { path: self.place.clone(), source };
-        // Looked at again: something may have been put there meanwhile.
+        // Checked again: another program may have written to the place meanwhile.
         check_replaceable(&self.place)?;
         if self.place.exists() {
             let parent = self.place.parent().unwrap_or(Path::new("."));
@@ -191,18 +193,19 @@ impl NewSite {
         } else {
             fs::rename(self.folder.path(), &self.place).map_err(failed)?;
         }
-        // It has moved: there is nothing left to clean up.
+        // The folder has been renamed: its temporary name must not be removed.
         let _ = self.folder.keep();
         Ok(())
     }
 }
 
-/// A new folder that others may read, as far as the umask lets them.
+/// Creates a folder with the permissions of the umask: a web server may have to read it.
 fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
     use std::os::unix::fs::PermissionsExt;
     tempfile::Builder::new().prefix(prefix).permissions(fs::Permissions::from_mode(0o777)).tempdir_in(parent)
 }
 
+/// Returns an error unless the place is missing, empty or a site made by mcc-harness.
 fn check_replaceable(place: &Path) -> Result<(), ReportError> {
     let failed = |source| ReportError::Write { path: place.into(), source };
     let entries = match fs::read_dir(place) {
@@ -222,12 +225,12 @@ fn check_replaceable(place: &Path) -> Result<(), ReportError> {
     }
 }
 
-/// The last segment of a path in the site, as pages of the same folder know it.
+/// The last segment of a path in the site, for links from pages of the same folder.
 pub fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// A name as one segment of a path and a URL: never empty, `.` or `..`, never too long, different for
+/// A name as one segment of a path and a URL: never empty, `.` or `..`, at most 120 bytes long, and different for
 /// different names.
 pub fn segment(name: &str) -> String {
     use std::fmt::Write;
@@ -236,7 +239,7 @@ pub fn segment(name: &str) -> String {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => segment.push(char::from(byte)),
             b'.' if at > 0 => segment.push('.'),
-            _ => write!(segment, "~{byte:02X}").expect("a String takes all"),
+            _ => write!(segment, "~{byte:02X}").expect("writing to a String cannot fail"),
         }
     }
     if segment.is_empty() || segment.len() > 120 {
@@ -252,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_become_harmless_path_segments() {
+    fn names_become_safe_path_segments() {
         assert_eq!(segment("ITS-Tools.L"), "ITS-Tools.L");
         assert_eq!(segment("../../etc"), "~2E.~2F..~2Fetc");
         assert_eq!(segment(".."), "~2E.");

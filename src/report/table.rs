@@ -1,4 +1,4 @@
-//! Per examination the table tools x instances.
+//! The page of an examination: its points, and the table of tools by instances.
 
 use super::contest::{self, Contest, ENDINGS, Frame};
 use super::matrix::{self, Matrix};
@@ -18,19 +18,20 @@ struct ExaminationPage {
     values: usize,
     instances: usize,
     scores: Vec<ScoreRow>,
-    /// The endings that occur: code and words.
+    /// The endings that occur: code and text.
     endings: Vec<(&'static str, &'static str)>,
-    /// Its data, as the page knows them: script, CSV.
+    /// Links to its data: script, CSV.
     data: [String; 2],
-    /// The pages of all examinations.
+    /// Links to the pages of all examinations.
     siblings: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
     marks: Vec<(String, String)>,
 }
 
+/// A row of a table of points.
 pub struct ScoreRow {
     pub name: String,
-    /// The page that tells more.
+    /// The path of the page of the entry or examination.
     pub link: String,
     pub status: &'static str,
     pub right: String,
@@ -73,13 +74,14 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
     site.page(&page, &content)
 }
 
-/// The codes of endings and their words.
+/// The codes of endings and their texts.
 pub fn legend() -> Vec<(&'static str, &'static str)> {
-    let coded = ENDINGS.into_iter().filter(|&ending| !contest::code(ending).is_empty());
-    coded.map(|ending| (contest::code(ending), contest::words(ending))).collect()
+    let coded = ENDINGS.into_iter().filter(|&ending| !contest::ending_code(ending).is_empty());
+    coded.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).collect()
 }
 
-/// Links and names of pages of one kind, from the one of `this`, which has no link; `of` gives a page's path and name.
+/// Links and names of the pages of one kind, for the page of `this`, which has no link. `of` returns the path and name
+/// of a page.
 pub fn siblings<'a>(
     pages: &[usize],
     this: usize,
@@ -92,21 +94,22 @@ pub fn siblings<'a>(
     pages.iter().map(link).collect()
 }
 
-/// How many values the examination has on an instance.
+/// The number of values of the examination on an instance.
 fn values(contest: &Contest, examination: usize) -> usize {
     let blocks = contest.judgement.blocks.iter().filter(|block| block.examination == examination);
     blocks.map(|block| block.trusted.len()).max().unwrap_or(0)
 }
 
+/// Name and status of each entry that is shown.
 pub fn columns(contest: &Contest) -> Vec<(String, &'static str)> {
     let head = |&entry: &usize| {
         let entry = contest.entry(entry);
-        (visible(&entry.entry), contest::status_words(entry.status))
+        (visible(&entry.entry), contest::status_text(entry.status))
     };
     contest.entries.iter().map(head).collect()
 }
 
-/// Marks that runs carry, and how many of how many runs carry each.
+/// The marks of runs, and the number of runs with each mark.
 pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<(String, String)> {
     let mut counts = BTreeMap::<&str, u64>::new();
     let mut runs = 0;
@@ -128,8 +131,7 @@ pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<(String, Stri
         .collect()
 }
 
-/// Rows of the table of points, best first. `name` gives a row's name, page, status and the number of its counts in
-/// `endings`.
+/// Rows of a table of points, best first. `name` returns a row's name, path, status and its number in `endings`.
 pub fn scores(
     contest: &Contest,
     mut scores: Vec<&Score>,
@@ -145,7 +147,7 @@ pub fn scores(
         ScoreRow {
             name,
             link,
-            status: contest::status_words(status),
+            status: contest::status_text(status),
             right: show::thousands(score.right),
             wrong: show::thousands(score.wrong),
             unjudged: show::thousands(score.unjudged),
@@ -159,21 +161,21 @@ pub fn scores(
     scores.into_iter().map(row).collect()
 }
 
-/// How runs ended: the endings that occur, by code and words, and their counts by entry or examination.
+/// The endings of runs, and their counts by entry or examination.
 pub struct Endings {
-    /// Empty where nothing is known of any run's end.
+    /// Code and text of the endings that occur; empty if no ending of a run is known.
     pub columns: Vec<(&'static str, &'static str)>,
     occurring: Vec<usize>,
     counts: Vec<[u64; ENDINGS.len()]>,
 }
 
 impl Endings {
-    /// By entry; only the runs that are `wanted` by examination and entry.
+    /// Counts by entry, of the runs for which `wanted(examination, entry)` holds.
     pub fn of(contest: &Contest, wanted: impl Fn(usize, usize) -> bool) -> Self {
         Self::by(contest, contest.judgement.entries.len(), wanted, |_, entry| entry)
     }
 
-    /// By examination, of one entry.
+    /// Counts by examination, of the runs of one entry.
     pub fn of_entry(contest: &Contest, entry: usize) -> Self {
         let count = contest.judgement.examinations.len();
         Self::by(contest, count, |_, other| other == entry, |examination, _| examination)
@@ -201,7 +203,7 @@ impl Endings {
         Self { columns: occurring.iter().map(|&at| column(ENDINGS[at])).collect(), occurring, counts }
     }
 
-    /// The counts of an entry or examination; nothing where there is nothing.
+    /// The counts of an entry or examination; empty for zero.
     pub fn row(&self, number: usize) -> Vec<String> {
         let shown = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
         self.occurring.iter().map(|&at| shown(self.counts[number][at])).collect()
@@ -210,8 +212,8 @@ impl Endings {
 
 fn column(ending: Ending) -> (&'static str, &'static str) {
     match ending {
-        Ending::Answered => ("Answered", "ended by itself with a well-formed answer"),
-        Ending::NotStated => ("–", contest::words(ending)),
-        _ => (contest::code(ending), contest::words(ending)),
+        Ending::Answered => ("Answered", "finished with a well-formed answer"),
+        Ending::NotStated => ("–", contest::ending_text(ending)),
+        _ => (contest::ending_code(ending), contest::ending_text(ending)),
     }
 }

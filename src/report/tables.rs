@@ -1,4 +1,4 @@
-//! The tables of a judgement in the forms that others need: LaTeX for the proceedings, JSON for programs.
+//! The tables of a judgement in other formats: LaTeX for the proceedings, JSON for programs.
 
 use super::show::{self, visible};
 use mcc_edition::Status;
@@ -8,10 +8,10 @@ use num_rational::BigRational;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The file of `podiums_latex` in a site.
-pub const LATEX: &str = "data/podiums.tex";
+/// The path of the LaTeX podiums in a site.
+pub(crate) const LATEX: &str = "data/podiums.tex";
 
-/// Columns that count things; all others are texts, points among them, which are exact (`p/q`).
+/// Columns with counts. All other columns are text, also points, which are exact numbers (`p/q`).
 const COUNTS: [&str; 14] = [
     "agreed",
     "answered",
@@ -29,10 +29,9 @@ const COUNTS: [&str; 14] = [
     "position",
 ];
 
-/// A CSV of a judgement or a picture as JSON: an array of objects, one a row, with the columns as keys. Counts are
-/// numbers, or null where the field is empty; everything else is text as it stands in the CSV. `podiums.csv` so
-/// becomes `podiums.json`.
-pub fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
+/// A CSV table of a judgement as JSON: an array with one object for each row, with the columns as keys. Counts are
+/// numbers, or null if the field is empty; everything else is the text of the CSV.
+pub(crate) fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
     let mut rows = csv::Reader::from_reader(table);
     let header = rows.headers()?.clone();
     let mut json = b"[".to_vec();
@@ -54,16 +53,17 @@ pub fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
     Ok(json)
 }
 
-/// A place on a podium: rank, entry, what is said beside its name, points, medal.
+/// A place on a podium: rank, entry, note beside its name, points, medal.
 type LatexPlace<'a> = (Option<u32>, &'a Entry, &'a str, &'a BigRational, &'a str);
 
-/// The podiums as a LaTeX file to `\input`: a table for each category that has places. It needs the package booktabs.
+/// The podiums of an MCC as a LaTeX file for `\input`: a table for each category that has places. It needs the package
+/// booktabs.
 pub fn podiums_latex(judgement: &Judgement) -> String {
     let entries = &judgement.entries;
-    // A resigned entry vanishes (rule P-4), its unresolved runs too.
+    // A resigned entry and its unresolved runs are left out (rule P-4).
     let resigned = |entry: &Entry| entry.status == Status::Resigned;
-    let vanished = |name: &str| entries.iter().any(|of| of.entry == name && resigned(of));
-    let provisional = judgement.unresolved.iter().any(|run| !vanished(&run.entry));
+    let is_of_resigned = |name: &str| entries.iter().any(|of| of.entry == name && resigned(of));
+    let provisional = judgement.unresolved.iter().any(|run| !is_of_resigned(&run.entry));
     let mut latex = latex_preamble(&judgement.edition.title, &judgement.version, provisional);
     for podium in &judgement.podiums {
         let shown = podium.places.iter().filter(|place| !resigned(&entries[place.entry]));
@@ -81,7 +81,7 @@ pub fn podiums_latex(judgement: &Judgement) -> String {
     latex
 }
 
-/// The same of another contest.
+/// The podiums of SV-COMP or CRV as a LaTeX file for `\input`. It needs the package booktabs.
 pub fn other_podiums_latex(judgement: &other_contests::Judgement) -> String {
     let mut latex = latex_preamble(judgement.edition.title(), &judgement.version, false);
     for podium in &judgement.podiums {
@@ -96,12 +96,12 @@ pub fn other_podiums_latex(judgement: &other_contests::Judgement) -> String {
 }
 
 fn latex_preamble(contest: &str, version: &str, provisional: bool) -> String {
-    // In a comment all but the end of its line is harmless, and `visible` leaves none.
+    // Only a line break could end the comment, and `visible` replaces line breaks.
     let mut latex = format!("% Podiums of {}, by mcc-harness {}.\n", visible(contest), visible(version));
-    latex += "% Use: \\usepackage{booktabs} in the preamble, \\input{podiums} where they belong.\n";
+    latex += "% Use: \\usepackage{booktabs} in the preamble, \\input{podiums} in the text.\n";
     if provisional {
-        latex +=
-            "% PROVISIONAL: some runs have no result (infrastructure, or not made yet), no medal is given.\n";
+        latex += "% PROVISIONAL: some runs are without a result (infrastructure failure, or not run yet); no medal \
+                  is final.\n";
     }
     latex
 }
@@ -120,11 +120,11 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
             *latex += "\\midrule\n";
         }
         let rank = rank.map_or("--".to_owned(), |rank| rank.to_string());
-        let said = [super::contest::status_words(entry.status), note];
-        let said: Vec<&str> = said.into_iter().filter(|said| !said.is_empty()).collect();
+        let notes = [super::contest::status_text(entry.status), note];
+        let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
         let mut tool = text(&entry.entry);
-        if !said.is_empty() {
-            tool += &format!(" \\emph{{({})}}", text(&said.join(", ")));
+        if !notes.is_empty() {
+            tool += &format!(" \\emph{{({})}}", text(&notes.join(", ")));
         }
         let points = show::decimal(points, decimals).replace('\u{202F}', "\\,").replace('−', "$-$");
         let _ = writeln!(latex, "{rank} & {tool} & {points} & {} \\\\", text(medal));
@@ -133,7 +133,7 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
     let _ = writeln!(latex, "\\caption{{{}{state}}}\n\\end{{table}}", text(category));
 }
 
-/// Text as LaTeX prints it.
+/// Text with LaTeX's special characters escaped.
 fn text(plain: &str) -> String {
     let mut latex = String::with_capacity(plain.len());
     for c in visible(plain).chars() {
@@ -144,7 +144,7 @@ fn text(plain: &str) -> String {
             '^' => latex += "\\textasciicircum{}",
             '<' => latex += "\\textless{}",
             '>' => latex += "\\textgreater{}",
-            // A font may have no brackets of this kind.
+            // Many fonts do not have these brackets.
             '⟨' => latex += "$\\langle$",
             '⟩' => latex += "$\\rangle$",
             _ => latex.push(c),
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_no_commands() {
+    fn latex_commands_in_names_are_escaped() {
         assert_eq!(
             text(r"50%_\input{x}~^"),
             r"50\%\_\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}"
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_counts_as_numbers_and_points_as_they_are() {
+    fn json_has_counts_as_numbers_and_points_as_text() {
         let table = b"category,rank,tool,points\nCTL,1,\"a,\"\"b\"\"\",7/3\nCTL,,virtual,12\n";
         let expected = "[\n{\"category\":\"CTL\",\"rank\":1,\"tool\":\"a,\\\"b\\\"\",\"points\":\"7/3\"},\n\
                         {\"category\":\"CTL\",\"rank\":null,\"tool\":\"virtual\",\"points\":\"12\"}\n]\n";

@@ -1,4 +1,4 @@
-//! The page of an entry: its points, how its runs ended, and every run of it.
+//! The page of an entry: its points, the endings of its runs, and all its runs.
 
 use super::contest::{self, Contest, Frame};
 use super::evidence::{self, TechniqueRow};
@@ -27,10 +27,11 @@ struct ToolPage {
     techniques: Vec<TechniqueRow>,
     examinations: Vec<String>,
     data: String,
-    /// The pages of all entries.
+    /// Links to the pages of all entries.
     siblings: Vec<(String, String)>,
 }
 
+/// Writes the page of an entry and its data.
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let of = contest.entry(entry);
@@ -46,7 +47,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         frame: contest.frame(name.clone(), "../"),
         name,
         tool: visible(&of.tool),
-        status: contest::status_words(of.status),
+        status: contest::status_text(of.status),
         note: visible(&of.note),
         confidence: show::percent(&confidence.confidence),
         agreed: show::thousands(confidence.agreed),

@@ -27,6 +27,9 @@ pub enum RunnerError {
     WrittenEdition(#[source] serde_json::Error),
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The CPU time of machines cannot be read on this host.
+    #[error(transparent)]
+    CpuTime(mcc_vm::VmError),
     #[error(transparent)]
     Lease(#[from] LeaseError),
     #[error(

@@ -22,6 +22,7 @@ impl Host {
         let qemu = Qemu::find()?;
         let backend = self::backend(backend)?;
         let accelerator = Accelerator::choose(&qemu, policy)?;
+        mcc_vm::probe_cpu_time().map_err(RunnerError::CpuTime)?;
         let survey = Survey::take()?;
         Ok(Self { policy, qemu, backend, accelerator, survey })
     }
@@ -36,8 +37,8 @@ impl Host {
 }
 
 /// The backend that the campaign asks for, if this program and this host have it.
-fn backend(run_questions: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
-    match run_questions {
+fn backend(requested: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
+    match requested {
         mcc_campaign::Backend::Qemu => Ok(Backend::Qemu),
         #[cfg(feature = "libvirt")]
         mcc_campaign::Backend::Libvirt => {

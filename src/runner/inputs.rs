@@ -28,14 +28,14 @@ pub(super) fn inputs_disk(
     accept: bool,
     show: &dyn Fn(InputsEvent),
 ) -> Result<Image, RunnerError> {
-    let run_questions: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
+    let planned: Vec<_> = facts.iter().map(|facts| (&facts.name, &facts.sha256)).collect();
     let packed = |image: &Image| -> Vec<(String, String)> {
         image.facts.instances.iter().map(|p| (p.instance.clone(), p.sha256.clone())).collect()
     };
     if campaign.inputs.join(ARCHIVES).is_dir() {
         let image = Image::open(&campaign.inputs)?;
         let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
-        let strange = run_questions.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
+        let strange = planned.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
         let folder = image.folder.clone();
         return match (&image.facts.edition, strange) {
             (Some(found), _) if *found != edition.name => {
@@ -52,7 +52,7 @@ pub(super) fn inputs_disk(
         if packed(&image)
             .iter()
             .map(|(name, sha256)| (name.as_str(), sha256))
-            .eq(run_questions.iter().map(|(name, sha256)| (name.as_str(), *sha256)))
+            .eq(planned.iter().map(|(name, sha256)| (name.as_str(), *sha256)))
         {
             return Ok(image);
         }

@@ -89,6 +89,8 @@ impl<'a> CampaignRunner<'a> {
             accelerator: host.accelerator,
             policy: host.policy,
             boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),
+            prepare_deadline: Duration::from_secs(hosts.prepare_deadline_s.get()),
+            collect_deadline: Duration::from_secs(hosts.collect_deadline_s.get()),
             stall: Duration::from_secs(hosts.stall_s.get()),
             file_stamps: disks.file_stamps,
             jobs: options.jobs.unwrap_or(capacity),

@@ -4,6 +4,7 @@ use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::RunId;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -38,6 +39,19 @@ pub enum Outcome {
         /// What failed.
         reason: String,
     },
+}
+
+/// The word, with exit code, signal or reason: `finished with exit code 3`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Finished { exit_code: 0 } => f.write_str("finished"),
+            Self::Finished { exit_code } => write!(f, "finished with exit code {exit_code}"),
+            Self::ToolCrash { signal } => write!(f, "tool-crash (signal {signal})"),
+            Self::Infrastructure { state, reason } => write!(f, "infrastructure while {state}: {reason}"),
+            other => f.write_str(other.word()),
+        }
+    }
 }
 
 impl Outcome {
@@ -120,7 +134,8 @@ pub enum MemorySource {
     Balloon,
 }
 
-/// Measurements, by the host, from the start of the tool (after unpacking) to its end.
+/// Measurements, by the host, from the start of the tool (after unpacking) to its end. Over SSH the disk of the tool
+/// unpacks the instance: from the time when it gets the name of the instance until the streams of the tool are closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Time from the start of QEMU until the guest was ready.
@@ -129,6 +144,13 @@ pub struct RunFacts {
     pub wall_ms: u64,
     /// CPU time, sum of the vCPU threads.
     pub cpu_ms: u64,
+    /// CPU time of the machine while the instance was prepared; included in `cpu_ms` over SSH, otherwise not.
+    #[serde(default)]
+    pub prepare_cpu_ms: u64,
+    /// CPU time of the machine from the end of the tool to the end of its output; included in `cpu_ms` over SSH,
+    /// otherwise not.
+    #[serde(default)]
+    pub collect_cpu_ms: u64,
     /// Number of vCPUs.
     pub vcpus: u32,
     /// Peak memory of the tool in the guest, KiB.

@@ -1,4 +1,4 @@
-//! Building disk images: runs the recipes of `vm-images/` (bash; their README says what each makes).
+//! Builds disk images with the recipes of `vm-images/`, which are bash scripts (see the README there).
 
 use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
 use super::original_disk::OpenError;
@@ -20,13 +20,14 @@ const DISK: &str = concat!(
 const INPUTS: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/inputs"));
 const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_head.sh");
 
-/// Shown of a recipe that failed: the cause stands at the end.
+/// Lines shown of the output of a failed recipe: the cause is at the end.
 const LAST_LINES: usize = 30;
-/// Shown of a failed installation: error lines, and characters of each (mmdebstrap prints whole command lines).
-const MOST_CAUSES: usize = 8;
-const LONGEST_CAUSE: usize = 240;
+/// Error lines shown of a failed installation.
+const MAX_CAUSES: usize = 8;
+/// Characters shown of each error line: mmdebstrap prints whole command lines.
+const MAX_CAUSE_CHARS: usize = 240;
 
-/// What the recipes call, and the Debian package each comes from.
+/// The programs that the recipes call, each with its Debian package.
 pub const PROGRAMS: [(&str, &str); 13] = [
     ("bash", "bash"),
     ("mmdebstrap", "mmdebstrap"),
@@ -38,58 +39,97 @@ pub const PROGRAMS: [(&str, &str); 13] = [
     ("tar", "tar"),
     ("dpkg-deb", "dpkg"),
     ("strip", "binutils"),
-    // Only for the kit.
+    // For the kit only.
     ("extlinux", "extlinux"),
     ("sfdisk", "fdisk"),
     ("ssh-keygen", "openssh-client"),
 ];
 
-/// Those that a reference or a tool's disk needs.
+/// The programs that building a reference disk or a tool's disk needs.
 const DISK_PROGRAMS: [&str; 10] =
     ["bash", "mmdebstrap", "mke2fs", "debugfs", "qemu-img", "cpio", "lz4", "tar", "dpkg-deb", "strip"];
 
+/// An error of building an image.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    #[error("{program} is not on PATH: install the package {package} (scripts/setup does)")]
-    Missing { program: &'static str, package: &'static str },
+    /// A program is missing.
+    #[error("{program} is not on PATH: install the package {package} (scripts/setup does this)")]
+    Missing {
+        /// Name of the program.
+        program: &'static str,
+        /// The Debian package that contains it.
+        package: &'static str,
+    },
+    /// A recipe failed.
     #[error("the recipe vm-images/{recipe} failed:\n{}", last_lines(output))]
-    Recipe { recipe: &'static str, output: String },
+    Recipe {
+        /// Name of the recipe.
+        recipe: &'static str,
+        /// Its standard output and standard error.
+        output: String,
+    },
+    /// Debian packages cannot be installed.
     #[error("{what} failed:\n{causes}\n{remedy}")]
-    Packages { what: String, causes: String, remedy: String },
+    Packages {
+        /// The step that failed.
+        what: String,
+        /// The error lines of apt and dpkg.
+        causes: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The tool's folder is unusable.
     #[error("{}: {reason}", path.display())]
-    Tool { path: PathBuf, reason: &'static str },
-    #[error("{} is there already and is no image of ours: choose another folder", .0.display())]
+    Tool {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        reason: &'static str,
+    },
+    /// The folder to make exists and is no image folder, so it is not replaced.
+    #[error("{} exists already and is no image folder: choose another folder", .0.display())]
     NotAnImage(PathBuf),
+    /// An image cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// A disk with its own bootloader cannot be opened.
     #[error(transparent)]
     Original(#[from] OpenError),
 }
 
-/// Says what is being done, a step at a time.
+/// Receives the description of each step when it begins.
 pub type Progress<'a> = &'a dyn Fn(&str);
 
-/// A bootable disk to build.
+/// The settings of a bootable disk.
 pub struct BuildDisk<'a> {
-    /// The folder that becomes the image.
+    /// The image folder to make or replace.
     pub out: &'a Path,
-    /// The static guest agent; only read for a reference disk.
+    /// The statically linked guest agent; read only for a reference disk.
     pub agent: &'a Path,
     /// The reference image to build on; None builds a reference image.
     pub reference: Option<&'a Path>,
-    /// A folder with `BenchKit_head.sh` and `bin/`.
+    /// The tool to install: a folder with `BenchKit_head.sh` and `bin/`.
     pub tool: Option<&'a Path>,
-    /// Debian packages by name.
+    /// Names of Debian packages to add.
     pub packages: &'a [String],
-    /// Fetch Debian anew although the reference image that `out` replaces has it.
+    /// Whether to fetch Debian again even if the reference image that `out` replaces contains it.
     pub refresh: bool,
-    /// Size of the disk as the guest sees it, as `truncate` reads it: `8G`.
+    /// Size of the disk as the guest sees it, in the notation of `truncate`: `8G`.
     pub size: &'a str,
 }
 
-/// Builds a reference disk, or a tool's disk on one. Needs root.
+/// Builds a reference disk, or a tool's disk on a reference disk. It needs root.
+///
+/// # Errors
+/// A program is missing, an input is unusable, or a recipe failed.
 pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> {
     build.tool.map_or(Ok(()), check_tool)?;
     let base = build.reference.map(Image::open).transpose()?;
@@ -104,7 +144,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         let rootfs = match (&base, &before) {
             (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
             (None, Some(before)) => {
-                progress("taking Debian from the image it replaces (--refresh fetches it anew)");
+                progress("taking Debian from the image to be replaced (--refresh fetches it again)");
                 copy(&before.folder.join("kernel.deb"), &out.join("kernel.deb"))?;
                 copy(&before.folder.join("rootfs.tar"), &out.join("rootfs.tar"))?;
                 out.join("rootfs.tar")
@@ -137,7 +177,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", build.size.as_ref())];
         recipe("disk", DISK, out, &settings)?;
         remove_placeholder_tool(out)?;
-        // Only a reference image is built on: a tool's keeps no file system of its own.
+        // Nothing is built on a tool's image, so it keeps no rootfs.tar.
         if base.is_some() && out.join("rootfs.tar").exists() {
             remove(&out.join("rootfs.tar"))?;
         }
@@ -160,32 +200,36 @@ pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
     match tool.join("BenchKit_head.sh").is_file() {
         true => Ok(()),
         false => {
-            let reason = "no BenchKit_head.sh in it, which is what the contest starts";
+            let reason = "it has no BenchKit_head.sh, the program that is started in the machine";
             Err(BuildError::Tool { path: tool.to_owned(), reason })
         }
     }
 }
 
-/// The tool's folder; where there is no tool, one that does not compete, in `out`.
+/// Returns the tool's folder. Without a tool it makes a folder in `out` with a tool that prints `DO_NOT_COMPETE`.
 pub(super) fn tool_or_placeholder(tool: Option<&Path>, out: &Path) -> Result<PathBuf, BuildError> {
-    let none = out.join(PLACEHOLDER_TOOL);
+    let placeholder = out.join(PLACEHOLDER_TOOL);
     if let Some(tool) = tool {
         return Ok(tool.to_owned());
     }
-    fs::create_dir(&none).map_err(io_at(&none))?;
-    let head = none.join("BenchKit_head.sh");
+    fs::create_dir(&placeholder).map_err(io_at(&placeholder))?;
+    let head = placeholder.join("BenchKit_head.sh");
     fs::write(&head, REFERENCE_HEAD).map_err(io_at(&head))?;
-    Ok(none)
+    Ok(placeholder)
 }
 
+/// Name of the temporary folder of the placeholder.
 const PLACEHOLDER_TOOL: &str = "no-tool";
 
 pub(super) fn remove_placeholder_tool(out: &Path) -> Result<(), BuildError> {
-    let none = out.join(PLACEHOLDER_TOOL);
-    if none.exists() { fs::remove_dir_all(&none).map_err(io_at(&none)) } else { Ok(()) }
+    let placeholder = out.join(PLACEHOLDER_TOOL);
+    match placeholder.exists() {
+        true => fs::remove_dir_all(&placeholder).map_err(io_at(&placeholder)),
+        false => Ok(()),
+    }
 }
 
-/// Makes `rootfs.tar` in `out`: Debian, or `base` and more packages; the packages in it.
+/// Makes `rootfs.tar` in `out`, with Debian or with `base` and more packages. Returns the packages that it contains.
 pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<String>, BuildError> {
     let settings = [("BASE", base.as_os_str()), ("PACKAGES", packages.as_ref())];
     recipe("rootfs", ROOTFS, out, &settings).map_err(|error| match error {
@@ -198,7 +242,10 @@ pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<Stri
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// Packs instance archives, already validated, into a read-only disk; the archives stay beside it.
+/// Packs validated instance archives into a read-only disk. The image folder keeps copies of the archives.
+///
+/// # Errors
+/// A program is missing, an archive cannot be read, or the recipe failed.
 pub fn inputs(
     archives: &[(String, PathBuf)],
     edition: Option<&str>,
@@ -232,7 +279,7 @@ pub fn inputs(
     })
 }
 
-/// Builds beside `out`, then renames: an image is there whole or not at all.
+/// Builds an image in a temporary folder beside `out`, then renames the folder, so that `out` is never incomplete.
 pub(super) fn build_atomically(
     out: &Path,
     needed: &[&str],
@@ -251,8 +298,9 @@ pub(super) fn build_atomically(
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let beside = tempfile::Builder::new().prefix(BUILD_PREFIX).tempdir_in(parent).map_err(io_at(parent))?;
-    let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
+    let temp_folder =
+        tempfile::Builder::new().prefix(BUILD_PREFIX).tempdir_in(parent).map_err(io_at(parent))?;
+    let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
     let facts = build(&work)?;
     let json = work.join("image.json");
     let text = serde_json::to_string_pretty(&facts).expect("facts are plain data") + "\n";
@@ -260,13 +308,14 @@ pub(super) fn build_atomically(
     if out.exists() {
         fs::remove_dir_all(out).map_err(io_at(out))?;
     }
-    let built = beside.keep();
+    let built = temp_folder.keep();
     fs::rename(&built, out).map_err(io_at(out))?;
-    // mkdtemp's folders are private to root; an image is for everybody to read.
+    // The temporary folder is private to root; all users may read an image.
     fs::set_permissions(out, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(io_at(out))?;
     Ok(Image::open(out)?)
 }
 
+/// Runs a recipe with `settings` and `OUT` as environment variables.
 pub(super) fn recipe(
     name: &'static str,
     script: &str,
@@ -279,9 +328,9 @@ pub(super) fn recipe(
     if done.status.success() {
         return Ok(());
     }
-    let said = [done.stdout, done.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    Err(BuildError::Recipe { recipe: name, output: said.into_owned() })
+    let output = [done.stdout, done.stderr].concat();
+    let output = String::from_utf8_lossy(&output);
+    Err(BuildError::Recipe { recipe: name, output: output.into_owned() })
 }
 
 fn last_lines(output: &str) -> String {
@@ -289,7 +338,7 @@ fn last_lines(output: &str) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// Why packages could not be installed, from the output of apt and dpkg: its error lines, the package, the remedy.
+/// Makes the error of a failed installation from the output of apt and dpkg: error lines, package and remedy.
 fn packages_failed(packages: &str, output: &str) -> BuildError {
     const MARKS: [&str; 4] = ["error:", "error processing", "returned error", "Could not resolve"];
     let is_cause = |line: &&str| {
@@ -297,9 +346,9 @@ fn packages_failed(packages: &str, output: &str) -> BuildError {
             && *line != "E: mmdebstrap failed to run"
     };
     let causes: Vec<&str> = output.lines().filter(is_cause).collect();
-    let shown: Vec<String> = causes[causes.len().saturating_sub(MOST_CAUSES)..]
+    let shown: Vec<String> = causes[causes.len().saturating_sub(MAX_CAUSES)..]
         .iter()
-        .map(|line| match line.char_indices().nth(LONGEST_CAUSE) {
+        .map(|line| match line.char_indices().nth(MAX_CAUSE_CHARS) {
             Some((end, _)) => format!("  {}...", &line[..end]),
             None => format!("  {line}"),
         })
@@ -321,14 +370,14 @@ fn packages_failed(packages: &str, output: &str) -> BuildError {
         )
     } else if let Some(name) = broken {
         format!(
-            "the installation script of the package {name} failed, see above: leave {name} out and copy what the tool \
-             needs of it into the tool's folder, or name another package"
+            "the installation script of the package {name} failed, see above: leave {name} out and copy the files that \
+             the tool needs into the tool's folder, or name another package"
         )
     } else if causes.iter().any(|line| fetched.iter().any(|mark| line.contains(mark))) {
         "Debian's mirror did not deliver: check the network and apt's settings of this host, then repeat the command"
             .to_owned()
     } else {
-        "see above; without --packages the image can be built, and the tool's folder can hold what it needs"
+        "see above; to build the image without --packages, copy the files that the tool needs into the tool's folder"
             .to_owned()
     };
     let what = match packages {
@@ -361,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_installation_names_cause_package_and_remedy() {
+    fn a_failed_installation_has_cause_package_and_remedy() {
         let long =
             format!("E: setup failed: E: env chroot dpkg --install {}", "/archives/x.deb ".repeat(100));
         let script = format!(
@@ -372,16 +421,17 @@ mod tests {
              {}{long}\nE: mmdebstrap failed to run\n",
             "Processing triggers for libc-bin ...\n".repeat(40)
         );
-        let said = message(&script);
+        let broken = message(&script);
         assert!(
-            said.starts_with("installing the Debian packages openjdk-17-jre-headless, nonsense failed:\n")
+            broken.starts_with("installing the Debian packages openjdk-17-jre-headless, nonsense failed:\n")
         );
         for part in
             ["error creating symbolic link", "script of the package openjdk-17-jre-headless:amd64 failed"]
         {
-            assert!(said.contains(part), "{said}");
+            assert!(broken.contains(part), "{broken}");
         }
-        assert!(!said.contains("Setting up") && !said.contains("triggers") && said.len() < 1200, "{said}");
+        assert!(!broken.contains("Setting up") && !broken.contains("triggers"), "{broken}");
+        assert!(broken.len() < 1200, "{broken}");
 
         let absent = message("Reading state information...\nE: Unable to locate package nonsense\n");
         assert!(absent.contains("Debian 12 has no package nonsense: correct the name"), "{absent}");

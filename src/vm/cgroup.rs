@@ -1,5 +1,5 @@
-//! A cgroup per machine: a ceiling for its memory, and an end for whatever is in it. Version 1 or 2, whichever
-//! has the host's memory controller.
+//! A cgroup per machine: it limits the memory of the machine, and all processes in it are killed at the end. Version 1
+//! or 2, depending on which one has the host's memory controller.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Prefix of the names of cgroups and of private folders in the temporary folder; `<pid>-` of the controller follows.
 pub(super) const PREFIX: &str = "mcc-harness-";
 
-/// Where the controller itself goes: a group of version 2 that is divided may hold no process.
+/// The group of the controller itself: a group of version 2 with controllers for its children may have no processes.
 const CONTROLLER: &str = "mcc-harness-controller";
 
 #[derive(Debug)]
@@ -30,10 +31,10 @@ enum Version {
 }
 
 impl Cgroup {
-    /// A group of its own below the controller's, with that ceiling.
+    /// Makes a group below the controller's group, with this memory limit.
     ///
     /// # Errors
-    /// Why this host lets us make none.
+    /// The reason why no group can be made on this host.
     pub fn new(limit_mib: u64) -> Result<Self, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
@@ -67,11 +68,12 @@ impl Cgroup {
         format!("cgroup {version} of at most {} MiB", self.limit_mib)
     }
 
-    /// Whoever writes `0` here is in it.
+    /// Returns the descriptor of `cgroup.procs`: a process that writes `0` to it joins the group.
     pub fn procs_fd(&self) -> RawFd {
         self.procs.as_raw_fd()
     }
 
+    /// Returns a message if the host's kernel killed a process of the group because the limit was reached.
     pub fn memory_limit_reached(&self) -> Option<String> {
         let events = match self.version {
             Version::V1 => "memory.oom_control",
@@ -80,7 +82,7 @@ impl Cgroup {
         let events = fs::read_to_string(self.path.join(events)).ok()?;
         let kills =
             events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
-        (kills > 0).then(|| format!("the host killed it for its memory, over {} MiB", self.limit_mib))
+        (kills > 0).then(|| format!("the host's kernel killed it: more memory than {} MiB", self.limit_mib))
     }
 
     fn processes(&self) -> Vec<i32> {
@@ -92,21 +94,21 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         if self.version == Version::V2 {
-            // Kernels before 5.14 have no such file; the loop below does it as well.
+            // Kernels before 5.14 do not have this file; the loop below kills the processes too.
             let _ = fs::write(self.path.join("cgroup.kill"), "1");
         }
-        // QEMU itself is gone and can have started nothing; what stands in for it in tests may have.
+        // QEMU has ended and its sandbox forbids it to start processes. A fake QEMU in tests may have started some.
         for pid in self.processes() {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         if let Err(error) = fs::remove_dir(&self.path) {
-            // Swept when the next machine of this host is made.
+            // `remove_stale` removes it after this controller has exited.
             tracing::debug!(path = %self.path.display(), %error, "cgroup not removed");
         }
     }
 }
 
-/// The folder to make groups in. `own`: the text of /proc/self/cgroup.
+/// Returns the folder to make groups in. `own`: the text of /proc/self/cgroup.
 fn parent(mount: &Path, own: &str) -> Result<(Version, PathBuf), String> {
     let lines: Vec<Vec<&str>> = own.lines().map(|line| line.splitn(3, ':').collect()).collect();
     let below = |mount: PathBuf, path: &str| mount.join(path.trim_start_matches('/'));
@@ -115,11 +117,11 @@ fn parent(mount: &Path, own: &str) -> Result<(Version, PathBuf), String> {
         let path = below(mount.join("memory"), line[2]);
         return match path.is_dir() {
             true => Ok((Version::V1, path)),
-            false => Err(format!("{} is not there", path.display())),
+            false => Err(format!("{} does not exist", path.display())),
         };
     }
     let v2 = lines.iter().find(|line| line.len() == 3 && line[0] == "0");
-    let path = below(mount.to_owned(), v2.ok_or("this kernel has none")?[2]);
+    let path = below(mount.to_owned(), v2.ok_or("the kernel has no memory controller")?[2]);
     let path = match path.file_name() {
         Some(name) if name == CONTROLLER => path.parent().unwrap_or(&path).to_owned(),
         _ => path,
@@ -128,7 +130,7 @@ fn parent(mount: &Path, own: &str) -> Result<(Version, PathBuf), String> {
     Ok((Version::V2, path))
 }
 
-/// Lets groups below this one of version 2 have the memory controller.
+/// Enables the memory controller for the children of this group of version 2.
 fn delegate_memory(group: &Path) -> Result<(), String> {
     let has = |file: &str| -> Result<bool, String> {
         let path = group.join(file);
@@ -142,7 +144,7 @@ fn delegate_memory(group: &Path) -> Result<(), String> {
         return Err(format!("{} has no memory controller", group.display()));
     }
     let write = || -> io::Result<()> {
-        // The root of all groups has no type, and may hold processes beside groups.
+        // The root group has no type and may have processes and children.
         if group.join("cgroup.type").exists() {
             let controller = group.join(CONTROLLER);
             fs::create_dir_all(&controller)?;
@@ -150,18 +152,18 @@ fn delegate_memory(group: &Path) -> Result<(), String> {
         }
         fs::write(group.join("cgroup.subtree_control"), "+memory")
     };
-    let others = |error| {
+    let not_delegated = |error| {
         format!(
-            "{} cannot be divided ({error}): start the controller alone in a group of its own \
-             (systemd-run --scope -p Delegate=yes)",
+            "the memory controller cannot be enabled below {} ({error}): start the controller alone in a group of its \
+             own (systemd-run --scope -p Delegate=yes)",
             group.display()
         )
     };
-    write().map_err(others)
+    write().map_err(not_delegated)
 }
 
-/// Removes what killed controllers left behind in `parent`, in folders with their number in the name: empty groups,
-/// for their machines died with them, or their sockets.
+/// Removes folders in `parent` whose name has the number of a controller that has exited: empty groups (the machines
+/// ended with their controller), or private folders with sockets.
 pub(super) fn remove_stale(parent: &Path, proc: &Path, remove: impl Fn(&Path) -> io::Result<()>) {
     for folder in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = folder.file_name();
@@ -187,15 +189,17 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_controller_of_version_1_is_taken_where_it_is_there() {
+    fn the_memory_controller_of_version_1_is_used_if_present() {
         let root = tree(&[("memory/slurm/job/tasks", "")]);
         let own = "9:name=systemd:/\n4:memory:/slurm/job\n0::/\n";
         assert_eq!(parent(root.path(), own), Ok((Version::V1, root.path().join("memory/slurm/job"))));
-        assert!(parent(root.path(), "4:memory:/elsewhere\n").unwrap_err().contains("elsewhere is not there"));
+        assert!(
+            parent(root.path(), "4:memory:/elsewhere\n").unwrap_err().contains("elsewhere does not exist")
+        );
     }
 
     #[test]
-    fn a_group_of_version_2_is_divided_once_the_controller_left_it() {
+    fn the_controller_moves_before_memory_is_delegated() {
         let root = tree(&[
             ("service/cgroup.controllers", "cpu memory\n"),
             ("service/cgroup.subtree_control", ""),
@@ -206,21 +210,21 @@ mod tests {
         let moved = fs::read_to_string(service.join(CONTROLLER).join("cgroup.procs")).unwrap();
         assert_eq!(moved, process::id().to_string());
         assert_eq!(fs::read_to_string(service.join("cgroup.subtree_control")).unwrap(), "+memory");
-        // From then on that is where the controller is.
+        // From then on the controller is in its own group.
         fs::write(service.join("cgroup.subtree_control"), "memory\n").unwrap();
         let own = format!("0::/service/{CONTROLLER}\n");
         assert_eq!(parent(root.path(), &own), Ok((Version::V2, service)));
     }
 
     #[test]
-    fn a_version_2_without_memory_controller_is_named() {
+    fn a_version_2_without_memory_controller_is_an_error() {
         let root = tree(&[("cgroup.controllers", "hugetlb\n"), ("cgroup.subtree_control", "")]);
         assert!(parent(root.path(), "0::/\n").unwrap_err().contains("has no memory controller"));
-        assert_eq!(parent(root.path(), ""), Err("this kernel has none".into()));
+        assert_eq!(parent(root.path(), ""), Err("the kernel has no memory controller".into()));
     }
 
     #[test]
-    fn groups_of_dead_controllers_are_swept_and_those_of_living_ones_stay() {
+    fn only_groups_of_controllers_that_have_exited_are_removed() {
         let root = tree(&[("proc/5/stat", ""), ("groups/x", "")]);
         let groups = root.path().join("groups");
         let names = ["mcc-harness-5-0", "mcc-harness-6-0", "mcc-harness-controller", "other"];

@@ -1,4 +1,4 @@
-//! How the host talks to a guest.
+//! The channel between the host and a guest.
 
 use super::error::VmError;
 use super::qmp::Lines;
@@ -8,13 +8,16 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
+/// A channel for requests and events.
 pub enum Channel {
-    /// A virtio port that the guest agent holds.
+    /// A virtio port that the guest agent has open.
     Agent(Lines),
+    /// Sessions over ssh.
     Ssh(Box<Ssh>),
 }
 
 impl Channel {
+    /// Sends a request to the guest.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
         let lines = match self {
             Self::Agent(lines) => lines,
@@ -22,14 +25,14 @@ impl Channel {
         };
         let mut line = serde_json::to_vec(request).expect("requests are plain data");
         line.push(b'\n');
-        // A job is a few KiB, far below a socket's buffer: a full one means the agent reads nothing.
+        // A job has a few KiB, far less than a socket's buffer: the buffer is full only if the agent does not read.
         (&lines.stream).write_all(&line).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => VmError::Gone(String::new()),
             _ => VmError::Agent(format!("does not read its port: {error}")),
         })
     }
 
-    /// The next event, without waiting.
+    /// Returns the next message, without waiting. Lines that are no messages are dropped.
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         let lines = match self {
             Self::Agent(lines) => lines,
@@ -43,7 +46,7 @@ impl Channel {
         Ok(None)
     }
 
-    /// False once QEMU's end of it is gone. A connection over ssh may be lost and found again.
+    /// Whether QEMU's end of the port is open. Always true for ssh, where a lost connection is opened again.
     pub fn is_open(&self) -> bool {
         match self {
             Self::Agent(lines) => lines.open,
@@ -51,7 +54,7 @@ impl Channel {
         }
     }
 
-    /// What to wait for, and the moment to look again all the same.
+    /// Returns the descriptors to wait for, and the time of the next check even if none is readable.
     pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         match self {
             Self::Agent(lines) => (vec![lines.stream.as_fd()], None),
@@ -59,23 +62,24 @@ impl Channel {
         }
     }
 
-    /// Told that both of the tool's streams have ended after so many bytes; what that means.
+    /// Must be called when both streams of the tool have ended, with their lengths in bytes. Returns the event that
+    /// follows from it, if any.
     pub fn output_closed(&mut self, bytes: (u64, u64)) -> Option<GuestEvent> {
         match self {
-            // The agent says itself when everything is written.
+            // The agent sends this event itself.
             Self::Agent(_) => None,
             Self::Ssh(ssh) => ssh.output_closed(bytes),
         }
     }
 
-    /// The machine is gone.
+    /// Ends the channel after the machine has ended.
     pub fn close(&mut self) {
         if let Self::Ssh(ssh) = self {
             ssh.close();
         }
     }
 
-    /// The file in the attempt's folder with what the channel itself complained of.
+    /// Returns the name of the file in the attempt's folder with the error messages of the channel.
     pub fn log(&self) -> &'static str {
         match self {
             Self::Agent(_) => "console",

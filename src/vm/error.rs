@@ -1,4 +1,4 @@
-//! What can go wrong with a machine.
+//! Errors of machines.
 
 use mcc_host::Qemu;
 use std::io;
@@ -7,41 +7,94 @@ use std::time::Duration;
 
 const QEMU: &str = Qemu::NAME;
 
-/// What went wrong with a machine; never a tool's fault by itself.
+/// An error of a machine. It is not, by itself, a failure of the program that runs in the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does)")]
+    /// QEMU is not installed.
+    #[error("{QEMU} is not on PATH: install the package qemu-system-x86 (scripts/setup does this)")]
     NoQemu,
-    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does)")]
+    /// ssh is not installed.
+    #[error("ssh is not on PATH: install the package openssh-client (scripts/setup does this)")]
     NoSsh,
+    /// A process of the machine cannot be started.
     #[error("cannot start {QEMU}: {0}")]
     Start(#[source] io::Error),
+    /// QEMU's control protocol failed.
     #[error("QMP: {0}")]
     Qmp(String),
+    /// QEMU ended unexpectedly: when, how, and the last lines of its log.
     #[error("QEMU ended {0}")]
     Gone(String),
+    /// A signal that the controller did not send ended QEMU: when, how, and the last lines of its log.
+    #[error("QEMU ended {0}")]
+    Killed(String),
+    /// A signal that the controller did not send ended the host's ssh of a machine: its number.
+    #[error("ssh was ended by signal {0}")]
+    SshKilled(i32),
+    /// libvirt failed.
     #[cfg(feature = "libvirt")]
     #[error("libvirt: {0}")]
     Libvirt(String),
+    /// A vCPU thread cannot be pinned.
     #[error("cannot pin a vCPU thread to CPU {cpu}: {source}")]
-    Pin { cpu: u32, source: nix::Error },
+    Pin {
+        /// The host CPU.
+        cpu: u32,
+        /// The cause.
+        source: nix::Error,
+    },
+    /// QEMU stopped the machine: its state.
     #[error("QEMU stopped the machine: {0}")]
     Stopped(String),
+    /// QEMU could not read or write a disk file of the machine.
     #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
-    Disk { device: String, operation: String, reason: String, full: bool },
-    #[error("suspended host: the controller was kept from looking at its machine for {} s", .0.as_secs())]
+    Disk {
+        /// QEMU's name of the disk.
+        device: String,
+        /// `read` or `write`.
+        operation: String,
+        /// The cause, from QEMU.
+        reason: String,
+        /// Whether the host has no space left.
+        full: bool,
+    },
+    /// The CPU time of the machine cannot be read.
+    #[error(
+        "the CPU time of the machine cannot be read ({}: {problem}), so no CPU limit can be enforced; the controller \
+         needs a kernel with CONFIG_SCHEDSTATS, and where /proc is mounted with hidepid, CAP_SYS_PTRACE", path.display()
+    )]
+    CpuTime {
+        /// The file with the time.
+        path: PathBuf,
+        /// The cause.
+        problem: String,
+    },
+    /// The controller did not run for this time, so it could not check the machine.
+    #[error("suspended host: the controller could not check its machine for {} s", .0.as_secs())]
     Suspended(Duration),
-    #[error("the guest does not see these CPU flags, which rule E-5.2 requires: {0}")]
+    /// The guest lacks required CPU flags: their names.
+    #[error("the guest does not see these required CPU flags: {0}")]
     CpuFlags(String),
-    /// Over either channel.
+    /// The guest agent or the ssh session that replaces it failed.
     #[error("guest agent: {0}")]
     Agent(String),
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
 }
 
 impl VmError {
-    /// Whether the host has no room left: no other attempt will do better.
+    /// Whether a signal from outside the controller ended the machine.
+    pub fn is_by_signal(&self) -> bool {
+        matches!(self, Self::Killed(_) | Self::SshKilled(_))
+    }
+
+    /// Whether the host has no space left, so that another attempt would fail too.
     pub fn is_full_disk(&self) -> bool {
         match self {
             Self::Disk { full, .. } => *full,

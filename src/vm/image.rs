@@ -1,72 +1,100 @@
-//! Disk images on the host, by digest.
+//! Image folders on the host: a disk and its description.
 
 use super::original_disk::OriginalFacts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder made by `image build` or `image inputs`: `image.json` and the files it names.
+/// An image folder: `image.json` and the files that it names. `image build`, `image inputs` and `image import` make it.
 #[derive(Clone, Debug)]
 pub struct Image {
+    /// The folder.
     pub folder: PathBuf,
+    /// The content of `image.json`.
     pub facts: ImageFacts,
 }
 
-/// `image.json`.
+/// The content of `image.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageFacts {
-    /// Format of this file: 1.
+    /// Version of the format of this file: 1.
     pub format: u32,
     /// `reference`, `tool`, `inputs` or `original`.
     pub kind: String,
-    /// Version of mcc-harness that built it.
+    /// Version of mcc-harness that built the image.
     pub built_by: String,
-    /// File names within the folder: the disk, and for a bootable one its kernel and initrd.
+    /// File name of the disk within the folder.
     pub disk: String,
+    /// Kernel and initrd of a disk that QEMU boots directly.
     pub boot: Option<Boot>,
-    /// Of a disk that boots by itself.
+    /// Properties of a disk with its own bootloader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalFacts>,
-    /// Debian packages (`name version`), for the people who read it later.
+    /// Debian packages on the disk (`name version`), for information.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Digest of the recipe and the package names `rootfs.tar` was made by.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Digest of the recipe and the package names from which `rootfs.tar` was made.
+    #[serde(rename = "rootfs_by", default, skip_serializing_if = "String::is_empty")]
     pub rootfs_recipe: String,
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]
     pub instances: Vec<PackedInstance>,
-    /// The edition an inputs disk was made for, where that was said.
+    /// The edition for which an inputs disk was made, if it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edition: Option<String>,
 }
 
+/// Names of the files that QEMU boots, within the image folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
+    /// File name of the kernel.
     pub kernel: String,
+    /// File name of the initrd.
     pub initrd: String,
 }
 
+/// An instance archive on an inputs disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackedInstance {
+    /// Name of the instance.
     pub instance: String,
+    /// Digest of the archive.
     pub sha256: String,
 }
 
+/// The version of `image.json` that this program reads and writes.
 pub const FORMAT: u32 = 1;
 
+/// An error of opening an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{} is no disk image of ours: no image.json in it (make one with `mcc-harness image build`)", .0.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The folder has no `image.json`.
+    #[error("{} is no image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
     NotAnImage(PathBuf),
+    /// The image cannot be used.
     #[error("{}: {reason}", path.display())]
-    Bad { path: PathBuf, reason: String },
+    Bad {
+        /// The image or its `image.json`.
+        path: PathBuf,
+        /// The cause, with the remedy.
+        reason: String,
+    },
 }
 
 impl Image {
+    /// Opens an image folder and checks that its files exist.
+    ///
+    /// # Errors
+    /// `image.json` is missing, cannot be read or has another format, or a file that it names is missing.
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
         let path = folder.join("image.json");
         let text = mcc_base::text::read(&path).map_err(|source| match source.kind() {
@@ -92,26 +120,24 @@ impl Image {
         Ok(image)
     }
 
+    /// Returns the path of the disk.
     pub fn disk(&self) -> PathBuf {
         self.folder.join(&self.facts.disk)
     }
 
-    /// Kernel and initrd.
+    /// Returns the paths of kernel and initrd.
     ///
     /// # Errors
-    /// The image is not bootable (an inputs disk).
+    /// The image has none, such as an inputs disk.
     pub fn boot(&self) -> Result<(PathBuf, PathBuf), ImageError> {
         let boot = self.facts.boot.as_ref().ok_or_else(|| ImageError::Bad {
             path: self.folder.clone(),
-            reason: format!(
-                "a disk of kind {:?} cannot be booted: a tool's image is needed",
-                self.facts.kind
-            ),
+            reason: format!("a disk of kind {:?} has no kernel to boot: use a tool's image", self.facts.kind),
         })?;
         Ok((self.folder.join(&boot.kernel), self.folder.join(&boot.initrd)))
     }
 
-    /// Role and path of every file the machine sees.
+    /// Returns role and path of every file that a machine uses.
     pub fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let role = if self.facts.kind == "inputs" { "inputs" } else { "disk" };
         let mut files = vec![(role, self.disk())];

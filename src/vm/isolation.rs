@@ -1,5 +1,5 @@
-//! What keeps a QEMU that its guest has taken over away from its host: an unprivileged user and a cgroup, beside
-//! QEMU's own sandbox. What cannot be had is named, and the machine runs without it.
+//! Isolation of QEMU from its host, in case a guest takes QEMU over: an unprivileged user and a cgroup, in addition to
+//! QEMU's own sandbox. If a part is not possible on a host, it is reported, and the machine runs without it.
 
 use super::cgroup::Cgroup;
 use nix::sys::resource::{Resource, setrlimit};
@@ -10,18 +10,18 @@ use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Who QEMU runs as when the controller is root: the first of these that the host has.
+/// The users to run QEMU as if the controller is root: the first one that the host has.
 const USERS: [&str; 2] = ["mcc-qemu", "nobody"];
 
-/// Guests need QEMU's own memory beside theirs: TCG keeps up to 1 GiB of translated code.
+/// Memory of QEMU beside the guest's memory: TCG keeps up to 1 GiB of translated code.
 const OVERHEAD_MIB: u64 = 2048;
 
-/// What surrounds one machine. Its cgroup, and whatever is in it, ends with it.
+/// The isolation of one machine. Dropping it kills all processes of its cgroup and removes the cgroup.
 #[derive(Debug)]
 pub struct Isolation {
-    /// None: the controller's own user, which is not root. Err: why QEMU stays root.
+    /// None: the controller's own user, which is not root. Err: the reason why QEMU runs as root.
     user: Result<Option<User>, String>,
-    /// Err: why there is none.
+    /// Err: the reason why there is no cgroup.
     group: Result<Cgroup, String>,
 }
 
@@ -30,43 +30,44 @@ struct User {
     name: String,
     uid: u32,
     gid: u32,
-    /// Of `/dev/kvm`.
+    /// Supplementary groups: that of `/dev/kvm`.
     groups: Vec<u32>,
 }
 
 impl Isolation {
-    /// For a machine of that memory, which reads `files` and works in `folder`.
+    /// Makes the isolation of a machine with `memory_mib` of memory, which reads `files` and works in `folder`.
     pub fn new(memory_mib: u64, files: &[PathBuf], folder: &Path) -> Self {
         Self { user: user(files, folder), group: Cgroup::new(memory_mib + OVERHEAD_MIB) }
     }
 
-    /// For a machine as it would be started with its results in `folder`.
+    /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
     pub fn of_this_host(memory_mib: u64, folder: &Path) -> Self {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         Self::new(memory_mib, &[], &folder)
     }
 
-    /// For a machine that libvirt starts, as the user and group it says, where they reach `files` and `folder`.
+    /// The isolation of a machine that libvirt starts. `ids`: the user and group that libvirt reports for QEMU; they
+    /// are used if they can access `files` and `folder`.
     #[cfg(feature = "libvirt")]
     pub(super) fn by_libvirt(ids: Option<(u32, u32)>, files: &[PathBuf], folder: &Path) -> Self {
         let user = match ids.filter(|_| geteuid().is_root()) {
             // A libvirt of the controller's own user.
             None => Ok(None),
-            Some((0, _)) => Err("libvirt is set up to run QEMU as root".to_owned()),
+            Some((0, _)) => Err("libvirt is configured to run QEMU as root".to_owned()),
             Some((uid, gid)) => User { name: format!("{uid} (libvirt's)"), uid, gid, groups: vec![] }
                 .check_access(files, folder)
                 .map(Some),
         };
-        Self { user, group: Err("libvirt keeps it in its own, without a ceiling".to_owned()) }
+        Self { user, group: Err("libvirt uses a cgroup of its own, without a memory limit".to_owned()) }
     }
 
-    /// There was no unprivileged user that reaches its files.
+    /// Whether QEMU runs as root because no unprivileged user can access its files.
     #[cfg(feature = "libvirt")]
     pub(super) fn runs_as_root(&self) -> bool {
         self.user.is_err()
     }
 
-    /// In words, for record and doctor.
+    /// Returns the active parts as text, for the record and `doctor`.
     pub fn active(&self) -> Vec<String> {
         let user = self.user.as_ref().ok().map(|user| match user {
             Some(user) => format!("user {}", user.name),
@@ -76,14 +77,14 @@ impl Isolation {
         ["sandbox on".to_owned()].into_iter().chain(user).chain(group).collect()
     }
 
-    /// What is not, and why.
+    /// Returns the missing parts with the reasons, for the record and `doctor`.
     pub fn missing(&self) -> Vec<String> {
-        let user = self.user.as_ref().err().map(|why| format!("no unprivileged user: {why}"));
-        let group = self.group.as_ref().err().map(|why| format!("no cgroup: {why}"));
+        let user = self.user.as_ref().err().map(|reason| format!("no unprivileged user: {reason}"));
+        let group = self.group.as_ref().err().map(|reason| format!("no cgroup: {reason}"));
         user.into_iter().chain(group).collect()
     }
 
-    /// Whoever QEMU runs as must own the folder it writes to.
+    /// Makes QEMU's user the owner of a file or folder that QEMU writes to.
     pub(super) fn chown_folder(&self, folder: &Path) -> io::Result<()> {
         match &self.user {
             Ok(Some(user)) => std::os::unix::fs::chown(folder, Some(user.uid), Some(user.gid)),
@@ -91,45 +92,68 @@ impl Isolation {
         }
     }
 
-    /// For the new process, between fork and exec.
+    /// Returns the setup of the new process, to be applied between fork and exec.
     pub(super) fn pre_exec_setup(&self) -> PreExecSetup {
         let user = self.user.as_ref().ok().and_then(Option::as_ref);
         PreExecSetup {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
-            user: user.map(|user| (Uid::from_raw(user.uid), Gid::from_raw(user.gid))),
-            groups: user.iter().flat_map(|user| &user.groups).map(|gid| Gid::from_raw(*gid)).collect(),
+            user: user.map(UnprivilegedUser::new),
         }
     }
 
-    /// Why the host's kernel would have killed QEMU, if it did so for its memory.
+    /// Returns a message if the host's kernel killed QEMU because the memory limit was reached.
     pub(super) fn memory_limit_reached(&self) -> Option<String> {
         self.group.as_ref().ok()?.memory_limit_reached()
     }
 }
 
-/// The way into a confinement.
+/// The changes that a new process makes to itself to be isolated.
 pub(super) struct PreExecSetup {
     group: Option<RawFd>,
-    user: Option<(Uid, Gid)>,
+    user: Option<UnprivilegedUser>,
+}
+
+/// The numbers of the user that QEMU runs as.
+pub(super) struct UnprivilegedUser {
+    uid: Uid,
+    gid: Gid,
     groups: Vec<Gid>,
 }
 
+impl UnprivilegedUser {
+    /// Returns the user that QEMU runs as on this host; None: the controller's own user.
+    pub fn of_this_host() -> Option<Self> {
+        user(&[], Path::new("/")).ok().flatten().as_ref().map(Self::new)
+    }
+
+    fn new(user: &User) -> Self {
+        Self {
+            uid: Uid::from_raw(user.uid),
+            gid: Gid::from_raw(user.gid),
+            groups: user.groups.iter().map(|gid| Gid::from_raw(*gid)).collect(),
+        }
+    }
+
+    /// Changes the user of this process. It runs between fork and exec, so it makes system calls only.
+    pub fn switch_to(&self) -> io::Result<()> {
+        setgroups(&self.groups)?;
+        setgid(self.gid)?;
+        setuid(self.uid)?;
+        Ok(())
+    }
+}
+
 impl PreExecSetup {
-    /// System calls only, on data made before: it runs between fork and exec.
+    /// Applies the setup to this process. It runs between fork and exec, so it makes system calls only.
     pub fn apply(&self) -> io::Result<()> {
         if let Some(group) = self.group {
             // SAFETY: writes one byte of a constant to a descriptor that its owner keeps open.
             let written = unsafe { nix::libc::write(group, c"0".as_ptr().cast(), 1) };
             nix::errno::Errno::result(written)?;
         }
-        // The memory of a guest on the host's disk helps nobody.
+        // No core dumps: a dump would contain the whole memory of the guest.
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        if let Some((uid, gid)) = self.user {
-            setgroups(&self.groups)?;
-            setgid(gid)?;
-            setuid(uid)?;
-        }
-        Ok(())
+        self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)
     }
 }
 
@@ -146,7 +170,7 @@ fn user(files: &[PathBuf], folder: &Path) -> Result<Option<User>, String> {
     user.check_access(files, folder).map(Some)
 }
 
-/// By hand: a static program has no name service to ask.
+/// Parses the text of /etc/passwd: a statically linked program has no name service.
 fn find_user(passwd: &str, name: &str) -> Option<User> {
     let fields: Vec<&str> =
         passwd.lines().map(|line| line.split(':').collect()).find(|fields: &Vec<_>| fields[0] == name)?;
@@ -158,19 +182,19 @@ const READ: u32 = 4;
 const SEARCH: u32 = 1;
 
 impl User {
-    /// It reads `files`, and a folder of its own in `folder` is within its reach.
+    /// Checks that the user can read `files` and enter `folder`.
     fn check_access(self, files: &[PathBuf], folder: &Path) -> Result<Self, String> {
         for file in files {
-            let whole = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
-            self.check_path(&whole)?;
-            self.check_permission(&whole, READ)?;
+            let path = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            self.check_path(&path)?;
+            self.check_permission(&path, READ)?;
         }
         self.check_path(folder)?;
         self.check_permission(folder, SEARCH)?;
         Ok(self)
     }
 
-    /// Every folder above is open to it.
+    /// Checks that the user can enter every folder above `path`.
     fn check_path(&self, path: &Path) -> Result<(), String> {
         path.ancestors()
             .skip(1)
@@ -186,7 +210,7 @@ impl User {
         }
     }
 
-    /// The three permission bits that hold for it.
+    /// Returns the three permission bits that apply to the user.
     fn permission_bits(&self, found: &Metadata) -> u32 {
         let shift = match () {
             () if found.uid() == self.uid => 6,
@@ -204,7 +228,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_user_reads_what_its_bits_allow_below_folders_it_may_search() {
+    fn access_of_a_user_depends_on_file_and_folder_permissions() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("disk");
         fs::write(&file, "").unwrap();
@@ -219,7 +243,7 @@ mod tests {
         assert_eq!(allowed(0o644), [true; 3]);
         assert_eq!(allowed(0o640), [true, true, false]);
         assert_eq!(allowed(0o600), [true, false, false]);
-        assert_eq!(allowed(0o004), [false, false, true], "the owner's bits hold for the owner alone");
+        assert_eq!(allowed(0o004), [false, false, true], "the owner's bits apply to the owner only");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
         let error = other.check_path(&file).unwrap_err();
         assert_eq!(error, format!("{} is not open to other", folder.path().display()));
@@ -228,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_found_by_name_in_the_hosts_list() {
+    fn users_are_found_by_name_in_passwd() {
         let passwd = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533::/nonexistent:/bin/false\n";
         let nobody = find_user(passwd, "nobody").unwrap();
         assert_eq!((nobody.uid, nobody.gid), (65534, 65533));

@@ -1,5 +1,5 @@
-//! The kit that organizers give to tool authors (E-5.6): the reference disk as one file that boots by itself, with
-//! sshd, the inputs disk, a start script, instructions. What an author hands in is the disk with a tool on it.
+//! The kit that organizers give to tool authors: the reference disk as one file with a bootloader and sshd, the inputs
+//! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
     BuildError, Progress, build_atomically, check_tool, copy, inputs, io_at, recipe, remove,
@@ -19,9 +19,10 @@ const INPUTS_VMDK: &str = include_str!("../../vm-images/kit/inputs-vmdk");
 const START: &str = include_str!("../../vm-images/kit/BenchKitStart.sh");
 const README: &str = include_str!("../../vm-images/kit/README.md");
 
-/// What the kit's disk needs beyond the reference disk.
+/// The Debian packages that the kit's disk has in addition to those of the reference disk.
 const PACKAGES: [&str; 2] = ["openssh-server", "busybox-static"];
 
+/// The programs that building a kit needs.
 const NEEDED: [&str; 10] = [
     "bash",
     "mmdebstrap",
@@ -35,21 +36,26 @@ const NEEDED: [&str; 10] = [
     "ssh-keygen",
 ];
 
+/// The settings of a kit.
 pub struct BuildKit<'a> {
-    /// The folder that becomes the kit; an image of kind `original`.
+    /// The folder to make: the kit, which is also an image of kind `original`.
     pub out: &'a Path,
     /// The reference image.
     pub reference: &'a Path,
-    /// Put on the disk already: a folder with `BenchKit_head.sh` and `bin/`.
+    /// A tool to put on the disk: a folder with `BenchKit_head.sh` and `bin/`.
     pub tool: Option<&'a Path>,
-    /// Debian packages by name.
+    /// Names of Debian packages to add.
     pub packages: &'a [String],
-    /// Instance archives by name, already validated; none: a kit without inputs disk.
+    /// Names and paths of validated instance archives. If it is empty, the kit has no inputs disk.
     pub archives: &'a [(String, PathBuf)],
+    /// Size of the disk as the guest sees it, in the notation of `truncate`: `8G`.
     pub size: &'a str,
 }
 
-/// Builds a kit. Needs root, and loop devices for the bootloader.
+/// Builds a kit. It needs root, and loop devices for the bootloader.
+///
+/// # Errors
+/// A program is missing, an input is unusable, or a recipe failed.
 pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
     build.tool.map_or(Ok(()), check_tool)?;
     let reference = Image::open(build.reference)?;
@@ -95,7 +101,10 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
     })
 }
 
-/// Takes an author's disk over: an image folder with the disk as it was handed in, and what is read from it.
+/// Makes an image folder with a copy of an author's disk and the properties that are read from it.
+///
+/// # Errors
+/// The disk cannot be read, is not bootable or refers to other files, or the folder cannot be made.
 pub fn import(disk: &Path, out: &Path) -> Result<Image, BuildError> {
     let facts = Image::open_original(disk)?.facts;
     build_atomically(out, &[], |out| {

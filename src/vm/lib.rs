@@ -1,9 +1,10 @@
-//! A machine: its description, QEMU, QMP, the channel to the guest, the disks it boots from. Knows nothing
-//! of contests.
+//! Virtual machines: their specification, QEMU and QMP, the channel to the guest, disk images and how they are built.
+//! This crate does not depend on contests.
 
 pub mod build;
 mod cgroup;
 mod channel;
+mod cpu_time;
 mod error;
 mod image;
 mod isolation;
@@ -21,6 +22,7 @@ mod stall;
 mod states;
 mod stream_file;
 
+pub use cpu_time::probe as probe_cpu_time;
 pub use error::VmError;
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;

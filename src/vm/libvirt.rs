@@ -1,8 +1,8 @@
-//! The second backend: the machine is a transient domain of libvirt's.
+//! The libvirt backend: the machine is a transient domain.
 //!
-//! libvirt starts QEMU and pins its threads; from then on the machine is driven as any other. QEMU connects to
-//! sockets that wait for it in a private folder, one of them a QMP beside libvirt's own, so that limits, faults and
-//! measurement do not depend on a daemon's answers. The domain ends with the connection it was made over
+//! libvirt starts QEMU and pins its threads; after that the machine is used like any other. QEMU connects to sockets of
+//! the controller in a private folder. One of them is a QMP socket in addition to libvirt's, so that limits, faults and
+//! measurement do not depend on the libvirt daemon. The domain ends with the connection over which it was made
 //! (AUTODESTROY), and so with its controller.
 
 use super::cgroup::{PREFIX, remove_stale};
@@ -29,19 +29,19 @@ use std::time::{Duration, Instant};
 use virt::connect::Connect;
 use virt::sys::{VIR_DOMAIN_START_AUTODESTROY, VIR_DOMAIN_START_PAUSED};
 
-/// In the order of `StartedQemu::host_side`; the last three are virtio ports of these names.
+/// Names of the sockets in the order of `StartedQemu::host_side`; the last three are also names of virtio ports.
 const SOCKETS: [&str; 5] = ["qmp", "console", CONTROL, STDOUT, STDERR];
 
-/// Where the libvirt of the whole host writes what QEMU says, a file per domain that it never removes.
+/// The folder in which the system's libvirt writes QEMU's log, one file per domain. libvirt does not remove the files.
 const LOGS: &str = "/var/log/libvirt/qemu";
 
-/// Beyond what libvirt gives a QEMU that does not end.
+/// Time limit for libvirt to end a domain; longer than libvirt's own limit for a QEMU that does not end.
 const RELEASE: Duration = Duration::from_secs(60);
 
-/// A domain of ours, while libvirt holds it.
+/// A libvirt domain of the controller.
 pub(super) struct Domain {
     qemu: u32,
-    /// None: it had ended before it was looked at.
+    /// None: QEMU had ended before the descriptor was opened.
     end: Option<OwnedFd>,
     handle: Option<DomainHandle>,
     released: Option<Receiver<()>>,
@@ -49,7 +49,7 @@ pub(super) struct Domain {
     log: PathBuf,
 }
 
-/// Dropped, the domain is destroyed, then the connection closed.
+/// Dropping it destroys the domain, then closes the connection.
 struct DomainHandle {
     domain: virt::domain::Domain,
     _connection: Connection,
@@ -59,7 +59,7 @@ struct Connection(Connect);
 
 impl Drop for DomainHandle {
     fn drop(&mut self) {
-        // It is gone already where its QEMU was killed.
+        // Fails if the domain has ended because its QEMU was killed.
         let _ = self.domain.destroy();
     }
 }
@@ -70,33 +70,32 @@ impl Drop for Connection {
     }
 }
 
-/// Whether libvirt answers, and how; it learns here what this host's QEMU can do, which takes it seconds the first
-/// time.
+/// Checks that libvirt answers. libvirt probes the host's QEMU at the first call, which takes seconds.
 ///
 /// # Errors
-/// Why not, and the remedy.
+/// libvirt does not answer within `timeout`: the cause and the remedy.
 pub fn check(timeout: Duration) -> Result<(), VmError> {
-    with_timeout(timeout, || connect()?.0.get_capabilities().map(drop).map_err(said))
+    with_timeout(timeout, || connect()?.0.get_capabilities().map(drop).map_err(message))
 }
 
-/// As `LIBVIRT_DEFAULT_URI` says; else root has the host's, anybody else one of their own.
+/// Connects to the libvirt of `LIBVIRT_DEFAULT_URI`. The default is the system's for root, else the user's.
 fn connect() -> Result<Connection, String> {
-    // It would print what is returned as well.
+    // The default callback prints the errors that are returned.
     virt::error::clear_error_callback();
     Connect::open(None).map(Connection).map_err(|error| {
         format!(
             "it does not answer ({}); start it (systemctl start libvirtd, or virtlogd and libvirtd by hand), or \
-             leave backend = \"libvirt\" out of [hosts]",
+             remove backend = \"libvirt\" from [hosts]",
             error.message()
         )
     })
 }
 
-fn said(error: virt::error::Error) -> String {
+fn message(error: virt::error::Error) -> String {
     error.message().trim().to_owned()
 }
 
-/// What libvirt does, while nobody waits for it longer than that: what comes later is dropped.
+/// Runs `work` in a thread and waits at most `timeout` for its result; a later result is dropped.
 fn with_timeout<T: Send + 'static>(
     timeout: Duration,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
@@ -109,7 +108,7 @@ fn with_timeout<T: Send + 'static>(
     }
 }
 
-/// Starts the machine, stopped. Its overlay is unlinked as soon as QEMU has it open.
+/// Starts the machine without running its guest. The overlay is unlinked as soon as QEMU has opened it.
 pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Result<StartedQemu, VmError> {
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -118,7 +117,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let folder = fs::canonicalize(folder).map_err(at(folder))?;
     let log = folder.join("qemu.log");
     File::create(&log).map_err(at(&log))?;
-    // A folder without a listing, and in it one whose name only QEMU is told: nobody else finds the sockets.
+    // A folder that other users cannot list, and in it a folder whose random name only QEMU receives: other users
+    // cannot find the sockets.
     let prefix = format!("{PREFIX}{}-", std::process::id());
     let private = |folder: &Path| {
         let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).map_err(at(folder))?;
@@ -139,9 +139,9 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     overlay(&spec.disk.path, &spec.disk.format, &overlay_file)
         .map_err(|error| VmError::Libvirt(error.to_string()))?;
 
-    let of = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
+    let inputs = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
-    let created = with_timeout(left, move || create(&of.0, &of.1, &of.2, &of.3));
+    let created = with_timeout(left, move || create(&inputs.0, &inputs.1, &inputs.2, &inputs.3));
     let unlinked = fs::remove_file(&overlay_file).map_err(at(&overlay_file));
     let (handle, isolation) = created?;
     unlinked?;
@@ -156,13 +156,14 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let qemu = peers[0];
     let host_side =
         <[UnixStream; 5]>::try_from(host_side).ok().filter(|_| peers.iter().all(|peer| *peer == qemu));
-    let host_side =
-        host_side.ok_or_else(|| VmError::Libvirt(format!("strangers at its sockets: {peers:?}")))?;
+    let host_side = host_side.ok_or_else(|| {
+        VmError::Libvirt(format!("other processes are connected to its sockets: {peers:?}"))
+    })?;
     let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
     Ok(StartedQemu { qemu: Process::Domain(domain), host_side, outputs: vec![], isolation, own: None })
 }
 
-/// QEMU's end of a socket, and which process it is.
+/// Accepts the connection of QEMU; returns the stream and the process number of its peer.
 fn accept(listener: &UnixListener, deadline: Instant) -> Result<(UnixStream, u32), VmError> {
     poll_readable(&[listener.as_fd()], deadline.saturating_duration_since(Instant::now()));
     let taken = || {
@@ -182,20 +183,21 @@ fn create(
     overlay: &Path,
 ) -> Result<(DomainHandle, Isolation), String> {
     if !matches!((&spec.guest, &spec.start), (Guest::Agent { .. }, Start::Boot)) {
-        return Err("its machines boot our own disks: no original ones, no saved states".to_owned());
+        return Err("it supports neither original disks nor saved states".to_owned());
     }
     let connection = connect()?;
-    let capabilities = connection.0.get_capabilities().map_err(said)?;
+    let capabilities = connection.0.get_capabilities().map_err(message)?;
     let folder = overlay.parent().unwrap_or(Path::new("/"));
     let isolation = Isolation::by_libvirt(qemu_user(&capabilities), &spec.files(), folder);
     let xml =
         xml(spec, name, sockets, overlay, isolation.runs_as_root()).map_err(|error| error.to_string())?;
     let flags = VIR_DOMAIN_START_PAUSED | VIR_DOMAIN_START_AUTODESTROY;
-    let domain = virt::domain::Domain::create_xml(&connection.0, &xml, flags).map_err(said)?;
+    let domain = virt::domain::Domain::create_xml(&connection.0, &xml, flags).map_err(message)?;
     Ok((DomainHandle { domain, _connection: connection }, isolation))
 }
 
-/// Who libvirt runs QEMU as, from its capabilities: `<baselabel type='qemu'>+64055:+64055</baselabel>`.
+/// Returns the user and group that libvirt runs QEMU as, from its capabilities:
+/// `<baselabel type='qemu'>+64055:+64055</baselabel>`.
 fn qemu_user(capabilities: &str) -> Option<(u32, u32)> {
     let document = roxmltree::Document::parse(capabilities).ok()?;
     let named = |name: &'static str| move |node: &roxmltree::Node| node.has_tag_name(name);
@@ -214,12 +216,17 @@ impl Domain {
         self.qemu
     }
 
-    /// QEMU at once, where we may; libvirt in any case, which notices.
+    /// Waits at most `timeout` for the end of QEMU; whether it has ended.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        self.end.as_ref().is_none_or(|end| wait_for(end, timeout))
+    }
+
+    /// Kills QEMU directly if the controller has the right to do so, and lets libvirt end the domain.
     pub fn kill(&mut self) {
         let Some(handle) = self.handle.take() else { return };
         if let Some(end) = &self.end {
             let no_info = std::ptr::null::<nix::libc::siginfo_t>();
-            // SAFETY: a system call on a descriptor of ours; without information the kernel fills in its own.
+            // SAFETY: a system call on a descriptor that `self` owns; a null siginfo is allowed.
             unsafe {
                 nix::libc::syscall(
                     nix::libc::SYS_pidfd_send_signal,
@@ -238,21 +245,21 @@ impl Domain {
         self.released = Some(receive);
     }
 
-    /// Until QEMU has ended and libvirt has forgotten it; keeps what QEMU said.
+    /// Waits until QEMU has ended and libvirt has removed the domain; copies QEMU's messages to the attempt's log.
     pub fn wait(&mut self) -> String {
         if let Some(released) = self.released.take() {
-            let forgotten = released.recv_timeout(RELEASE).is_ok();
+            let is_removed = released.recv_timeout(RELEASE).is_ok();
             if let Some(end) = &self.end {
                 wait_for(end, Duration::from_secs(5));
             }
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
-            // Only root may, and only of the host's libvirt.
+            // Only root can read it, and only the system's libvirt writes it.
             if let Ok(text) = fs::read_to_string(&log)
                 && fs::write(&self.log, qemu_messages(&text)).is_ok()
             {
                 let _ = fs::remove_file(log);
             }
-            if !forgotten {
+            if !is_removed {
                 tracing::warn!(domain = self.name, "libvirt did not end it within {} s", RELEASE.as_secs());
             }
         }
@@ -260,15 +267,15 @@ impl Domain {
     }
 }
 
-/// What follows QEMU's command in libvirt's log; the command is in the record.
+/// Returns the part of libvirt's log after QEMU's command line, which is in the record.
 fn qemu_messages(log: &str) -> &str {
     match log.rsplit_once(" \\\n") {
-        Some((_, end_of_command)) => end_of_command.split_once('\n').map_or("", |(_, said)| said),
+        Some((_, end_of_command)) => end_of_command.split_once('\n').map_or("", |(_, messages)| messages),
         None => log,
     }
 }
 
-/// The domain as the record keeps it, line by line.
+/// Returns the lines of the domain's XML for the record, with placeholders for name and paths.
 pub(super) fn description(spec: &MachineSpec) -> Vec<String> {
     let xml = xml(spec, "<name>", Path::new("/<sockets>"), Path::new("/<overlay>"), false);
     xml.unwrap_or_else(|error| error.to_string()).lines().map(str::to_owned).collect()
@@ -276,7 +283,7 @@ pub(super) fn description(spec: &MachineSpec) -> Vec<String> {
 
 type Xml = Writer<Vec<u8>>;
 
-/// The same machine as `spec::argv` describes: devices, their places, the processor.
+/// Returns the XML of a domain with the same devices, PCI slots and processor as the arguments of `spec::argv`.
 fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: bool) -> io::Result<String> {
     let mut writer = Writer::new_with_indent(vec![], b' ', 1);
     let kind = match spec.accelerator {
@@ -307,8 +314,8 @@ fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: 
             empty(w, "acpi", &[])?;
             empty(w, "vmport", &[("state", "off")])
         })?;
-        // libvirt holds SandyBridge to be impossible under TCG, for flags that QEMU leaves out: not checked here,
-        // but in the guest (E-5.2).
+        // libvirt would refuse SandyBridge under TCG, because QEMU leaves out some of its flags. The check is disabled
+        // here: the guest reports its flags, and the caller checks them.
         let cpu = [("mode", "custom"), ("match", "exact"), ("check", "none")];
         w.create_element("cpu").with_attributes(cpu).write_inner_content(|w| {
             text(w, "model", &[("fallback", "forbid")], &spec.cpu_model)?;
@@ -333,8 +340,8 @@ fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: 
     Ok(String::from_utf8_lossy(&writer.into_inner()).into_owned())
 }
 
-/// What libvirt has no words for, or others than ours: kernel and initrd as its own it would hand over to QEMU's
-/// user, who must not be able to write to them.
+/// Returns QEMU arguments that libvirt's XML cannot express. Kernel and initrd are among them, because libvirt would
+/// make QEMU's user the owner of the files, and that user must not be able to write to them.
 fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     let mut args = vec![
         "-chardev".to_owned(),
@@ -351,7 +358,7 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
 }
 
 fn devices(w: &mut Xml, spec: &MachineSpec, sockets: &Path, overlay: &Path) -> io::Result<()> {
-    // The one that doctor probed and the record names.
+    // The QEMU on PATH, which `doctor` probes and the record names.
     if let Some(qemu) = find_program(Qemu::NAME) {
         text(w, "emulator", &[], &absolute(&qemu))?;
     }
@@ -383,7 +390,7 @@ fn devices(w: &mut Xml, spec: &MachineSpec, sockets: &Path, overlay: &Path) -> i
     SOCKETS[2..].iter().try_for_each(|port| stream("channel", port, [("type", "virtio"), ("name", port)]))
 }
 
-/// The disk of that number: an overlay of `base`, or read-only.
+/// Writes the disk with this number: an overlay if `base` is given, else a read-only disk.
 fn disk(
     w: &mut Xml,
     number: usize,
@@ -393,7 +400,7 @@ fn disk(
 ) -> io::Result<()> {
     let kind = [("type", "file"), ("device", "disk")];
     w.create_element("disk").with_attributes(kind).write_inner_content(|w| {
-        // As `spec::STOP_ON_ERROR` (R2).
+        // As `spec::STOP_ON_ERROR`.
         let driver = [
             ("name", "qemu"),
             ("type", file.format.as_str()),
@@ -423,7 +430,7 @@ fn disk(
     Ok(())
 }
 
-/// A file that keeps its owner: QEMU's user reads it, no more.
+/// Writes the source of a disk without a change of its owner, so that QEMU's user can only read the file.
 fn source(w: &mut Xml, file: &DiskFile) -> io::Result<()> {
     let path = absolute(&file.path);
     let source = w.create_element("source").with_attribute(("file", path.as_str()));
@@ -431,7 +438,7 @@ fn source(w: &mut Xml, file: &DiskFile) -> io::Result<()> {
     Ok(())
 }
 
-/// libvirtd works in another folder.
+/// Returns an absolute path, because libvirtd has another working folder.
 fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
@@ -467,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_has_what_the_rules_say_and_nothing_else() {
+    fn a_domain_has_the_specified_hardware_and_no_network() {
         let xml = xml(&spec(), "one", Path::new("/s"), Path::new("/r/overlay"), false).unwrap();
         let document = roxmltree::Document::parse(&xml).unwrap();
         let all =
@@ -481,13 +488,13 @@ mod tests {
         assert_eq!(attribute("emulatorpin", "cpuset"), ["0,1"]);
         assert_eq!(attribute("source", "file"), ["/r/overlay", "/i/tool.qcow2", "/i/inputs.ext4"]);
         assert_eq!(all("readonly")[0].parent().unwrap(), all("disk")[1], "the inputs disk");
-        assert_eq!(attribute("address", "slot"), ["1", "2", "3", "4"], "as QEMU places them by itself");
+        assert_eq!(attribute("address", "slot"), ["1", "2", "3", "4"], "as QEMU assigns them by default");
         assert!(all("interface").is_empty() && all("graphics").is_empty(), "{xml}");
         assert!(attribute("arg", "value").contains(&"/i/a&b/vmlinux".to_owned()), "{xml}");
     }
 
     #[test]
-    fn the_log_of_a_machine_is_what_qemu_said_not_how_libvirt_began_it() {
+    fn the_log_of_a_machine_has_only_the_messages_of_qemu() {
         let command =
             "2026: starting up\nLC_ALL=C \\\n/usr/bin/qemu \\\n-append 'panic=-1' \\\n-msg timestamp=on\n";
         assert_eq!(
@@ -498,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn who_libvirt_runs_qemu_as_is_read_from_what_it_says_of_itself() {
+    fn the_user_of_qemu_is_read_from_the_capabilities() {
         let of = |model: &str| {
             qemu_user(&format!(
                 "<capabilities><host><secmodel><model>none</model></secmodel><secmodel><model>{model}</model>\

@@ -1,6 +1,7 @@
-//! A running machine: one QEMU process, driven by the one thread that started it.
+//! A running machine: one QEMU process, used by the thread that started it.
 
 use super::channel::Channel;
+use super::cpu_time;
 use super::error::VmError;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
@@ -27,30 +28,35 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
 
-/// Kept of the guest's console, bytes: enough for a kernel's last words, no way to fill a disk.
+/// The largest number of bytes that is kept of the guest's console: enough for the messages of a kernel panic.
 const CONSOLE_CAP: u64 = 1 << 20;
 
-/// The balloon's place in QEMU; also names what is asked of it. It never takes memory from the guest.
+/// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
 
+/// An output stream of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
 }
 
-/// What `Machine::wait` saw first.
+/// An event that ends `Machine::wait`.
 #[derive(Debug)]
 pub enum Event {
+    /// An event of the guest.
     Guest(GuestEvent),
-    /// More output than the cap arrived on this stream.
+    /// The output on this stream exceeds the cap.
     OutputLimit(Stream),
-    /// An event of QEMU's, by name: `RTC_CHANGE`, ...
+    /// Another event of QEMU: its name, such as `RTC_CHANGE`.
     Qemu(String),
+    /// The deadline has passed.
     Deadline,
 }
 
-/// A machine that runs until it is halted or dropped; dropping kills it and waits for its end.
+/// A machine that runs until it is halted or dropped. Dropping it kills QEMU and waits for its end.
 pub struct Machine {
     qemu: Process,
     pub(super) qmp: Qmp,
@@ -59,6 +65,10 @@ pub struct Machine {
     stdout: Sink,
     stderr: Sink,
     vcpu_threads: Vec<i32>,
+    /// The CPU time that was read last.
+    cpu_time: Duration,
+    memory_kib: u64,
+    began: Instant,
     nonce: String,
     buffer: Vec<u8>,
     folder: PathBuf,
@@ -67,32 +77,37 @@ pub struct Machine {
     isolation: Isolation,
 }
 
-/// What the guest's kernel says of its memory, asked for through QEMU.
+/// Memory statistics of the guest's kernel, queried over QMP.
 #[derive(Debug, Default)]
 struct Balloon {
-    asked: bool,
+    query_pending: bool,
     used_kib: Option<u64>,
 }
 
 impl Balloon {
-    /// Bytes; a guest without the driver never reports, and what it did not report is -1.
-    fn note(&mut self, answer: &serde_json::Value) {
-        self.asked = false;
+    /// Takes a value from an answer in bytes. Missing values are -1; values above the machine's memory are impossible.
+    /// Both are ignored. A guest without the driver reports nothing.
+    fn update(&mut self, answer: &serde_json::Value, most_kib: u64) {
+        self.query_pending = false;
         let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
         if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
-            self.used_kib = Some(total.saturating_sub(available) / 1024);
+            let used = total.saturating_sub(available) / 1024;
+            self.used_kib = (used <= most_kib).then_some(used).or(self.used_kib);
         }
     }
 }
 
-/// A machine is looked at so often at least: what comes much later shows that the controller was held up.
+/// The longest planned interval between two checks of a machine. A much later check is a stall of the controller.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
-    /// Starts QEMU, pins its threads, lets the guest run. Files go to `folder`: `stdout`, `stderr` (of the
-    /// tool, at most `output_cap` bytes each), `console`, `qemu.log`; QEMU's overlay lives there unlinked.
+    /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of
+    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is an unlinked file there.
     ///
-    /// The machine dies with the calling thread, so that a killed controller leaves none behind.
+    /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
+    ///
+    /// # Errors
+    /// QEMU does not start, or the guest does not run within `timeout`.
     pub fn start(
         spec: &MachineSpec,
         folder: &Path,
@@ -104,7 +119,7 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        // Its folder stays until the guest runs: QEMU opens its overlay there some time after it was started.
+        // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
         let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
             #[cfg(feature = "libvirt")]
@@ -119,6 +134,9 @@ impl Machine {
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
             vcpu_threads: vec![],
+            cpu_time: Duration::ZERO,
+            memory_kib: spec.memory_mib * 1024,
+            began: Instant::now(),
             nonce: String::new(),
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
@@ -131,7 +149,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// One process of ours. Its messages go to `log`.
+    /// Starts QEMU as a child of the controller. Its messages go to `log`.
     fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<StartedQemu, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
@@ -154,7 +172,7 @@ impl Machine {
             stderr: stderr_fd,
         };
         let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
-        // Nobody else's: the overlay lies there for the moment until QEMU has unlinked it.
+        // A private folder: the overlay has a name there until QEMU has unlinked it.
         let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
         isolation.chown_folder(own.path()).map_err(VmError::Start)?;
         if let Start::Keep(overlay) = &spec.start {
@@ -164,18 +182,18 @@ impl Machine {
         let mut command = Command::new(QEMU);
         command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // The streams of a tool that is talked to over ssh never meet QEMU.
-        let of_qemu = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..of_qemu].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        // With the ssh channel only QMP and the console are sockets of QEMU.
+        let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
+        let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
         unsafe {
             command.pre_exec(move || {
-                // The signals of a terminal are for the controller alone.
+                // A session of its own: signals of the terminal go to the controller only.
                 nix::unistd::setsid()?;
                 pre_exec_setup.apply()?;
-                // After the change of user, which takes it back.
+                // After the change of user, which clears this setting.
                 nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
                 if nix::unistd::getppid().as_raw() as u32 != controller {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -193,15 +211,15 @@ impl Machine {
             io::ErrorKind::NotFound => VmError::NoQemu,
             _ => VmError::Start(error),
         })?;
-        // Without our copies of QEMU's ends, its death is seen as the end of every stream.
+        // The controller closes its copies of QEMU's ends, so that every stream ends when QEMU ends.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
     }
 
-    /// The machine was started stopped (`-S`): its vCPU threads are pinned before their first instruction.
+    /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
     ///
-    /// `outputs`: QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    /// `outputs`: QEMU's ends of stdout and stderr. With the ssh channel the tool's session writes to them.
     fn start_guest(
         &mut self,
         spec: &MachineSpec,
@@ -224,6 +242,8 @@ impl Machine {
                 spec.vcpus
             )));
         }
+        // Refused before the guest runs.
+        self.cpu_time()?;
         for (thread, cpu) in self.vcpu_threads.iter().zip(&spec.vcpu_cpus) {
             self.qemu.pin(*thread, *cpu).map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
@@ -237,13 +257,16 @@ impl Machine {
             "id": "polling"
         });
         match self.qmp.send(&polling) {
-            // Seen again where the guest is waited for, after what it had said until then.
+            // `wait` reports the end of QEMU, after the events that the guest sent before it.
             Err(VmError::Gone(_)) => Ok(()),
             sent => sent,
         }
     }
 
-    /// Sends a request to the guest agent; later events must carry the job's nonce.
+    /// Sends a request to the guest agent. After `Request::Prepare` events must have the job's nonce.
+    ///
+    /// # Errors
+    /// QEMU or the channel has ended.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
         if let Request::Prepare(job) = request {
             self.nonce.clone_from(&job.nonce);
@@ -251,7 +274,8 @@ impl Machine {
         self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
-    /// Streams output until something happens or `deadline` passes. Events with a wrong nonce are dropped.
+    /// Copies output until an event occurs or `deadline` passes. Events with a wrong nonce or impossible values are
+    /// dropped.
     ///
     /// # Errors
     /// QEMU ended, a channel broke, or the output cannot be kept.
@@ -262,7 +286,9 @@ impl Machine {
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
             if let Some(message) = self.control.next()? {
-                if message.nonce == self.nonce {
+                if message.nonce == self.nonce
+                    && message.event.is_possible(self.memory_kib, self.max_cpu_ms())
+                {
                     return Ok(Event::Guest(message.event));
                 }
             } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
@@ -271,7 +297,7 @@ impl Machine {
                     return self.handle_qemu_event(event, &message["data"]);
                 }
                 if message["id"] == BALLOON {
-                    self.balloon.note(&message);
+                    self.balloon.update(&message, self.memory_kib);
                 }
             } else if let Some(event) = self.read_available()? {
                 return Ok(event);
@@ -284,19 +310,29 @@ impl Machine {
                     return Ok(Event::Guest(event));
                 }
             }
-            // Whatever floods a channel, the deadline is seen.
+            // `poll` does not run while a guest floods a channel, so this check is recorded here.
+            self.stall_detector.observe(since_boot(), Duration::ZERO);
+            // The deadline is checked in each iteration, so that a flooded channel cannot delay it.
             if Instant::now() >= deadline {
                 return Ok(Event::Deadline);
             }
         }
     }
 
-    /// A machine that QEMU stopped (its disk's host is full or broken, its accelerator failed) will not go on.
+    /// Returns an upper bound of the CPU time that the guest can have used, ms: twice the wall time of all vCPUs, to
+    /// allow for errors of the guest's clock.
+    fn max_cpu_ms(&self) -> u64 {
+        let since_start = self.began.elapsed().as_millis() as u64 + 60_000;
+        since_start.saturating_mul(2 * u64::from(self.vcpus().max(1)))
+    }
+
+    /// Handles an event of QEMU. If QEMU stopped the machine (a disk error on the host, a failure of the accelerator),
+    /// the machine cannot continue, and the result is an error.
     fn handle_qemu_event(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
             "BLOCK_IO_ERROR" => Err(VmError::Disk {
-                // libvirt's disks have names of their own.
+                // Under libvirt QEMU's field is empty.
                 device: match data["device"].as_str() {
                     None | Some("") => text(&data["qom-path"]),
                     Some(device) => device.to_owned(),
@@ -305,7 +341,7 @@ impl Machine {
                 reason: text(&data["reason"]),
                 full: data["nospace"] == true,
             }),
-            // Halted or rebooted from within. Under libvirt QEMU would go on, stopped, until libvirt ends it.
+            // The guest halted or rebooted. Under libvirt QEMU remains stopped until libvirt ends it.
             "SHUTDOWN" => Err(VmError::Gone(String::new())),
             "STOP" => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
@@ -314,31 +350,34 @@ impl Machine {
                         "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
                     }
                     Ok(state) => text(&state["status"]),
-                    Err(error) => format!("and does not say why ({error})"),
+                    Err(error) => format!("for an unknown reason ({error})"),
                 }))
             }
             other => Ok(Event::Qemu(other.to_owned())),
         }
     }
 
-    /// The longest time in which the machine was not looked at though it was to be: the controller was stopped,
-    /// or its host suspended.
-    pub fn stalled(&self) -> Duration {
+    /// Returns the longest stall until now: the controller was stopped, or its host was suspended or out of memory.
+    pub fn stalled(&mut self) -> Duration {
+        self.stall_detector.observe(since_boot(), Duration::ZERO);
         self.stall_detector.longest()
     }
 
-    /// Waits until so many bytes of stdout and stderr have arrived; false where `deadline` came first.
+    /// Waits until `bytes` of stdout and stderr were received; false if `deadline` passed first.
+    ///
+    /// # Errors
+    /// QEMU ended, or the output cannot be kept.
     pub fn wait_for_output(&mut self, bytes: (u64, u64), deadline: Instant) -> Result<bool, VmError> {
         while self.received() != bytes {
             self.read_available()?;
-            if !self.poll(deadline)? {
+            if !self.poll(deadline).map_err(|error| self.with_cause(error))? {
                 return Ok(self.received() == bytes);
             }
         }
         Ok(true)
     }
 
-    /// Sleeps until any channel has something; false once `deadline` has passed.
+    /// Waits until a descriptor is readable; false if `deadline` has passed.
     fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
         if !self.qmp.lines.open || !self.control.is_open() {
             return Err(VmError::Gone(String::new()));
@@ -347,13 +386,13 @@ impl Machine {
         if left.is_zero() {
             return Ok(false);
         }
-        let (mut fds, look) = self.control.poll_targets();
+        let (mut fds, check) = self.control.poll_targets();
         fds.push(self.qmp.lines.stream.as_fd());
         fds.extend(self.open_sinks());
-        let look = look.map(|at| at.saturating_duration_since(Instant::now()));
-        let asked = left.min(MAX_POLL_INTERVAL).min(look.unwrap_or(MAX_POLL_INTERVAL));
-        poll_readable(&fds, asked);
-        self.stall_detector.observe(since_boot(), asked);
+        let check = check.map(|at| at.saturating_duration_since(Instant::now()));
+        let planned = left.min(MAX_POLL_INTERVAL).min(check.unwrap_or(MAX_POLL_INTERVAL));
+        poll_readable(&fds, planned);
+        self.stall_detector.observe(since_boot(), planned);
         Ok(true)
     }
 
@@ -362,7 +401,7 @@ impl Machine {
         sinks.map(|sink| sink.stream().as_fd())
     }
 
-    /// Moves what the streams hold, one buffer each.
+    /// Copies available output to the files, at most one buffer per stream.
     fn read_available(&mut self) -> Result<Option<Event>, VmError> {
         let sinks = [
             (&mut self.console, "console", None),
@@ -379,47 +418,64 @@ impl Machine {
         Ok(None)
     }
 
-    /// User and system time of the vCPU threads since they began. The guest cannot forge it.
-    pub fn cpu_time(&self) -> Duration {
+    /// Returns the user and system time of the vCPU threads since their start. The guest cannot forge it. After the
+    /// end of QEMU it is the value that was read last.
+    ///
+    /// # Errors
+    /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
+    pub fn cpu_time(&mut self) -> Result<Duration, VmError> {
+        let process = self.qemu.id();
         let threads = self.vcpu_threads.iter();
-        let ns = threads.map(|thread| schedstat_ns(self.qemu.id(), *thread).unwrap_or(0)).sum();
-        Duration::from_nanos(ns)
+        let read = threads.map(|thread| cpu_time::of_thread(Path::new("/proc"), process, *thread)).sum();
+        match read {
+            Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
+            // The threads of a process end before the process.
+            Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.cpu_time)
     }
 
-    /// Memory in use by the whole guest, KiB, as its kernel told last; asks for the next figure, which comes while
-    /// the machine is waited for. None where the guest tells nothing.
+    /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the
+    /// next query, whose answer is read in `wait`.
+    ///
+    /// # Errors
+    /// QEMU has ended.
     pub fn balloon_kib(&mut self) -> Result<Option<u64>, VmError> {
-        // One question at a time: what a hanging QEMU does not read must not pile up.
-        if !self.balloon.asked {
-            self.balloon.asked = true;
-            self.qmp.send(&json!({
+        // One query at a time: a QEMU that hangs does not read them.
+        if !self.balloon.query_pending {
+            self.balloon.query_pending = true;
+            let sent = self.qmp.send(&json!({
                 "execute": "qom-get",
                 "arguments": {"path": BALLOON, "property": "guest-stats"},
                 "id": BALLOON
-            }))?;
+            }));
+            sent.map_err(|error| self.with_cause(error))?;
         }
         Ok(self.balloon.used_kib)
     }
 
+    /// Returns the isolation of QEMU from the host.
     pub fn isolation(&self) -> &Isolation {
         &self.isolation
     }
 
-    /// Of the QEMU process.
+    /// Returns the process number of QEMU.
     pub fn pid(&self) -> u32 {
         self.qemu.id()
     }
 
+    /// Returns the number of vCPUs.
     pub fn vcpus(&self) -> u32 {
         self.vcpu_threads.len() as u32
     }
 
-    /// Bytes received so far: stdout, stderr.
+    /// Returns the bytes received so far on stdout and stderr.
     pub fn received(&self) -> (u64, u64) {
         (self.stdout.received(), self.stderr.received())
     }
 
-    /// QEMU's resident memory, KiB: now, and at its peak, which is an upper bound of what the guest touched.
+    /// Returns QEMU's resident memory in KiB, now and at its peak. The peak is at least the memory that the guest used.
     pub fn rss_kib(&self) -> Option<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
         let kib = |name: &str| {
@@ -429,15 +485,23 @@ impl Machine {
         Some((kib("VmRSS:")?, kib("VmHWM:")?))
     }
 
-    /// Stops the machine at once and keeps what it had already sent; bytes of stdout and stderr in all.
+    /// Kills QEMU without waiting for its end; `halt` must follow and keeps the output that QEMU has sent.
+    pub fn stop(&mut self) {
+        self.qemu.kill();
+    }
+
+    /// Kills the machine and keeps the output that it has sent. Returns the total bytes of stdout and stderr.
+    ///
+    /// # Errors
+    /// The output cannot be kept.
     pub fn halt(mut self) -> Result<(u64, u64), VmError> {
         self.kill();
         self.drain()?;
         Ok(self.received())
     }
 
-    /// QEMU is gone, so nothing follows what the sockets hold (whoever else may hold them open); ssh, which is a
-    /// process of its own, is ended first.
+    /// Copies the output that is left in the sockets after the end of QEMU. Nothing follows it, even if another process
+    /// has the sockets open. ssh is a separate process and is ended first.
     fn drain(&mut self) -> Result<(), VmError> {
         self.control.close();
         loop {
@@ -454,42 +518,46 @@ impl Machine {
         self.qemu.wait();
     }
 
-    /// An error about a guest that did not do something in time, with the last words of what leads to it.
-    pub fn timeout_error(&self, what: &str) -> VmError {
-        let words = self.last_lines(self.control.log(), "warning:");
-        let words = words.map(|words| format!(" ({words})")).unwrap_or_default();
-        VmError::Agent(format!("was not {what} by its deadline{words}"))
+    /// Returns the error for a guest that did not reach a state in time, with the last log lines of the channel.
+    pub fn timeout_error(&self, state: &str) -> VmError {
+        let lines = self.last_lines(self.control.log(), "warning:");
+        let lines = lines.map(|lines| format!(" ({lines})")).unwrap_or_default();
+        VmError::Agent(format!("was not {state} by its deadline{lines}"))
     }
 
-    /// Adds how QEMU ended and the last words of QEMU and the guest to an error that came of its end.
+    /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest.
     fn with_cause(&mut self, error: VmError) -> VmError {
         let VmError::Gone(when) = error else { return error };
         self.qemu.wait_or_kill(Duration::from_secs(5));
         let how = self.qemu.wait();
+        let mut by_signal = self.qemu.was_signalled();
         let _ = self.drain();
-        let words = [
+        let causes = [
             self.isolation.memory_limit_reached(),
             self.last_lines("qemu.log", "warning:"),
             self.last_lines("console", "  "),
         ];
-        let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
-        let parts = [when.as_str(), &format!("({how})"), &words.join("; ")];
-        VmError::Gone(parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" "))
+        let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
+        // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
+        by_signal |= causes.iter().any(|cause| cause.contains(": terminating on signal "));
+        let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
+        let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+        if by_signal { VmError::Killed(text) } else { VmError::Gone(text) }
     }
 
-    /// The last lines of a log, without those that contain `noise` (or nothing else worth reading).
+    /// Returns the last lines of a log, without empty ones and those that contain `noise`.
     fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
         let text = fs::read(self.folder.join(log)).ok()?;
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(strip_timestamp);
         let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
         let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
-        // A kernel that panics prints its registers last: the cause stands first.
+        // A kernel that panics prints the cause first and its registers last.
         let cause =
             lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
         let first = cause.unwrap_or(lines.len().saturating_sub(3));
-        let said = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-        (!said.is_empty()).then(|| format!("{log}: {said}"))
+        let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+        (!shown.is_empty()).then(|| format!("{log}: {shown}"))
     }
 }
 
@@ -499,14 +567,8 @@ impl Drop for Machine {
     }
 }
 
-/// Without the time that a kernel puts before what it says: `[    3.451559] Kernel panic - not syncing`.
+/// Removes the kernel's time from a line of its log: `[    3.451559] Kernel panic - not syncing`.
 fn strip_timestamp(line: &str) -> &str {
-    let said = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
-    said.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, said)| said)
-}
-
-/// Nanoseconds on CPU; the kernel's tick-based figures are a hundred thousand times coarser.
-fn schedstat_ns(process: u32, thread: i32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
-    stat.split_whitespace().next()?.parse().ok()
+    let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    parts.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, message)| message)
 }

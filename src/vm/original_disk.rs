@@ -1,4 +1,4 @@
-//! Disks as tool authors submit them: one file with its own bootloader. Nothing in it is trusted.
+//! Disks as tool authors submit them: one file with its own bootloader. Its content is not trusted.
 
 use super::image::{FORMAT, Image, ImageError, ImageFacts};
 use serde::{Deserialize, Serialize};
@@ -8,48 +8,81 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is read from an original disk.
+/// The properties of an original disk, read from the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OriginalFacts {
-    /// As QEMU names it: `vmdk`, `qcow2`, `raw`.
+    /// QEMU's name of the format: `vmdk`, `qcow2`, `raw`.
     pub format: String,
-    /// Size of the disk as the guest sees it.
+    /// Size of the disk as the guest sees it, bytes.
     pub virtual_bytes: u64,
-    /// The first sector holds code that a BIOS can start.
+    /// Whether the first sector has code that a BIOS can start.
     pub bootable: bool,
+    /// The rows of the partition table.
     pub partitions: Vec<Partition>,
 }
 
-/// A row of the partition table in the first sector; `ee` is the one that stands before a GPT.
+/// A row of the partition table in the first sector (master boot record).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
-    /// Its type, two hex digits: `83` Linux, `82` swap.
+    /// The type, two hexadecimal digits: `83` Linux, `82` swap, `ee` protective entry of a GPT.
     pub kind: String,
+    /// Whether the partition is marked as active.
     pub active: bool,
-    /// In sectors of 512 bytes.
+    /// The first sector (512 bytes).
     pub first: u32,
+    /// Number of sectors.
     pub sectors: u32,
 }
 
+/// An error of reading an original disk.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
-    #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does)")]
+    /// qemu-img does not start.
+    #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
     NoQemuImg(#[source] io::Error),
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{}: qemu-img cannot read it: {said}", path.display())]
-    Unreadable { path: PathBuf, said: String },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// qemu-img cannot read the disk.
+    #[error("{}: qemu-img cannot read it: {message}", path.display())]
+    Unreadable {
+        /// The disk.
+        path: PathBuf,
+        /// The messages of qemu-img.
+        message: String,
+    },
+    /// The disk has a backing file, a data file or a separate extent.
     #[error("{}: it refers to another file, {other}; make one file of it: qemu-img convert -O vmdk", path.display())]
-    NotAlone { path: PathBuf, other: String },
-    #[error("{}: format {format} is not taken; convert it: qemu-img convert -O vmdk", path.display())]
-    Format { path: PathBuf, format: String },
-    #[error("{}: its first sector holds no bootloader for a BIOS", .0.display())]
+    NotAlone {
+        /// The disk.
+        path: PathBuf,
+        /// The other file.
+        other: String,
+    },
+    /// The format is not supported.
+    #[error("{}: format {format} is not supported; convert it: qemu-img convert -O vmdk", path.display())]
+    Format {
+        /// The disk.
+        path: PathBuf,
+        /// QEMU's name of the format.
+        format: String,
+    },
+    /// The disk has no bootloader.
+    #[error("{}: its first sector has no bootloader for a BIOS", .0.display())]
     NotBootable(PathBuf),
 }
 
 impl Image {
-    /// A disk file as an image, bootable or not: its facts are read from the disk itself.
+    /// Returns a disk file as an image, bootable or not. The properties are read from the disk.
+    ///
+    /// # Errors
+    /// As `inspect`.
     pub fn of_file(path: &Path) -> Result<Self, OriginalError> {
         let original = inspect(path)?;
         let facts = ImageFacts {
@@ -67,7 +100,10 @@ impl Image {
         Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), facts })
     }
 
-    /// An image to boot by itself: a disk file, or a folder with one (`image import`, `image build --kit`).
+    /// Opens a disk with its own bootloader: a disk file, or an image folder (`image import`, `image build --kit`).
+    ///
+    /// # Errors
+    /// The image cannot be read, is not an original disk, or is not bootable.
     pub fn open_original(path: &Path) -> Result<Self, OpenError> {
         let image = if path.is_dir() { Self::open(path)? } else { Self::of_file(path)? };
         match &image.facts.original {
@@ -76,7 +112,7 @@ impl Image {
             None => Err(ImageError::Bad {
                 path: path.to_owned(),
                 reason: format!(
-                    "an image of kind {:?} is no original disk: leave out channel = \"ssh\"",
+                    "an image of kind {:?} is no original disk: remove channel = \"ssh\"",
                     image.facts.kind
                 ),
             }
@@ -85,29 +121,32 @@ impl Image {
     }
 }
 
+/// An error of opening an original disk.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// The image folder cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// The disk file cannot be used.
     #[error(transparent)]
     Original(#[from] OriginalError),
 }
 
-/// Reads format, size and partition table.
+/// Reads format, size and partition table of a disk file.
 ///
 /// # Errors
-/// Besides what cannot be read: a disk that refers to other files. A guest must not get at files of the host that
-/// its author named, and a digest of one file would not cover them.
+/// The disk cannot be read, has an unsupported format, or refers to other files. The latter is refused because a guest
+/// could read files of the host that the disk's author named, and because the digest of one file would not cover them.
 pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     let io_at = |path: &Path| {
         let path = path.to_owned();
         move |source| OriginalError::Io { path, source }
     };
-    // Absolute: `nbd:...` must be a file's name, never an address.
+    // An absolute path: qemu-img would take a relative `nbd:...` for an address.
     let disk = std::fs::canonicalize(path).map_err(io_at(path))?;
-    let told = qemu_img(&["info".into(), "--output=json".into(), disk.clone().into()], path)?;
-    let info: Value = serde_json::from_slice(&told)
-        .map_err(|e| OriginalError::Unreadable { path: path.to_owned(), said: e.to_string() })?;
+    let json = qemu_img(&["info".into(), "--output=json".into(), disk.clone().into()], path)?;
+    let info: Value = serde_json::from_slice(&json)
+        .map_err(|e| OriginalError::Unreadable { path: path.to_owned(), message: e.to_string() })?;
     let format = info["format"].as_str().unwrap_or_default().to_owned();
     if let Some(other) = other_file(&info, &disk) {
         return Err(OriginalError::NotAlone { path: path.to_owned(), other });
@@ -139,13 +178,13 @@ fn qemu_img(args: &[OsString], disk: &Path) -> Result<Vec<u8>, OriginalError> {
     match done.status.success() {
         true => Ok(done.stdout),
         false => {
-            let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-            Err(OriginalError::Unreadable { path: disk.to_owned(), said })
+            let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            Err(OriginalError::Unreadable { path: disk.to_owned(), message })
         }
     }
 }
 
-/// The file besides `disk` that a disk's header names: a backing file, a data file, an extent of a VMDK.
+/// Returns a file other than `disk` that the disk's header names: a backing file, a data file, an extent of a VMDK.
 fn other_file(info: &Value, disk: &Path) -> Option<String> {
     let specific = &info["format-specific"]["data"];
     let extents = specific["extents"].as_array().into_iter().flatten().map(|extent| &extent["filename"]);
@@ -153,7 +192,7 @@ fn other_file(info: &Value, disk: &Path) -> Option<String> {
     named.map(str::to_owned).find(|named| Path::new(named) != disk)
 }
 
-/// Whether a BIOS would start it, and the partitions: of a master boot record.
+/// Parses a master boot record: whether a BIOS would start it, and its partitions.
 fn partition_table(sector: &[u8]) -> (bool, Vec<Partition>) {
     const CODE: usize = 440;
     const TABLE: usize = 446;
@@ -177,7 +216,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_boot_record_tells_its_partitions_and_whether_a_bios_would_start_it() {
+    fn partitions_and_bootability_are_read_from_the_boot_record() {
         let mut sector = [0; 512];
         assert_eq!(partition_table(&sector), (false, vec![]));
         sector[510..].copy_from_slice(&[0x55, 0xaa]);
@@ -190,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_names_another_file_of_the_host_is_noticed() {
+    fn a_disk_that_refers_to_another_file_is_detected() {
         let disk = Path::new("/d/tool.vmdk");
         let extents =
             |file: &str| json!({ "format-specific": { "data": { "extents": [{ "filename": file }] } } });

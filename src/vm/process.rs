@@ -1,4 +1,4 @@
-//! Who holds QEMU: we ourselves, or libvirt.
+//! The QEMU process of a machine: a child of the controller, or started by libvirt.
 
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
@@ -9,25 +9,28 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
 
-/// The QEMU of one machine.
+/// The QEMU process of one machine.
 pub(super) enum Process {
+    /// A child of the controller.
     Child(Child),
+    /// A process that libvirt started.
     #[cfg(feature = "libvirt")]
     Domain(Domain),
 }
 
-/// A QEMU that was started stopped (`-S`).
+/// A QEMU process whose guest does not run yet (`-S`).
 pub(super) struct StartedQemu {
     pub qemu: Process,
-    /// QMP, console, control, stdout, stderr: non-blocking.
+    /// The host's ends of QMP, console, control, stdout, stderr: non-blocking.
     pub host_side: [UnixStream; 5],
-    /// QEMU's ends of stdout and stderr, which over ssh are the tool's session's.
+    /// QEMU's ends of stdout and stderr. With the ssh channel, the tool's session writes to them.
     pub outputs: Vec<OwnedFd>,
     pub isolation: Isolation,
-    /// Where QEMU makes its overlay; not libvirt's, which is given one.
+    /// The folder in which QEMU makes its overlay; None under libvirt, which gets an existing overlay.
     pub own: Option<tempfile::TempDir>,
 }
 
@@ -40,7 +43,7 @@ impl Process {
         }
     }
 
-    /// A vCPU thread to one CPU (E-5.5). libvirt has done so itself: that is checked.
+    /// Pins a vCPU thread to one CPU. libvirt has pinned its threads itself; there it is only checked.
     pub fn pin(&self, thread: i32, cpu: u32) -> Result<(), Errno> {
         let alone = cpu_set(&[cpu]).unwrap_or_default();
         let thread = Pid::from_raw(thread);
@@ -54,7 +57,25 @@ impl Process {
         }
     }
 
-    /// At once; `wait` follows.
+    /// Waits at most `timeout` for the end of QEMU; whether it has ended.
+    pub fn ends_within(&self, timeout: Duration) -> bool {
+        match self {
+            Self::Child(child) => pidfd(child.id()).is_none_or(|end| wait_for(&end, timeout)),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(domain) => domain.ends_within(timeout),
+        }
+    }
+
+    /// Whether a signal ended QEMU; to be called after `wait`.
+    pub fn was_signalled(&mut self) -> bool {
+        match self {
+            Self::Child(child) => matches!(child.try_wait(), Ok(Some(status)) if status.signal().is_some()),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => false,
+        }
+    }
+
+    /// Kills QEMU without waiting for its end; `wait` must follow.
     pub fn kill(&mut self) {
         match self {
             Self::Child(child) => drop(child.kill()),
@@ -63,7 +84,7 @@ impl Process {
         }
     }
 
-    /// Until it has ended after `kill`; how it did.
+    /// Waits for the end of QEMU after `kill` and returns how it ended, as text.
     pub fn wait(&mut self) -> String {
         match self {
             Self::Child(child) => child.wait().map_or_else(|e| e.to_string(), |status| status.to_string()),
@@ -72,7 +93,7 @@ impl Process {
         }
     }
 
-    /// Its streams ended, so QEMU is ending; a QEMU that only closed them is killed.
+    /// Waits at most `timeout` for the end of a QEMU whose streams have ended, then kills it.
     pub fn wait_or_kill(&mut self, timeout: Duration) {
         if let Some(end) = pidfd(self.id()) {
             wait_for(&end, timeout);
@@ -81,7 +102,7 @@ impl Process {
     }
 }
 
-/// None where there is no such process any more.
+/// Opens a descriptor of a process; None if the process does not exist any more.
 pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     // SAFETY: a system call on plain numbers; the descriptor it returns is owned right away.
     unsafe {
@@ -92,12 +113,13 @@ pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
     }
 }
 
-/// Until the process has ended, at most `timeout`.
-pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) {
+/// Waits at most `timeout` for the end of a process; whether it has ended.
+pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    let _ = poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16));
+    poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16)).is_ok_and(|ended| ended > 0)
 }
 
+/// Returns the CPUs as a set of the kernel; None for no CPUs or an invalid number.
 pub(super) fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {

@@ -1,4 +1,4 @@
-//! QEMU's machine protocol: JSON, one object a line.
+//! QMP, QEMU's control protocol: JSON, one object per line.
 
 use super::error::VmError;
 use nix::errno::Errno;
@@ -11,26 +11,29 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// A line longer than this is no QMP: QEMU's own stay far below.
+/// Length limit of a line in bytes. The lines of QEMU are far shorter.
 const MAX_LINE: usize = 1 << 20;
 
-/// Reads lines from a non-blocking stream, bounded.
+/// Reads lines of limited length from a non-blocking stream.
 pub struct Lines {
+    /// The stream.
     pub stream: UnixStream,
     pending: Vec<u8>,
     limit: usize,
+    /// Whether the other end is open, as far as it was read.
     pub open: bool,
 }
 
 impl Lines {
+    /// `limit`: the largest length of a line, bytes.
     pub fn new(stream: UnixStream, limit: usize) -> Self {
         Self { stream, pending: vec![], limit, open: true }
     }
 
-    /// The next whole line, without waiting; None where there is none yet or the stream ended.
+    /// Returns the next complete line, without waiting; None if there is none yet or the stream has ended.
     ///
     /// # Errors
-    /// A line over the limit: the other end does not speak the protocol.
+    /// A line is longer than the limit.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
@@ -57,11 +60,14 @@ impl Lines {
     }
 }
 
+/// A connection to QEMU's control socket.
 pub struct Qmp {
+    /// The lines of QEMU.
     pub lines: Lines,
 }
 
 impl Qmp {
+    /// `stream` must be non-blocking.
     pub fn new(stream: UnixStream) -> Self {
         Self { lines: Lines::new(stream, MAX_LINE) }
     }
@@ -72,7 +78,7 @@ impl Qmp {
         self.execute("qmp_capabilities", deadline).map(|_| ())
     }
 
-    /// Sends a command, which must have an id unless its answer is waited for.
+    /// Sends a command without waiting for the answer. It must have an id, by which the answer is recognized.
     pub fn send(&mut self, command: &Value) -> Result<(), VmError> {
         self.send_with(command, None)
     }
@@ -82,7 +88,7 @@ impl Qmp {
         let fds: Vec<i32> = file.iter().map(|file| file.as_raw_fd()).collect();
         let along = [ControlMessage::ScmRights(&fds)];
         let along = if fds.is_empty() { &along[..0] } else { &along[..] };
-        // Far below a socket's buffer, so it is sent whole or not at all.
+        // Far less than a socket's buffer, so it is sent completely or not at all.
         let socket = self.lines.stream.as_raw_fd();
         let sent =
             sendmsg::<()>(socket, &[IoSlice::new(line.as_bytes())], along, MsgFlags::MSG_NOSIGNAL, None);
@@ -92,12 +98,12 @@ impl Qmp {
         })
     }
 
-    /// Runs a command without arguments; events that arrive meanwhile are dropped.
+    /// Runs a command without arguments and returns its result. Events that arrive meanwhile are dropped.
     pub fn execute(&mut self, command: &str, deadline: Instant) -> Result<Value, VmError> {
         self.execute_with(command, json!({}), None, deadline)
     }
 
-    /// Runs a command; a file goes along where it takes one.
+    /// Runs a command; `file` is a descriptor to send with it.
     fn execute_with(
         &mut self,
         command: &str,
@@ -107,7 +113,7 @@ impl Qmp {
     ) -> Result<Value, VmError> {
         self.send_with(&json!({ "execute": command, "arguments": arguments }), file)?;
         let answer = self.wait(command, deadline, |message| {
-            // One with an id answers what was sent without waiting.
+            // An answer with an id belongs to a command of `send`.
             let answers = message["id"].is_null();
             let answer =
                 || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
@@ -116,25 +122,25 @@ impl Qmp {
         answer.map_err(|error| VmError::Qmp(format!("{command}: {error}")))
     }
 
-    /// The port of 127.0.0.1 that the kernel chose for QEMU to forward to the guest.
+    /// Returns the port of 127.0.0.1 that QEMU forwards to the guest; the kernel chose it.
     pub fn forwarded_port(&mut self, deadline: Instant) -> Result<u16, VmError> {
-        let ask = json!({ "command-line": "info usernet" });
-        let table = self.execute_with("human-monitor-command", ask, None, deadline)?;
+        let query = json!({ "command-line": "info usernet" });
+        let table = self.execute_with("human-monitor-command", query, None, deadline)?;
         let row = table.as_str().and_then(|text| text.lines().find(|line| line.contains("HOST_FORWARD")));
         let port = row.and_then(|row| row.split_whitespace().skip_while(|word| *word != "127.0.0.1").nth(1));
         port.and_then(|port| port.parse().ok())
             .ok_or_else(|| VmError::Qmp(format!("no forwarded port in {table}")))
     }
 
-    /// Stops the guest and writes its state to `file`, whole when this returns.
+    /// Stops the guest and writes its complete state to `file`.
     pub fn save_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
-        // By default it is slowed down for a network's sake.
+        // By default QEMU limits the bandwidth, for migration over a network.
         self.execute_with("migrate-set-parameters", json!({ "max-bandwidth": 0 }), None, deadline)?;
         self.execute("stop", deadline)?;
         self.migrate("migrate", file, deadline)
     }
 
-    /// Reads the state of a machine of the same description, which was started with `-incoming defer`.
+    /// Reads a state into a machine that has the same specification and was started with `-incoming defer`.
     pub fn restore_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
         self.migrate("migrate-incoming", file, deadline)
     }
@@ -161,7 +167,7 @@ impl Qmp {
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
         loop {
-            // A flood of events does not keep it from its deadline.
+            // The deadline is checked for each line, so that a flood of events cannot delay it.
             while Instant::now() < deadline
                 && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
             {

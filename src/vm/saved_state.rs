@@ -1,7 +1,7 @@
-//! The state of a machine just booted, from which others go on instead of booting themselves.
+//! The saved state of a booted machine. Other machines start from it instead of booting.
 //!
-//! A state is used only by a machine of the same description, on the same disks, under the same QEMU: a digest of
-//! all of it is its name. Files that are not as they were written are made anew.
+//! Only a machine with the same specification, the same disks and the same QEMU uses a state: the name of the state is
+//! a digest of all of these. A state whose files were changed is made again.
 
 use super::error::VmError;
 use mcc_base::digest;
@@ -12,13 +12,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A folder with `overlay.qcow2` (what the machine wrote to its disk until then), `state` and `saved.json`.
+/// A saved state: a folder with `overlay.qcow2` (what the machine wrote to its disk until it was saved), `state` and
+/// `saved.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
     pub(super) folder: PathBuf,
 }
 
-/// `saved.json`: digests of the two files.
+/// `saved.json`: the digests of the two files.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Digests {
@@ -26,12 +27,26 @@ pub(super) struct Digests {
     state: String,
 }
 
+/// An error of making a saved state.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("qemu-img cannot make an overlay of {}: {said}", disk.display())]
-    Overlay { disk: PathBuf, said: String },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// qemu-img cannot make an overlay.
+    #[error("qemu-img cannot make an overlay of {}: {message}", disk.display())]
+    Overlay {
+        /// The disk file below the overlay.
+        disk: PathBuf,
+        /// The messages of qemu-img.
+        message: String,
+    },
+    /// The machine failed before its state was saved.
     #[error("the machine to be saved: {0}")]
     Machine(#[from] VmError),
 }
@@ -53,7 +68,7 @@ impl SavedState {
         Ok(Digests { overlay: digest::file(&self.overlay())?.0, state: digest::file(&self.state())?.0 })
     }
 
-    /// As it was written, to the byte.
+    /// Whether the files have the digests of `saved.json`.
     pub(super) fn is_intact(&self) -> bool {
         let written = fs::read(self.folder.join("saved.json")).ok();
         let written = written.and_then(|text| serde_json::from_slice::<Digests>(&text).ok());
@@ -61,19 +76,19 @@ impl SavedState {
     }
 }
 
-/// A new overlay `to` of a disk.
+/// Makes a new qcow2 overlay `to` of a disk.
 pub(super) fn overlay(disk: &Path, format: &str, to: &Path) -> Result<(), SavedError> {
     let disk = fs::canonicalize(disk).map_err(io_at(disk))?;
     let mut qemu_img = Command::new("qemu-img");
     qemu_img.args(["create", "-q", "-f", "qcow2", "-F", format, "-b"]).arg(&disk).arg(to);
-    // The signals of a terminal are for the controller alone.
+    // A process group of its own: signals of the terminal go to the controller only.
     qemu_img.process_group(0);
     let done = qemu_img.stdin(Stdio::null()).output().map_err(io_at(Path::new("qemu-img")))?;
     match done.status.success() {
         true => Ok(()),
         false => {
-            let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-            Err(SavedError::Overlay { disk, said })
+            let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            Err(SavedError::Overlay { disk, message })
         }
     }
 }

@@ -1,13 +1,14 @@
-//! A machine as asked for, and the QEMU arguments that make it.
+//! The specification of a machine and the QEMU arguments for it.
 
 use super::saved_state::SavedState;
 use super::ssh::Login;
 use mcc_host::Accelerator;
 use std::path::{Path, PathBuf};
 
-/// Who starts QEMU.
+/// The program that starts QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
+    /// The controller itself.
     #[default]
     Qemu,
     /// The libvirt of this host.
@@ -15,84 +16,105 @@ pub enum Backend {
     Libvirt,
 }
 
-/// One machine: what it has and what it boots from.
+/// The specification of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
+    /// The program that starts QEMU.
     pub backend: Backend,
+    /// How QEMU executes guest code.
     pub accelerator: Accelerator,
+    /// QEMU's name of the CPU model.
     pub cpu_model: String,
+    /// Memory of the guest, MiB.
     pub memory_mib: u64,
+    /// Number of virtual CPUs, all in one socket, one thread per core.
     pub vcpus: u32,
+    /// How the machine boots, and the channel to its guest.
     pub guest: Guest,
-    /// Never written to.
+    /// The disk that the machine boots from. The file is not changed.
     pub disk: DiskFile,
-    /// Read-only at the level of QEMU; `/dev/vdb`, `/dev/vdc`, ...
+    /// Disks that QEMU opens read-only: `/dev/vdb`, `/dev/vdc`, ...
     pub read_only_disks: Vec<DiskFile>,
+    /// Whether the machine boots or starts from a saved state.
     pub start: Start,
-    /// Host CPUs for the vCPU threads, one each; empty = not pinned.
+    /// Host CPUs for the vCPU threads, one each; empty: not pinned.
     pub vcpu_cpus: Vec<u32>,
-    /// Host CPUs for everything else of QEMU; empty = as inherited.
+    /// Host CPUs for all other threads of QEMU; empty: those of the controller.
     pub housekeeping_cpus: Vec<u32>,
 }
 
-/// How a machine boots and is talked to.
+/// How a machine boots, and the channel to its guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// Ours: QEMU loads kernel and initrd, whose agent answers on virtio ports.
-    Agent { kernel: PathBuf, initrd: PathBuf },
-    /// An original contest disk: its own bootloader, its own sshd.
+    /// QEMU loads kernel and initrd. The guest agent in the initrd uses virtio ports.
+    Agent {
+        /// Path of the kernel.
+        kernel: PathBuf,
+        /// Path of the initrd.
+        initrd: PathBuf,
+    },
+    /// An original disk, with its own bootloader and sshd.
     Ssh(Original),
 }
 
-/// What an original disk needs to find itself at home.
+/// The settings of an original disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
+    /// User and key for ssh.
     pub login: Login,
+    /// The bus of the disks.
     pub bus: Bus,
+    /// The network card.
     pub nic: Nic,
 }
 
-/// How an original disk sees its disks.
+/// The bus of the disks of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bus {
-    /// `/dev/vda`
+    /// virtio: `/dev/vda`.
     Virtio,
-    /// `/dev/sda`, as BenchKit's QEMU of 2017 had it.
+    /// IDE: `/dev/sda`, as in BenchKit's QEMU of 2017.
     Ide,
 }
 
-/// How an original disk sees its network.
+/// The network card of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nic {
+    /// virtio.
     Virtio,
+    /// Intel E1000.
     E1000,
 }
 
-/// A disk image and its format as QEMU names it: `qcow2`, `raw`, `vmdk`.
+/// A disk file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskFile {
+    /// Path of the file.
     pub path: PathBuf,
+    /// QEMU's name of the format: `qcow2`, `raw`, `vmdk`.
     pub format: String,
 }
 
 impl DiskFile {
+    /// A disk file with QEMU's name of its format.
     pub fn new(path: PathBuf, format: &str) -> Self {
         Self { path, format: format.to_owned() }
     }
 }
 
-/// What a machine begins from.
+/// How a machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
+    /// It boots.
     Boot,
-    /// Boots; what it writes goes to this overlay of the disk, which stays.
+    /// It boots and writes to this overlay of its disk, which is kept.
     Keep(PathBuf),
-    /// Goes on where a machine of the same description was saved.
+    /// It continues from the saved state of a machine with the same specification.
     Restore(SavedState),
 }
 
 impl MachineSpec {
-    /// Every file that QEMU opens by its name to read it.
+    /// Returns the paths of all files that QEMU opens to read.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut files = vec![self.disk.path.clone()];
         if let Guest::Agent { kernel, initrd } = &self.guest {
@@ -107,7 +129,7 @@ impl MachineSpec {
         files
     }
 
-    /// For the record: what its backend is told, the same for the same machine.
+    /// Returns the arguments of QEMU, or the lines of libvirt's XML, for the record. They are equal for equal machines.
     pub fn description(&self) -> Vec<String> {
         match self.backend {
             Backend::Qemu => argv(self, &QemuSockets::placeholder()),
@@ -117,18 +139,23 @@ impl MachineSpec {
     }
 }
 
-/// Where the machine's ends are in this process; numbers of inherited sockets.
+/// The descriptor numbers of the sockets that QEMU inherits, as text.
 #[derive(Clone, Debug)]
 pub struct QemuSockets {
+    /// QEMU's control protocol.
     pub qmp: String,
+    /// The guest's serial console.
     pub console: String,
+    /// The virtio port for requests and events.
     pub control: String,
+    /// The virtio port for the tool's standard output.
     pub stdout: String,
+    /// The virtio port for the tool's standard error.
     pub stderr: String,
 }
 
 impl QemuSockets {
-    /// For the record: the same arguments whichever numbers the sockets had.
+    /// Returns names in place of the numbers, so that recorded arguments do not depend on the numbers.
     pub fn placeholder() -> Self {
         let name = |name: &str| format!("<{name}>");
         Self {
@@ -141,16 +168,16 @@ impl QemuSockets {
     }
 }
 
-/// Only what helps a guest under any accelerator: no probing of hardware that is not there, no self-tests.
-/// CPU vulnerability mitigations stay as a stock Debian has them: they change what a tool's time means.
+/// The kernel's options: they omit self-tests and probes for absent hardware, which saves time under any accelerator.
+/// Mitigations of CPU vulnerabilities stay as in Debian, because they affect the measured time of a program.
 pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
-/// A disk of the host that is full or broken stops the machine: its guest, and so the tool, never sees it (R2).
+/// If a disk of the host is full or fails, QEMU stops the machine, so that the guest does not see an I/O error.
 const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
 
-/// QEMU's arguments. The disk is opened with a throw-away overlay (`snapshot=on`): QEMU unlinks it the
-/// moment it is made, so nothing of it can outlive the machine, whatever ends it.
+/// Returns the arguments of QEMU. The disk is opened with a temporary overlay (`snapshot=on`), which QEMU unlinks when
+/// it makes it, so that nothing of it remains after the end of the machine for any reason.
 pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     let mut args: Vec<String> = vec![];
     let mut arg = |option: &str, value: &str| {
@@ -167,7 +194,7 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     arg("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
     let machine = match &spec.guest {
         Guest::Agent { .. } => "q35",
-        // What original disks were made for.
+        // The machine type for which original disks were made.
         Guest::Ssh(_) => "pc",
     };
     arg("-machine", &format!("{machine},usb=off,vmport=off"));
@@ -182,10 +209,10 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         arg("-append", KERNEL_COMMAND_LINE);
     }
     if let Guest::Ssh(original) = &spec.guest {
-        // Closed but for this port, which the kernel chooses: no two machines meet on one.
+        // No network except this forwarded port. The kernel chooses its number, so two machines cannot have the same.
         arg("-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22");
-        // Bootloaders write to it. Its slot and the network's are those that QEMU gave them under BenchKit,
-        // because a Linux may name its network after the slot.
+        // Bootloaders write to the screen. Screen and network card have the slots of BenchKit's QEMU, because Linux may
+        // name the network interface after its slot.
         arg("-device", "VGA,addr=2");
         let nic = match original.nic {
             Nic::Virtio => "virtio-net-pci",
@@ -196,7 +223,7 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     for (option, value) in disks(spec) {
         arg(option, &value);
     }
-    // Only to be asked for what the guest's kernel says of its memory.
+    // Used only to query the memory statistics of the guest's kernel.
     arg("-device", "virtio-balloon-pci,id=balloon0");
     arg("-chardev", &format!("socket,id=qmp,fd={}", qemu_sockets.qmp));
     arg("-mon", "chardev=qmp,mode=control");
@@ -245,7 +272,7 @@ fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
             Bus::Virtio => {
                 format!("format={},readonly=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
             }
-            // IDE knows no read-only disks: QEMU opens the file read-only, and throws away what is written.
+            // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
             Bus::Ide => snapshot_drive(disk),
         };
         args.push(("-drive", format!("if=none,id=ro{i},{options}")));
@@ -275,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_has_what_the_rules_say_and_nothing_else() {
+    fn a_machine_has_the_specified_hardware_and_no_network() {
         let args = argv(&spec(), &QemuSockets::placeholder()).join(" ");
         for part in [
             "-cpu SandyBridge ",
@@ -291,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_original_disk_boots_by_itself_and_reaches_nothing_but_its_own_port() {
+    fn an_original_disk_boots_itself_and_has_only_the_ssh_port() {
         let login = Login { user: "mcc".into(), key: "/i/key".into() };
         let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");

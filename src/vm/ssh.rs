@@ -1,7 +1,8 @@
-//! Talking to an original disk through its own sshd: one connection of the system's `ssh`, on it a session for
-//! control, which answers as the guest agent does (`ssh.bash`), and one for the tool, whose streams are its output.
+//! The ssh channel to an original disk: one connection of the host's `ssh` to the disk's sshd. It has a control
+//! session, which sends the events of the guest agent (`ssh.bash`), and the tool's session with the tool's output.
 
 use super::error::VmError;
+use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use std::fs::{self, File};
@@ -9,41 +10,46 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SESSION: &str = include_str!("ssh.bash");
 
-/// Kept in the attempt's folder: ssh's own complaints, and the host key the disk showed.
+/// File in the attempt's folder with the error messages of ssh.
 pub const LOG: &str = "ssh.log";
+/// File in the attempt's folder with the host key of the disk.
 const KNOWN_HOSTS: &str = "known_hosts";
 /// The socket of the connection's sessions; relative, because a socket's path has at most 107 bytes.
 const CONTROL_PATH: &str = "./ssh";
 
-/// QEMU's user network takes 6 seconds to repeat a packet the guest was not there for; so another knock follows.
+/// Interval of connection probes. QEMU's user network repeats a packet that the guest did not receive only after 6
+/// seconds, so new connections are quicker.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
-/// A lost connection: within this the guest's sshd must answer again.
+/// After a lost connection the guest's sshd must answer within this time.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// From the end of the tool's streams to the control session's word on how the tool ended.
+/// After the end of the tool's streams the control session must report within this time how the tool ended.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who is let in, and with which key.
+/// The user and the key of an ssh login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
+    /// Name of the guest's user.
     pub user: String,
+    /// Path of the private key on the host.
     pub key: PathBuf,
 }
 
+/// The ssh channel of one machine.
 pub struct Ssh {
     login: Login,
     port: u16,
     folder: PathBuf,
     state: State,
-    /// The tool's session gets these as its stdout and stderr.
+    /// Standard output and standard error of the tool's session.
     outputs: Option<(OwnedFd, OwnedFd)>,
-    /// What the tool's session will run.
+    /// The script of the tool's session.
     tool_script: Option<String>,
     nonce: String,
     control: Option<(Child, Lines)>,
@@ -63,13 +69,13 @@ enum Stage {
 
 struct State {
     stage: Stage,
-    /// Connections that wait for sshd's greeting, and when the next one is due.
+    /// Connections that wait for the greeting of sshd, and the time of the next probe.
     probing: Option<(Vec<TcpStream>, Instant)>,
     lost_since: Option<Instant>,
 }
 
 impl Ssh {
-    /// `port` of 127.0.0.1 leads to the guest's sshd; `folder` is the attempt's.
+    /// `port` of 127.0.0.1 is forwarded to the guest's sshd; `folder` is the attempt's.
     pub fn new(login: &Login, port: u16, folder: &Path, outputs: (OwnedFd, OwnedFd)) -> Self {
         let probing = Some((vec![], Instant::now()));
         Self {
@@ -86,6 +92,7 @@ impl Ssh {
         }
     }
 
+    /// Executes a request in the guest.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
         match request {
             Request::Ready => Ok(()),
@@ -106,16 +113,17 @@ impl Ssh {
                 ssh.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
                 self.tool = Some(spawn(&mut ssh)?);
                 self.state.stage = Stage::Examining;
-                self.send_script("watch\n")
+                self.send_script("watch_tool\n")
             }
         }
     }
 
-    /// The next event, without waiting.
+    /// Returns the next message, without waiting. Lines that are no messages are dropped.
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         if self.state.probing.is_some() && self.probe()? {
             if self.state.lost_since.is_some() {
-                // The guest and its sshd are there: whoever ended our sessions had the tool's rights.
+                // sshd still answers, so a process of the tool's user in the guest ended the sessions.
+                self.state.stage = Stage::Ended;
                 return Ok(Some(self.message(GuestEvent::SessionLost)));
             }
             self.open_session()?;
@@ -133,6 +141,9 @@ impl Ssh {
                 }
             }
             if !lines.open {
+                if let Some(signal) = self.control.as_mut().and_then(|(child, _)| signal_of(child)) {
+                    return Err(VmError::SshKilled(signal));
+                }
                 self.end(|ssh| ssh.control.take().map(|(child, _)| child));
                 self.on_session_end()?;
             }
@@ -145,7 +156,8 @@ impl Ssh {
         Ok(None)
     }
 
-    /// Told that both of the tool's streams have ended after so many bytes.
+    /// Must be called when both streams of the tool have ended, with their lengths in bytes. Returns
+    /// `OutputComplete` once, after the end of the tool.
     pub fn output_closed(&mut self, (stdout_bytes, stderr_bytes): (u64, u64)) -> Option<GuestEvent> {
         self.closed.get_or_insert_with(Instant::now);
         (self.state.stage == Stage::Ended).then(|| {
@@ -154,7 +166,7 @@ impl Ssh {
         })
     }
 
-    /// What to wait for, and the moment to look again all the same.
+    /// Returns the descriptors to wait for, and the time of the next check even if none is readable.
     pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         let mut fds: Vec<_> = self.control.iter().map(|(_, lines)| lines.stream.as_fd()).collect();
         let mut look =
@@ -180,12 +192,12 @@ impl Ssh {
         }
     }
 
-    /// The host's own word, signed as the machine expects it.
+    /// Makes a message of the host itself, with the nonce of the job.
     fn message(&self, event: GuestEvent) -> GuestMessage {
         GuestMessage { nonce: self.nonce.clone(), event }
     }
 
-    /// True once sshd greeted.
+    /// Returns true when sshd has sent its greeting.
     fn probe(&mut self) -> Result<bool, VmError> {
         let Some((probes, next)) = &mut self.state.probing else { return Ok(false) };
         if self.state.lost_since.is_some_and(|lost_since| lost_since.elapsed() >= RECONNECT_TIMEOUT) {
@@ -203,7 +215,7 @@ impl Ssh {
         if greeted {
             self.state.probing = None;
         } else if Instant::now() >= *next {
-            // QEMU itself accepts, so this never waits for the guest.
+            // QEMU accepts the connection, so this does not wait for the guest.
             if let Ok(probe) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
                 probe.set_nonblocking(true).map_err(VmError::Start)?;
                 probes.push(probe);
@@ -224,10 +236,10 @@ impl Ssh {
         let peer_side = OwnedFd::from(peer_side);
         ssh.stdin(peer_side.try_clone().map_err(VmError::Start)?).stdout(peer_side).stderr(log);
         self.control = Some((spawn(&mut ssh)?, Lines::new(host_side, MAX_LINE)));
-        self.send_script(&format!("{SESSION}hello\n"))
+        self.send_script(&format!("{SESSION}send_ready\n"))
     }
 
-    /// The control session ended. Before the guest was ready, sshd was only not ready to let us in.
+    /// Handles the end of the control session. During boot it only means that sshd did not accept logins yet.
     fn on_session_end(&mut self) -> Result<(), VmError> {
         let again = Some((vec![], Instant::now() + PROBE_INTERVAL));
         match self.state.stage {
@@ -246,7 +258,7 @@ impl Ssh {
         let Some((_, lines)) = &self.control else {
             return Err(VmError::Agent("the connection was lost".to_owned()));
         };
-        // A few KiB, far below a socket's buffer. A session that has ended is noticed where it is read.
+        // A few KiB, far less than a socket's buffer. The end of a session is detected where its output is read.
         match (&lines.stream).write_all(script.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(VmError::Agent("ssh does not read its input".to_owned()))
@@ -268,7 +280,7 @@ impl Ssh {
             "IdentitiesOnly=yes",
             "IdentityAgent=none",
             "PreferredAuthentications=publickey",
-            // The way is a loopback port of our own QEMU; and disks of old editions know only this algorithm.
+            // The connection is a loopback port of the machine's QEMU. Disks of old contests support only ssh-rsa.
             "StrictHostKeyChecking=no",
             "HostKeyAlgorithms=+ssh-rsa",
             "PubkeyAcceptedAlgorithms=+ssh-rsa",
@@ -290,13 +302,24 @@ impl Drop for Ssh {
     }
 }
 
-/// It dies with the thread that drives the machine, as QEMU does.
+/// An ssh process whose session ended in the guest exits within this time, unless the tool's session keeps it running.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Returns the signal that ended an ssh process on the host, if a signal did.
+fn signal_of(ssh: &mut Child) -> Option<i32> {
+    if let Some(process) = pidfd(ssh.id()) {
+        wait_for(&process, EXIT_TIMEOUT);
+    }
+    ssh.try_wait().ok().flatten()?.signal()
+}
+
+/// Starts ssh. The kernel kills it, as QEMU, when the calling thread ends.
 fn spawn(command: &mut Command) -> Result<Child, VmError> {
     let controller = std::process::id();
     // SAFETY: between fork and exec only system calls are made, on data prepared before.
     unsafe {
         command.pre_exec(move || {
-            // The signals of a terminal are for the controller alone.
+            // A session of its own: signals of the terminal go to the controller only.
             nix::unistd::setsid()?;
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             match nix::unistd::getppid().as_raw() as u32 == controller {
@@ -311,10 +334,11 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
     })
 }
 
-/// For the control session: everything of the job but its start. Clock, random pool and inputs disk are the
-/// image's own business: its user has no right to them.
+/// Returns the script that prepares a job in the control session. It does not set the clock, credit the random pool or
+/// mount disks: the user has no right to do so, and the image does it itself.
 fn prepare_script(job: &Job) -> String {
-    let mut script = format!("nonce={}\nwhy=$(set -e; exec 2>&1\npipes {}\n", quoted(&job.nonce), pipes(job));
+    let nonce = quoted(&job.nonce);
+    let mut script = format!("nonce={nonce}\nreason=$(set -e; exec 2>&1\nmake_pipes {}\n", pipes(job));
     for folder in &job.empty_folders {
         script += &format!("rm -rf {0}; mkdir -p {0}\n", quoted(folder));
     }
@@ -322,10 +346,10 @@ fn prepare_script(job: &Job) -> String {
         let (archive, to) = (quoted(&unpack.archive), quoted(&unpack.to));
         script += &format!("tar -xzf {archive} -C {to} --strip-components=1\n");
     }
-    script + &format!(")\ntold $? \"$why\"; pipes={}\n", pipes(job))
+    script + &format!(")\nreport_preparation $? \"$reason\"; pipes={}\n", pipes(job))
 }
 
-/// For the tool's own session, which waits until the control session lets it go.
+/// Returns the script of the tool's session. It waits until the control session starts the tool.
 fn tool_script(job: &Job) -> String {
     let pipes = pipes(job);
     let exports: String =
@@ -338,11 +362,12 @@ fn tool_script(job: &Job) -> String {
     )
 }
 
+/// Returns the folder of the job's pipes in the guest, quoted.
 fn pipes(job: &Job) -> String {
     quoted(&format!("/tmp/mcc-{}", job.nonce))
 }
 
-/// For a shell, whatever is in it.
+/// Quotes any text for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,10 +1,10 @@
-//! Whether the controller kept looking at its machine. While it is stopped (SIGSTOP, a debugger) or its host
-//! is suspended, limits are passed unseen: the measurement of such an attempt is worth nothing.
+//! Detects stalls: times in which the controller did not check its machine, because it was stopped (SIGSTOP, a
+//! debugger) or its host was suspended. During a stall limits are not enforced, so the measurement is invalid.
 
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The longest time between two looks at a machine, beyond what was asked for.
+/// Measures the longest delay between two checks of a machine, beyond the interval that was planned.
 #[derive(Debug)]
 pub struct StallDetector {
     last: Duration,
@@ -12,24 +12,25 @@ pub struct StallDetector {
 }
 
 impl StallDetector {
-    /// `now` by `since_boot`.
+    /// `now`: a time of `since_boot`.
     pub fn new(now: Duration) -> Self {
         Self { last: now, longest: Duration::ZERO }
     }
 
-    /// A look at `now`, which was to come within `asked` of the last one.
-    pub fn observe(&mut self, now: Duration, asked: Duration) {
-        let late = now.saturating_sub(self.last).saturating_sub(asked);
+    /// Records a check at `now` that was planned within `planned` after the last one.
+    pub fn observe(&mut self, now: Duration, planned: Duration) {
+        let late = now.saturating_sub(self.last).saturating_sub(planned);
         self.longest = self.longest.max(late);
         self.last = now;
     }
 
+    /// Returns the longest delay so far.
     pub fn longest(&self) -> Duration {
         self.longest
     }
 }
 
-/// Monotonic, and unlike `Instant` it goes on while the host is suspended.
+/// Returns the time since the host's boot. It is monotonic and, unlike `Instant`, includes the time of suspension.
 pub fn since_boot() -> Duration {
     clock_gettime(ClockId::CLOCK_BOOTTIME).map(Duration::from).unwrap_or_default()
 }
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_comes_later_than_asked_is_a_stall_and_the_longest_one_counts() {
+    fn the_longest_delay_beyond_the_plan_is_the_stall() {
         const S: Duration = Duration::from_secs(1);
         let mut stall_detector = StallDetector::new(100 * S);
         stall_detector.observe(101 * S, S);
@@ -49,5 +50,14 @@ mod tests {
         assert_eq!(stall_detector.longest(), 120 * S + S / 2);
         stall_detector.observe(230 * S, S);
         assert_eq!(stall_detector.longest(), 120 * S + S / 2);
+    }
+
+    #[test]
+    fn a_delay_between_checks_without_a_wait_is_a_stall() {
+        const S: Duration = Duration::from_secs(1);
+        let mut stall_detector = StallDetector::new(100 * S);
+        stall_detector.observe(101 * S, S);
+        stall_detector.observe(457 * S, Duration::ZERO);
+        assert_eq!(stall_detector.longest(), 356 * S);
     }
 }

@@ -1,4 +1,4 @@
-//! Machines booted once, whose saved states others go on from.
+//! Makes and finds saved states.
 
 use super::machine::{Event, Machine};
 use super::saved_state::{SavedError, SavedState, io_at, overlay};
@@ -11,26 +11,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The states of one folder.
+/// The saved states in one folder.
 pub struct SavedStates {
     folder: PathBuf,
-    /// Those found whole, or made, by this process.
+    /// Names of the states that this process has checked or made.
     known: Mutex<BTreeSet<String>>,
 }
 
 impl SavedStates {
+    /// `folder` is made when the first state is saved.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, known: Mutex::default() }
     }
 
-    /// The state of such a machine, which is made where there is none yet: it is booted for that.
+    /// Returns the saved state of a machine. If there is none, it boots the machine and saves its state.
     ///
-    /// `made_of`: digests of its disks and the version of QEMU, which the description does not tell.
-    pub fn of(&self, spec: &MachineSpec, made_of: &str, timeout: Duration) -> Result<SavedState, SavedError> {
+    /// `content_key`: the digests of the disks and the version of QEMU, which the specification does not contain.
+    ///
+    /// # Errors
+    /// The machine does not become ready within `timeout`, or its state cannot be saved.
+    pub fn of(
+        &self,
+        spec: &MachineSpec,
+        content_key: &str,
+        timeout: Duration,
+    ) -> Result<SavedState, SavedError> {
         let description = argv(spec, &QemuSockets::placeholder()).join("\n");
-        let name = digest::bytes(format!("{}\n{description}\n{made_of}", env!("CARGO_PKG_VERSION")));
+        let name = digest::bytes(format!("{}\n{description}\n{content_key}", env!("CARGO_PKG_VERSION")));
         let saved = SavedState { folder: self.folder.join(&name) };
-        // Held while one is made: whoever needs the same one waits for it.
+        // Locked while a state is made, so that two threads do not make the same state.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.contains(&name) {
             if !saved.is_intact() {
@@ -41,12 +50,12 @@ impl SavedStates {
         Ok(saved)
     }
 
-    /// Boots and saves beside, then renames.
+    /// Saves a state in a temporary folder, then renames it.
     fn make(&self, spec: &MachineSpec, saved: &SavedState, timeout: Duration) -> Result<(), SavedError> {
         fs::create_dir_all(&self.folder).map_err(io_at(&self.folder))?;
-        let beside = tempfile::Builder::new().prefix(".saving-").tempdir_in(&self.folder);
-        let beside = beside.map_err(io_at(&self.folder))?;
-        let work = fs::canonicalize(beside.path()).map_err(io_at(beside.path()))?;
+        let temp_folder = tempfile::Builder::new().prefix(".saving-").tempdir_in(&self.folder);
+        let temp_folder = temp_folder.map_err(io_at(&self.folder))?;
+        let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
         let new = SavedState { folder: work.join("new") };
         fs::create_dir(&new.folder).map_err(io_at(&new.folder))?;
         overlay(&spec.disk.path, &spec.disk.format, &new.overlay())?;

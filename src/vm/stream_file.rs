@@ -1,52 +1,57 @@
-//! A stream from the machine into a file, kept whole up to a cap and counted beyond it.
+//! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
+/// A stream and the file that it is copied to.
 pub struct Sink {
     from: UnixStream,
-    /// None once writing failed: the stream is still emptied, so that the guest does not block.
+    /// None after a write has failed: the stream is still read, so that the guest does not block.
     to: Option<File>,
     cap: u64,
     received: u64,
     open: bool,
 }
 
-/// What one look at the stream brought.
+/// The result of one read of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadResult {
+    /// No bytes were available.
     Nothing,
+    /// Bytes were read.
     Some,
-    /// The cap was passed for the first time.
+    /// Bytes were read, and they exceed the cap for the first time.
     Full,
+    /// The other end was closed.
     Closed,
 }
 
 impl Sink {
-    /// `from` must be non-blocking.
+    /// `from` must be non-blocking. `cap`: the largest number of bytes to write to `to`.
     pub fn new(from: UnixStream, to: File, cap: u64) -> Self {
         Self { from, to: Some(to), cap, received: 0, open: true }
     }
 
+    /// The stream, to be polled.
     pub fn stream(&self) -> &UnixStream {
         &self.from
     }
 
-    /// False after the other end was closed.
+    /// Whether the other end is open, as far as it was read.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Bytes that arrived, kept or not.
+    /// Returns the number of bytes that were received, written to the file or not.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Takes what is there, at most one buffer of it.
+    /// Reads available bytes, at most one buffer, without waiting.
     ///
     /// # Errors
-    /// Writing to the file failed (disk full, I/O error); later calls go on emptying the stream.
+    /// A write to the file failed (disk full, I/O error). Later calls still read the stream.
     pub fn read_available(&mut self, buffer: &mut [u8]) -> io::Result<ReadResult> {
         let n = match self.from.read(buffer) {
             Ok(0) => {
@@ -58,7 +63,7 @@ impl Sink {
                 return Ok(ReadResult::Nothing);
             }
             Err(_) => {
-                // A reset by a killed QEMU: the same as its end.
+                // Such as a reset by a killed QEMU: it counts as the end of the stream.
                 self.open = false;
                 return Ok(ReadResult::Closed);
             }
@@ -100,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_kept_whole_up_to_the_cap_and_counted_beyond_it() {
+    fn output_is_kept_up_to_the_cap_and_counted_beyond_it() {
         let (seen, kept, received) = read_chunks(&[b"12345", b"6789", b"more"], 7);
         assert_eq!(seen, [ReadResult::Some, ReadResult::Full, ReadResult::Some, ReadResult::Closed]);
         assert_eq!((kept.as_str(), received), ("1234567", 13));

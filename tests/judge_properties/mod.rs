@@ -1,4 +1,4 @@
-//! Judging runs as the record holds them, and the laws every judgement obeys.
+//! Judging runs with the facts of a record, and properties that hold for every judgement.
 
 use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
@@ -23,7 +23,7 @@ fn ballots(edition: &Edition, runs: &[Run]) -> Ballots {
     ballots
 }
 
-/// A deadlock run with a cost, on a host.
+/// A run of ReachabilityDeadlock with a cost, on a host.
 fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
     let ballot = Ballot {
         ending: Ending::Answered,
@@ -35,12 +35,12 @@ fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host
 }
 
 #[test]
-fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_block_with_the_reason() {
+fn an_unresolved_run_is_provisional_or_excludes_its_block() {
     let mut runs: Vec<Run> = ["a", "b"]
         .iter()
         .flat_map(|entry| ["F-PT-1", "F-PT-2"].map(|of| deadlock(entry, of, Some(Value::True), 1, "h")))
         .collect();
-    // What it printed counts for nobody (R2), wherever it was read.
+    // The values of this run must not be used (R2).
     runs[0].3.ending = Ending::Infrastructure;
     let mut edition = Edition::load("mcc-2018").unwrap();
     let provisional = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
@@ -60,7 +60,7 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
         excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == Medal::Gold);
     assert_eq!(golds.count(), 2);
 
-    // Without that tool its block is judged after all, as if it had resigned.
+    // Without that tool, as if it had resigned, the block is judged.
     let judge = mcc::Judge::new(&edition, ballots(&edition, &runs)).unwrap();
     let without = judge.without("a").unwrap();
     let mut blocks = 0;
@@ -72,7 +72,7 @@ fn a_run_without_a_fair_machine_makes_the_judgement_provisional_or_drops_its_blo
         .unwrap();
     assert_eq!((without.header.excluded.len(), blocks), (0, 2));
 
-    // A run that is still to be made had no unfair machine: nothing is excluded for it, and no medal is final.
+    // For a run without an attempt no block is excluded, and no medal is final.
     runs[0].3.marks = vec!["not-run-yet".into()];
     let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
@@ -121,26 +121,26 @@ fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
 }
 
 #[test]
-fn a_tool_whose_variants_differ_has_no_vote_where_every_tool_has_one() {
+fn per_tool_a_tool_whose_variants_differ_has_no_vote() {
     let mut edition = Edition::load("mcc-2018").unwrap();
     edition.judging.votes = Votes::PerTool;
     edition.variants.insert("pair".to_owned(), vec!["p.a".to_owned(), "p.b".to_owned()]);
-    let said = |instance: &str, values: [Option<Value>; 3]| -> Vec<Run> {
+    let runs_on = |instance: &str, values: [Option<Value>; 3]| -> Vec<Run> {
         let entries = ["p.a", "p.b", "q"].into_iter().zip(values);
         entries.map(|(entry, value)| deadlock(entry, instance, value, 1, "h")).collect()
     };
     let (yes, no) = (Some(Value::True), Some(Value::False));
-    let mut runs = said("F-PT-1", [yes.clone(), no.clone(), yes.clone()]);
-    runs.extend(said("G-PT-1", [yes.clone(), no, None]));
-    runs.extend(said("H-PT-1", [yes.clone(), yes.clone(), yes]));
+    let mut runs = runs_on("F-PT-1", [yes.clone(), no.clone(), yes.clone()]);
+    runs.extend(runs_on("G-PT-1", [yes.clone(), no, None]));
+    runs.extend(runs_on("H-PT-1", [yes.clone(), yes.clone(), yes]));
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.word()).collect();
-    // Nobody has any confidence here, so q's answer alone is not enough.
+    // All confidences are 0, so the single vote of q is not enough.
     assert_eq!(bases, ["unknown:single", "unknown:split", "unanimous"]);
 }
 
 #[test]
-fn a_value_given_twice_is_flagged_alike_or_different() {
+fn a_value_given_twice_is_flagged_as_repeat_or_contradiction() {
     let edition = Edition::load("mcc-2018").unwrap();
     let mut runs =
         vec![deadlock("a", "F-PT-1", Some(Value::True), 1, "h"), deadlock("b", "F-PT-1", None, 1, "h")];
@@ -155,7 +155,7 @@ fn a_value_given_twice_is_flagged_alike_or_different() {
 }
 
 #[test]
-fn bonuses_go_to_the_complete_runs_that_needed_least() {
+fn bonuses_go_to_complete_runs_with_the_least_cost() {
     let mut edition = Edition::load("mcc-2018").unwrap();
     edition.judging.bonuses.time = BigRational::from_integer(2.into());
     edition.judging.bonuses.memory = BigRational::from_integer(1.into());
@@ -167,14 +167,14 @@ fn bonuses_go_to_the_complete_runs_that_needed_least() {
     runs[3].3.marks = vec!["degraded:tcg".into()];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let points: Vec<String> = judgement.scores.iter().map(|score| score.normalized.to_string()).collect();
-    // c was wrong, d had no fair machine; a was the quicker, b the leaner of the rest.
+    // c was wrong and d ran degraded; of the others a used less CPU time and b less memory.
     assert_eq!(points, ["18", "17", "-32", "16"]);
     let cells: Vec<String> = judgement.blocks[0].cells.iter().map(|cell| cell.points.to_string()).collect();
     assert_eq!(cells, points);
 }
 
 #[test]
-fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
+fn compare_lists_different_answers_endings_and_times() {
     let edition = Edition::load("mcc-2018").unwrap();
     let judged = |runs: &[Run]| mcc::judge(&edition, ballots(&edition, runs)).unwrap();
     let runs = |fast: u64, last: Option<Value>| -> Vec<Run> {
@@ -195,7 +195,7 @@ fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
     let [ending] = comparison.endings.as_slice() else { panic!("{comparison}") };
     let ended = [Ending::Answered, Ending::CpuLimit].map(EndingOrVerdict::Ending);
     assert_eq!([ending.before, ending.after], ended);
-    // c is 90 times slower, but by less than a second: noise.
+    // c is 90 times slower, but by less than a second: too little to be listed.
     let [time] = comparison.times.as_slice() else { panic!("{comparison}") };
     assert_eq!((&*time.entry, time.before, time.after), ("a", 1_500, 4_000));
     assert_eq!((comparison.times_compared, comparison.values.len()), (3, 0));
@@ -204,7 +204,8 @@ fn answers_endings_and_times_that_differ_between_two_records_are_listed() {
     assert!(same.answers.is_empty() && same.points.is_empty() && same.places.is_empty(), "{same}");
 }
 
-/// A small contest: up to 6 entries on up to 4 instances, three examinations, values few enough to collide.
+/// A small contest: up to 6 entries on up to 4 instances in three examinations, with so few distinct values that
+/// entries often agree.
 fn contest() -> impl Strategy<Value = Vec<Run>> {
     let number = prop_oneof![
         4 => Just(None),
@@ -236,7 +237,8 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
-/// `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise model.
+/// The ballots of `runs`. `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise
+/// model.
 fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     let mut ballots = ballots(edition, runs);
     let surprise = InstanceFacts { family: "H".to_owned(), status: "surprise".to_owned() };
@@ -265,35 +267,36 @@ fn bytes(judgement: &Judgement) -> String {
     serde_json::to_string(judgement).unwrap()
 }
 
-/// Everything of a judgement that is said of entries other than `left_out`, by name.
-fn said_of_others(judgement: &Judgement, left_out: &str) -> Vec<String> {
+/// The results of all entries other than `left_out`, by name.
+fn results_of_others(judgement: &Judgement, left_out: &str) -> Vec<String> {
     let name = |entry: usize| judgement.entries[entry].entry.as_str();
-    let mut said = Vec::new();
+    let mut results = Vec::new();
     for of in judgement.confidence.iter().filter(|of| name(of.entry) != left_out) {
-        said.push(format!("{} {} {}", name(of.entry), of.confidence, of.answered));
+        results.push(format!("{} {} {}", name(of.entry), of.confidence, of.answered));
     }
     for Block { examination, instance, trusted, cells } in &judgement.blocks {
         let place = format!("{examination} {instance}");
-        said.extend(trusted.iter().map(|trusted| format!("{place} {:?} {}", trusted.value, trusted.basis)));
+        results
+            .extend(trusted.iter().map(|trusted| format!("{place} {:?} {}", trusted.value, trusted.basis)));
         let others = cells.iter().filter(|cell| name(cell.entry) != left_out);
-        said.extend(
+        results.extend(
             others.map(|cell| format!("{place} {} {} {}", name(cell.entry), cell.verdicts, cell.points)),
         );
     }
     for podium in &judgement.podiums {
         let others = podium.places.iter().filter(|place| name(place.entry) != left_out);
-        said.extend(
+        results.extend(
             others.map(|place| format!("{} {} {}", podium.category, name(place.entry), place.points)),
         );
     }
-    said
+    results
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_order_of_runs_never_matters(
+    fn the_order_of_runs_has_no_effect(
         (runs, shuffled) in contest().prop_flat_map(|runs| (Just(runs.clone()), Just(runs).prop_shuffle())),
         votes in votes(),
     ) {
@@ -301,15 +304,17 @@ proptest! {
     }
 
     #[test]
-    fn a_tool_that_answers_nothing_changes_nobody(runs in contest(), votes in votes()) {
+    fn a_tool_without_answers_changes_no_result_of_others(runs in contest(), votes in votes()) {
         let silent = |run: &Run| ("silent".to_owned(), run.1.clone(), run.2, Ballot::published(Vec::new()));
         let mut more = runs.clone();
         more.extend(runs.iter().filter(|run| run.0 == "tool0").map(silent));
-        prop_assert_eq!(said_of_others(&judged(&more, votes), "silent"), said_of_others(&judged(&runs, votes), "silent"));
+        prop_assert_eq!(
+            results_of_others(&judged(&more, votes), "silent"), results_of_others(&judged(&runs, votes), "silent"),
+        );
     }
 
     #[test]
-    fn confidences_lie_from_zero_to_one_and_points_are_the_sum_of_their_parts(runs in contest(), votes in votes()) {
+    fn confidences_are_shares_and_points_are_sums_of_their_parts(runs in contest(), votes in votes()) {
         let judgement = judged(&runs, votes);
         let (zero, one) = (BigRational::from_integer(0.into()), BigRational::from_integer(1.into()));
         for of in &judgement.confidence {
@@ -334,9 +339,10 @@ proptest! {
         }
     }
 
-    /// Also: it has every value somebody competing has, and a value is weak where all who have it are one tool's.
+    /// The best virtual tool has every right value of a competing entry. A value has weak evidence where all its
+    /// backers are variants of one tool.
     #[test]
-    fn the_best_virtual_tool_has_what_anybody_has_and_weak_values_rest_on_one_tool(
+    fn best_virtual_values_and_weak_evidence_follow_the_backers(
         runs in contest(), votes in votes(),
     ) {
         let judgement = judged(&runs, votes);
@@ -365,9 +371,9 @@ proptest! {
         }
     }
 
-    /// `tool0` has no vote, so the trusted values hold still.
+    /// `tool0` has no vote, so the trusted values do not change.
     #[test]
-    fn with_the_trusted_values_fixed_silence_is_worth_more_than_a_wrong_answer(runs in contest(), votes in votes()) {
+    fn no_answer_gives_more_points_than_a_wrong_one(runs in contest(), votes in votes()) {
         let before = judged(&runs, votes);
         let wrong = before.blocks.iter().find_map(|block| {
             let cell = block.cells.iter().find(|cell| before.entries[cell.entry].entry == "tool0")?;
@@ -376,11 +382,11 @@ proptest! {
         });
         prop_assume!(wrong.is_some());
         let (instance, examination, position) = wrong.unwrap();
-        let mut silent = runs.clone();
-        let run = silent.iter_mut().find(|run| run.0 == "tool0" && run.1 == instance && run.2 == examination);
+        let mut without_answer = runs.clone();
+        let run = without_answer.iter_mut().find(|run| run.0 == "tool0" && run.1 == instance && run.2 == examination);
         run.unwrap().3.values[position] = None;
-        let after = judged(&silent, votes);
-        prop_assert_eq!(said_of_others(&after, "tool0"), said_of_others(&before, "tool0"));
+        let after = judged(&without_answer, votes);
+        prop_assert_eq!(results_of_others(&after, "tool0"), results_of_others(&before, "tool0"));
         let points = |judgement: &Judgement| -> BigRational {
             let own = judgement.scores.iter().filter(|score| judgement.entries[score.entry].entry == "tool0");
             own.map(|score| &score.normalized).sum()
@@ -389,7 +395,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_the_judgement(runs in contest(), votes in votes()) {
+    fn judgement_json_contains_the_same_judgement(runs in contest(), votes in votes()) {
         let judgement = judged(&runs, votes);
         let mut edition = Edition::load("mcc-2018").unwrap();
         edition.judging.votes = votes;

@@ -1,4 +1,4 @@
-//! What if: votes per tool, a tool left out, a value overridden; and what `explain --tool` makes of it.
+//! Judging with votes per tool, with a tool left out, and with overrides; comparisons and explanations.
 
 use super::{HEADER, edition_file, fraction, harness, judge, judge_2018_with, refused, rows, table};
 use num_rational::BigRational;
@@ -33,7 +33,7 @@ fn screen(arguments: &[&str], dir: &Path) -> String {
 }
 
 #[test]
-fn of_the_unanimous_values_of_2018_481_rest_on_variants_of_one_tool() {
+fn in_2018_481_unanimous_values_rest_on_one_tool() {
     let Some(per_variant) = judge_2018_with(&[]) else { return };
     let per_tool = judge_2018_with(&["--votes", "per-tool"]).unwrap();
     let key = |row: &BTreeMap<String, String>| {
@@ -107,7 +107,7 @@ fn gold_of_state_space_2018_depends_on_one_value() {
     ];
     assert_eq!(changes, expected);
 
-    // The same as judging a contest that the tool has left (P-4), and the comparison shows what that does.
+    // The result equals that of a contest from which the tool resigned (P-4). The comparison shows the differences.
     let tools = dir.path().join("tools-resigned.csv");
     std::fs::write(&tools, "entry,tool,status\nsmart,smart,resigned\n").unwrap();
     let without = judge_2018_with(&["--tools", tools.to_str().unwrap()]).unwrap();
@@ -127,8 +127,8 @@ fn gold_of_state_space_2018_depends_on_one_value() {
         );
     }
     let comparison = compared(dir.path(), without.path());
-    let gone = &comparison["entries"][0];
-    assert_eq!((&gone["what"], &gone["after"]), (&"smart".into(), &Json::Null));
+    let removed = &comparison["entries"][0];
+    assert_eq!((&removed["what"], &removed["after"]), (&"smart".into(), &Json::Null));
     let places = comparison["places"].as_array().unwrap();
     let tina = places.iter().find(|place| place["entry"] == "TINA.tedd").unwrap();
     assert_eq!((&tina["before"]["medal"], &tina["after"]["medal"]), (&"silver".into(), &"gold".into()));
@@ -139,7 +139,7 @@ fn gold_of_state_space_2018_depends_on_one_value() {
 }
 
 #[test]
-fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
+fn compare_lists_one_sided_runs_and_refuses_unrelated_contests() {
     let judged = |rows: &[(&str, &str)]| {
         let row = |(tool, instance): &(&str, &str)| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
         let dir = table(&(HEADER.to_owned() + &rows.iter().map(row).collect::<String>()));
@@ -155,7 +155,7 @@ fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
     command.args(["judge", "--compare"]).args([out(&before), out(&after)]);
     let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
     for part in [
-        // Without the others of its family it weighs more.
+        // Without the other instances of its family it has more weight.
         "1 instances differ\n  F-PT-1  F, known, weight 2/3  ->  F, known, weight 1\n",
         "2 instances only before\n  F-PT-2\n  F-PT-3\n",
         "2 values only before\n  F-PT-2 ReachabilityDeadlock  1\n",
@@ -179,7 +179,7 @@ fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
         (&nothing, &nothing, &Json::Array(vec![]))
     );
 
-    // As runs on obfuscated instances are, judged under their names.
+    // Obfuscated instances, judged without their original names.
     let other = judged(&[("a", "M1-PT-1"), ("b", "M1-PT-1")]);
     let mut command = harness();
     let refused = command.args(["judge", "--compare"]).args([out(&before), out(&other)]).assert().code(2);
@@ -192,8 +192,8 @@ fn compare_lists_what_one_judgement_has_and_refuses_unrelated() {
 }
 
 #[test]
-fn a_margin_is_the_least_number_of_values_that_would_have_to_be_otherwise() {
-    // Deadlock values count 16: a has 5 and nobody else more than 3; b and c agree with it where they answer.
+fn a_margin_is_the_least_number_of_changed_values() {
+    // A deadlock value has 16 points. a has 5 values, b 3 of them and c 1.
     let mut content = HEADER.to_owned();
     for (tool, answers) in [("a", "TTTTT"), ("b", "TTT??"), ("c", "T????")] {
         for (number, answer) in answers.chars().enumerate() {
@@ -207,18 +207,18 @@ fn a_margin_is_the_least_number_of_values_that_would_have_to_be_otherwise() {
         .iter()
         .map(|row| ["tool", "rival", "points_ahead", "values", "few_values"].map(|c| &*row[c]))
         .collect();
-    // 32 behind, 48 from one value that only a has: one is enough. c: 32 behind b, 48 from either b alone has.
+    // b is 32 points behind a and gains 48 by a value that only a has; c is 32 behind b and gains 48 in the same way.
     assert_eq!(shown, [["a", "b", "32", "1", "yes"], ["b", "c", "32", "1", "yes"]]);
-    // Without the option nothing is left of it.
+    // Without the option the file is removed.
     judge(&dir, &[]).success();
     assert!(!dir.path().join("out/margins.csv").exists());
 }
 
 #[test]
-fn explain_tells_a_whole_error_in_one_screen_and_a_tools_points_in_another() {
+fn explain_shows_errors_and_points_on_one_screen_each() {
     let Some(dir) = judge_2018_with(&[]) else { return };
-    let asked = ["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"];
-    let error = screen(&asked, dir.path());
+    let position = ["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"];
+    let error = screen(&position, dir.path());
     for part in [
         "trusted value F",
         "Basis majority",
@@ -237,18 +237,23 @@ fn explain_tells_a_whole_error_in_one_screen_and_a_tools_points_in_another() {
     ] {
         assert!(lola.contains(part), "{part}: {lola}");
     }
-    let story = json(&["explain", "--tool", "LoLA"], &[dir.path()]);
+    let explanation = json(&["explain", "--tool", "LoLA"], &[dir.path()]);
     let sum = |list: &str, column: &str| -> BigRational {
-        story[list].as_array().unwrap().iter().map(|item| fraction(item[column].as_str().unwrap())).sum()
+        explanation[list]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| fraction(item[column].as_str().unwrap()))
+            .sum()
     };
-    // What is missing to the best virtual tool is what the models lost.
+    // The difference to the best virtual tool is the sum over the models.
     assert_eq!(sum("examinations", "points") + sum("losses", "missing"), sum("examinations", "possible"));
-    assert_eq!(story["wrong"].as_array().unwrap().len(), 15);
-    let alone: u64 =
-        story["examinations"].as_array().unwrap().iter().map(|of| of["alone"].as_u64().unwrap()).sum();
+    assert_eq!(explanation["wrong"].as_array().unwrap().len(), 15);
+    let examinations = explanation["examinations"].as_array().unwrap();
+    let unique: u64 = examinations.iter().map(|of| of["unique"].as_u64().unwrap()).sum();
     let weak = rows(&dir.path().join("weak.csv"));
-    assert_eq!(alone as usize, weak.iter().filter(|row| row["backers"] == "LoLA").count());
-    assert_eq!(alone as usize, story["alone"].as_array().unwrap().len());
+    assert_eq!(unique as usize, weak.iter().filter(|row| row["backers"] == "LoLA").count());
+    assert_eq!(unique as usize, explanation["unique"].as_array().unwrap().len());
 
     let mut unknown = harness();
     let unknown = unknown.arg("explain").arg(dir.path()).args(["--tool", "LoLa"]).assert().code(2);
@@ -256,8 +261,8 @@ fn explain_tells_a_whole_error_in_one_screen_and_a_tools_points_in_another() {
     assert!(message.contains("no tool `LoLa`") && message.contains("LoLA"), "{message}");
 }
 
-/// Three tools say T, T and F on one instance, the first alone T on another.
-fn three() -> TempDir {
+/// A contest of three tools: they answer T, T and F on one instance, and all T on another.
+fn three_tools() -> TempDir {
     table(&format!(
         "{HEADER}a,F-PT-1,ReachabilityDeadlock,T,\nb,F-PT-1,ReachabilityDeadlock,T,\nc,F-PT-1,ReachabilityDeadlock,F,\n\
          a,G-PT-1,ReachabilityDeadlock,T,\nb,G-PT-1,ReachabilityDeadlock,T,\nc,G-PT-1,ReachabilityDeadlock,T,\n"
@@ -265,8 +270,8 @@ fn three() -> TempDir {
 }
 
 #[test]
-fn an_override_decides_and_is_shown_with_its_reason_wherever_the_value_is() {
-    let dir = three();
+fn an_override_decides_and_is_shown_with_its_reason() {
+    let dir = three_tools();
     let header = "instance,examination,position,value,reason\n";
     let write =
         |rows: &str| std::fs::write(dir.path().join("overrides.csv"), format!("{header}{rows}")).unwrap();
@@ -283,15 +288,15 @@ fn an_override_decides_and_is_shown_with_its_reason_wherever_the_value_is() {
     assert_eq!(shown, [["F", "override", "c", "a b"], ["", "override", "", ""]]);
     let reasons = rows(&out.join("overrides.csv"));
     assert_eq!((&*reasons[0]["reason"], &*reasons[1]["value"]), ("checked by hand, see minutes", "unknown"));
-    assert_eq!(rows(&out.join("weak.csv")).len(), 0, "the organizers vouch for it");
+    assert_eq!(rows(&out.join("weak.csv")).len(), 0, "an overridden value is not weak");
     let points: Vec<String> = rows(&out.join("scores.csv")).iter().map(|row| row["points"].clone()).collect();
     assert_eq!(points, ["-32", "-32", "16"]);
-    // Confidence is what the tools agree on, whatever the organizers set.
+    // Overrides do not change confidences.
     let confidence = rows(&out.join("confidence.csv"));
     assert_eq!((&*confidence[2]["agreed"], &*confidence[2]["answered"]), ("1", "1"));
     for position in [&["--position", "0"][..], &[]] {
-        let asked = [&["--instance", "F-PT-1", "--examination", "ReachabilityDeadlock"], position].concat();
-        let text = screen(&asked, &out);
+        let block = [&["--instance", "F-PT-1", "--examination", "ReachabilityDeadlock"], position].concat();
+        let text = screen(&block, &out);
         assert!(text.contains("set by the organizers: checked by hand, see minutes"), "{text}");
     }
     let text = std::fs::read_to_string(out.join("judgement.json")).unwrap();
@@ -316,7 +321,7 @@ fn an_override_decides_and_is_shown_with_its_reason_wherever_the_value_is() {
 }
 
 #[test]
-fn a_tool_absent_from_a_whole_block_is_flagged_as_a_likely_error_of_the_organizers() {
+fn a_tool_without_runs_where_others_ran_is_flagged() {
     let mut content = HEADER.to_owned();
     for (tool, instances) in [
         ("a", &["F-PT-1", "F-PT-2", "G-PT-1"][..]),
@@ -327,7 +332,7 @@ fn a_tool_absent_from_a_whole_block_is_flagged_as_a_likely_error_of_the_organize
             content += &format!("{tool},{instance},ReachabilityDeadlock,T,\n");
         }
     }
-    // Listed without a single value: published tables do so with tools that never started.
+    // b is listed without a value: published tables list tools that never started in this way.
     content += "a,F-PT-1,UpperBounds,1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1,\nb,F-PT-1,UpperBounds,? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ?,\n";
     let dir = table(&content);
     judge(&dir, &[]).success();
@@ -340,8 +345,8 @@ fn a_tool_absent_from_a_whole_block_is_flagged_as_a_likely_error_of_the_organize
 }
 
 #[test]
-fn later_awards_and_the_tie_margin_are_those_of_the_edition() {
-    let dir = three();
+fn the_edition_sets_the_awards_and_the_tie_margin() {
+    let dir = three_tools();
     let awards = ("awards = [\"road-runner\", \"camel\"]", "awards = [\"most-right\", \"most-unique\"]");
     let edition = edition_file(dir.path(), awards.0, awards.1);
     let text = std::fs::read_to_string(&edition).unwrap().replace("tie_margin = 0", "tie_margin = 100");

@@ -130,6 +130,8 @@ pub fn record(
                 boot_ms: 2000,
                 wall_ms: 1000 + number * 37 % 1009,
                 cpu_ms: 900 + number * 53 % 1013,
+                prepare_cpu_ms: 0,
+                collect_cpu_ms: 0,
                 vcpus: 1,
                 memory_kib: (number % 4 != 3).then_some(100_000 + number * 7919 % 99_991),
                 memory_source: None,

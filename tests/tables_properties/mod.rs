@@ -1,4 +1,4 @@
-//! The law of a judgement's export: read again it judges the same.
+//! A property of exports: an exported table gives the same judgement when it is read again.
 
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Repeat, Value};
@@ -119,8 +119,8 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
     ballots
 }
 
-/// What a judgement decides: all but what it was read from, and flags about values given twice, which the contest's
-/// table does not tell.
+/// A judgement without the digests of its inputs and without flags of repeated values, which the contest's table does
+/// not contain.
 fn decided(mut judgement: Judgement) -> String {
     judgement.inputs.clear();
     judgement.flags.retain(|flag| flag.kind == FlagKind::Absent);
@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn judging_its_own_export_gives_the_same(
+    fn judging_an_export_gives_the_same_judgement(
         runs in contest(),
         excludes in any::<bool>(),
         set in prop::collection::btree_map((0usize..4, 0usize..16), (0usize..3, "[a-z ,;\"\n]{0,5}"), 0..3),
@@ -142,7 +142,7 @@ proptest! {
             edition.judging.infrastructure = InfrastructureRule::Exclude;
         }
         let folder = TempDir::new().unwrap();
-        // Somebody has answers on the first instance always, on the others perhaps.
+        // Overrides are only allowed on instances with answers.
         let judged = |instance: &str| runs.iter().any(|run| run.1 == instance);
         let instances = ["F-PT-1", "F-COL-1", "G-PT-1", "H-PT-1"];
         let mut overrides = "instance,examination,position,value,reason\n".to_owned();

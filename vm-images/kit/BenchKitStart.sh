@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Starts the disk of this kit as the contest does.   ./BenchKitStart.sh [DISK]   then, in another terminal,
+# Starts the disk of this kit as in the contest.   ./BenchKitStart.sh [DISK]   Then run in another terminal:
 #   ssh -i key -p 2222 mcc@127.0.0.1      (or root@127.0.0.1, to install packages)
-# What you change stays on the disk. CORES=4 for a concurrent tool; BUS=ide or NIC=e1000 where your disk needs them.
+# Changes are kept on the disk. Set CORES=4 for a concurrent tool; BUS=ide or NIC=e1000 if your disk needs them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 disk=${1:-$here/disk.vmdk}
@@ -10,7 +10,7 @@ accel=tcg
 case ${BUS:-virtio} in
 virtio) device() { echo "virtio-blk-pci,drive=$1"; } ;;
 ide) device() { echo "ide-hd,drive=$1"; } ;;
-*) echo "BUS is virtio or ide" >&2; exit 2 ;;
+*) echo "BUS must be virtio or ide" >&2; exit 2 ;;
 esac
 case ${NIC:-virtio} in
 virtio) nic=virtio-net-pci ;;
@@ -20,7 +20,7 @@ args=(-nodefaults -display none -serial mon:stdio -machine "pc,accel=$accel" -cp
     -smp "${CORES:-1}" -drive "if=none,id=disk,file=$disk" -device "$(device disk)" -device VGA,addr=2
     -netdev user,id=net,hostfwd=tcp:127.0.0.1:2222-:22 -device "$nic,netdev=net,addr=3")
 if [ -e "$here/inputs.vmdk" ]; then
-    # Thrown away, so that it stays as it was handed out.
+    # Writes are discarded, so that the inputs disk does not change.
     args+=(-drive "if=none,id=inputs,snapshot=on,file=$here/inputs.vmdk" -device "$(device inputs)")
 fi
 exec qemu-system-x86_64 "${args[@]}"

@@ -1,4 +1,4 @@
-//! From the initrd to the disk.
+//! The start of the guest: drivers, the disk as root file system, the first event.
 
 use anyhow::{Context, Result, bail};
 use mcc_base::guest::GuestEvent;
@@ -10,10 +10,11 @@ use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// The kernel's announcements of devices; listened to from before the first driver is loaded.
+/// A socket with the kernel's announcements of devices. It must be opened before the first driver is loaded.
 pub struct Hotplug(OwnedFd);
 
 impl Hotplug {
+    /// Opens the socket.
     pub fn listen() -> Result<Self> {
         let announcements = socket(
             AddressFamily::Netlink,
@@ -25,7 +26,7 @@ impl Hotplug {
         Ok(Self(announcements))
     }
 
-    /// Asks `look` again after every announcement, until it finds what it looks for.
+    /// Calls `look` now and after every announcement until it returns a value.
     pub fn wait_for<T>(&self, mut look: impl FnMut() -> Option<T>) -> Result<T> {
         let mut announcement = [0; 8192];
         loop {
@@ -33,7 +34,7 @@ impl Hotplug {
                 return Ok(found);
             }
             match recv(self.0.as_raw_fd(), &mut announcement, MsgFlags::empty()) {
-                // ENOBUFS: some were dropped; looking again is all it takes.
+                // ENOBUFS: announcements were dropped; `look` is called again in any case.
                 Ok(_) | Err(nix::Error::ENOBUFS | nix::Error::EINTR) => {}
                 Err(error) => bail!("listening for devices: {error}"),
             }
@@ -41,7 +42,7 @@ impl Hotplug {
     }
 }
 
-/// Loads the initrd's drivers in the order of `/modules/order`.
+/// Loads the drivers of the initrd in the order of `/modules/order`.
 pub fn load_modules() -> Result<()> {
     let order = fs::read_to_string("/modules/order").context("/modules/order")?;
     for module in order.lines() {
@@ -52,7 +53,7 @@ pub fn load_modules() -> Result<()> {
     Ok(())
 }
 
-/// Mounts the disk and makes it the root, with the file systems every Linux program expects.
+/// Mounts the disk as root file system, with the other file systems that Linux programs expect.
 pub fn switch_to_disk(hotplug: &Hotplug) -> Result<()> {
     special("devtmpfs", "/dev", MsFlags::empty(), "")?;
     special("sysfs", "/sys", MsFlags::empty(), "")?;
@@ -88,7 +89,7 @@ fn special(fs: &str, at: &str, flags: MsFlags, options: &str) -> Result<()> {
     mount(Some(fs), at, Some(fs), flags, Some(options)).with_context(|| format!("mounting {fs} at {at}"))
 }
 
-/// Programs that talk to themselves over 127.0.0.1 expect `lo`; the machine has no other interface.
+/// Activates `lo` for programs that use 127.0.0.1. The machine has no other network interface.
 fn loopback_up() -> Result<()> {
     let any = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
     // SAFETY: an ifreq is plain data, zero is a valid value of each of its fields, and it outlives the call.
@@ -103,7 +104,7 @@ fn loopback_up() -> Result<()> {
     Ok(())
 }
 
-/// What the guest sees of its machine.
+/// Returns the `Ready` event with the kernel, CPU flags and memory of the guest.
 pub fn ready() -> Result<GuestEvent> {
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
     let flags = cpu.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));

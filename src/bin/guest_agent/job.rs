@@ -1,4 +1,4 @@
-//! One job: surroundings, process, output, end.
+//! Runs one job: environment, process, output, end.
 
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
@@ -20,16 +20,18 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// The cgroup of the job: what is measured, and what is killed at its end.
+/// The cgroup of the job. Its use is measured, and its processes are killed at the end.
 const GROUP: &str = "/sys/fs/cgroup/job";
 const GROUP_PROCS: &str = "/sys/fs/cgroup/job/cgroup.procs";
 
-/// A command that only waits to be spawned.
+/// A job that is ready to be started.
 pub struct Prepared {
     command: Command,
-    /// Where files are looked for that it leaves, which folders are its own, and since when (seconds since 1970).
+    /// Leftover files are searched here.
     home: String,
+    /// Folders of the job itself, which are not searched.
     empty_folders: Vec<String>,
+    /// Files changed from this time on count as leftover, seconds since 1970.
     since: i64,
 }
 
@@ -39,7 +41,7 @@ struct User {
 }
 
 impl User {
-    /// From /etc/passwd: a static program has no name service to ask.
+    /// Finds a user in /etc/passwd: a statically linked program has no name service.
     fn named(name: &str) -> Result<Self> {
         let passwd = fs::read_to_string("/etc/passwd").context("/etc/passwd")?;
         let fields = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
@@ -48,17 +50,17 @@ impl User {
         Ok(Self { uid: Uid::from_raw(user[2].parse()?), gid: Gid::from_raw(user[3].parse()?) })
     }
 
-    /// Does something with the rights of this user. The agent has one thread until its job runs.
-    fn as_user<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Runs `work` with the rights of this user. The agent must have one thread only, as it has until its job runs.
+    fn as_user<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         setegid(self.gid)?;
         seteuid(self.uid)?;
-        let done = what();
+        let done = work();
         seteuid(Uid::from_raw(0))?;
         setegid(Gid::from_raw(0))?;
         done
     }
 
-    /// A command that will run as this user, in the job's cgroup and a session of its own.
+    /// Returns a command that will run as this user, in the job's cgroup and in a session of its own.
     fn command(&self, program: &str) -> Command {
         let (uid, gid) = (self.uid, self.gid);
         let mut command = Command::new(program);
@@ -78,7 +80,7 @@ impl User {
     }
 }
 
-/// Makes the job's surroundings. Nothing of the tool runs yet.
+/// Prepares the environment of a job. No program of the tool runs yet.
 pub fn prepare(job: &Job) -> Result<Prepared> {
     set_clock(job.clock_ns)?;
     seed_random_pool(&job.seed)?;
@@ -113,8 +115,8 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     })
 }
 
-/// Unpacks an archive of one folder of plain files. In this process: starting tar and gzip costs a guest
-/// without hardware virtualization half a second.
+/// Unpacks an archive with one folder of plain files. It does not start tar and gzip, because that takes half a second
+/// in a guest without hardware virtualization.
 fn untar(unpack: &Unpack) -> Result<()> {
     let file = File::open(&unpack.archive)?;
     for entry in tar::Archive::new(flate2::read::GzDecoder::new(file)).entries()? {
@@ -140,8 +142,8 @@ fn set_clock(ns: u64) -> Result<()> {
     nix::time::clock_settime(nix::time::ClockId::CLOCK_REALTIME, now).context("setting the clock")
 }
 
-/// Credits the host's random bytes, so that no program waits for entropy on a machine just booted, and draws on
-/// them at once: the generator of a restored machine is that of every other machine restored so.
+/// Credits the host's random bytes, so that no program waits for entropy after the boot, and reseeds the generator at
+/// once: all machines restored from one state have the same generator state before it.
 fn seed_random_pool(hex: &str) -> Result<()> {
     #[repr(C)]
     struct Pool {
@@ -158,13 +160,13 @@ fn seed_random_pool(hex: &str) -> Result<()> {
     }
     let urandom = File::open("/dev/urandom")?;
     // SAFETY: `pool` is laid out as the kernel's rand_pool_info and outlives the call.
-    unsafe { add_entropy(urandom.as_raw_fd(), &pool) }.context("feeding the random pool")?;
+    unsafe { add_entropy(urandom.as_raw_fd(), &pool) }.context("crediting the random pool")?;
     // SAFETY: it takes no argument.
     unsafe { reseed(urandom.as_raw_fd()) }.context("reseeding the random generator")?;
     Ok(())
 }
 
-/// Starts the command, streams its output, tells its end.
+/// Starts the command, forwards its output and sends its events.
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
     let mut kernel_log = KernelLog::from_now();
     let io_wait_before = io_wait_ms();
@@ -191,10 +193,11 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             oom_kills: field(&group_file("memory.events"), "oom_kill"),
             left_behind,
             io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
-            kernel_log: kernel_log.as_mut().map(KernelLog::relevant_line).unwrap_or_default(),
+            kernel_log: kernel_log.as_mut().map(KernelLog::relevant_lines).unwrap_or_default(),
         })?;
-        // Whoever is left holds the pipes open; the job is over for them too.
-        fs::write(format!("{GROUP}/cgroup.kill"), "1").context("ending what the tool left behind")?;
+        // Processes that are left keep the pipes open, so they are killed.
+        fs::write(format!("{GROUP}/cgroup.kill"), "1")
+            .context("killing the processes that the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
         let written = written(&prepared);
@@ -202,7 +205,7 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
     })
 }
 
-/// Files in the home that were made or changed since the job was prepared, outside its own folders.
+/// Returns the files in the home folder that were made or changed since the job was prepared, outside its own folders.
 fn written(job: &Prepared) -> Vec<String> {
     if job.home.is_empty() {
         return vec![];
@@ -223,25 +226,26 @@ fn wait_and_reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
     let _ended = ended;
     loop {
         match waitpid(None, None) {
-            Ok(WaitStatus::Exited(who, code)) if who == pid => return Ok(Exit::Code(code)),
-            Ok(WaitStatus::Signaled(who, signal, _)) if who == pid => return Ok(Exit::Signal(signal as i32)),
+            // The kernel has eight bits of an exit status.
+            Ok(WaitStatus::Exited(who, code)) if who == pid => return Ok(Exit::Code(code as u8)),
+            Ok(WaitStatus::Signaled(who, signal, _)) if who == pid => return Ok(Exit::Signal(signal as u8)),
             Ok(_) | Err(nix::Error::EINTR) => {}
             Err(error) => bail!("waiting for the tool: {error}"),
         }
     }
 }
 
-/// What a pipe of the tool holds, bytes: the most the kernel gives without being told otherwise.
+/// Capacity of the tool's pipes in bytes: the default maximum of the kernel.
 const PIPE: i32 = 1 << 20;
 
-/// Hands what the tool writes on to its port and counts the bytes. The kernel moves pages (splice): nothing is
-/// copied, and a full pipe is one request to the host.
+/// Forwards the tool's output to a port and counts the bytes. The kernel moves pages (splice) without a copy, and a
+/// full pipe is one request to the host.
 fn forward_output(from: impl AsFd, to: File) -> Result<u64> {
     fcntl(&from, FcntlArg::F_SETPIPE_SZ(PIPE)).context("the tool's pipe")?;
     let (pipe, port) = (from.as_fd().as_raw_fd(), to.as_raw_fd());
     let mut bytes = 0;
     loop {
-        // A port takes an empty pipe for an ended one, so splice itself does not wait.
+        // splice to a port does not wait for data: it treats an empty pipe as an ended one. So poll waits.
         let mut fds = [PollFd::new(from.as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, PollTimeout::NONE) {
             Err(nix::Error::EINTR) => continue,
@@ -270,23 +274,24 @@ fn sample(io_wait_before: u64) -> GuestEvent {
     }
 }
 
-/// Threads that run or want to, the one that looks among them.
+/// Returns the number of runnable threads in the guest, including the calling thread.
 fn runnable() -> u32 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split([' ', '/']).nth(3).and_then(|running| running.parse().ok()).unwrap_or(0)
 }
 
-/// Of all CPUs since the boot.
+/// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs.
 fn io_wait_ms() -> u64 {
     let waits = fs::read_to_string("/proc/stat").unwrap_or_default();
     // cpu user nice system idle iowait ..., in ticks of 10 ms.
     waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) * 10
 }
 
-/// The kernel's log from the moment it was opened. A guest without one tells nothing.
+/// The kernel's log from the time it was opened.
 struct KernelLog(File);
 
 impl KernelLog {
+    /// Returns None if the guest has no kernel log.
     fn from_now() -> Option<Self> {
         let mut log =
             File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
@@ -294,14 +299,14 @@ impl KernelLog {
         Some(Self(log))
     }
 
-    /// What it tells of the tool's end, the first lines of it.
-    fn relevant_line(&mut self) -> Vec<String> {
+    /// Reads the new lines and returns the first relevant ones.
+    fn relevant_lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut record = [0; 8192];
         while lines.len() < guest_kernel_log::MAX_LINES {
             match self.0.read(&mut record) {
                 Ok(0) => break,
-                // A record each.
+                // Each read returns one record.
                 Ok(n) => {
                     lines.extend(guest_kernel_log::relevant_line(&String::from_utf8_lossy(&record[..n])))
                 }
@@ -322,7 +327,7 @@ fn group_number(name: &str) -> u64 {
     group_file(name).trim().parse().unwrap_or(0)
 }
 
-/// The number behind `name` in a flat keyed file.
+/// Returns the number after `name` in a flat keyed file; 0 if it is missing.
 fn field(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)

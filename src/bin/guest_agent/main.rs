@@ -1,7 +1,8 @@
-//! The guest's first process: boots the disk from an initrd, then runs one job for the host.
+//! The guest agent: the first process of a guest. It starts from an initrd, mounts the disk and runs one job of the
+//! host.
 //!
-//! It stays the process it was in the initrd, so nothing on a tool's disk can take its place. It is the
-//! only root process of the reference disk; the job runs as the user it names.
+//! The process comes from the initrd, so no program on a tool's disk can replace it. It is the only root process of the
+//! reference disk; the command of the job runs as the job's user.
 
 mod boot;
 mod job;
@@ -11,11 +12,11 @@ use mcc_base::guest::{CONTROL, GuestEvent, Request, STDERR, STDOUT};
 
 fn main() {
     if std::process::id() != 1 {
-        eprintln!("mcc-guest-agent is the first process of a guest; it has nothing to do here");
+        eprintln!("mcc-guest-agent runs only as the first process of a guest");
         std::process::exit(2);
     }
     if let Err(error) = serve() {
-        // The host keeps the console; the kernel panics as its first process exits, and QEMU ends.
+        // The host keeps the console. The kernel panics when its first process exits, and QEMU ends.
         println!("mcc-guest-agent: {error:#}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is judged: who gave which value for which position, and how the run ended.
+//! The input of judging: the values of every run by position, how the run ended, and its cost.
 
 use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::Mark;
@@ -10,23 +10,26 @@ use std::collections::{BTreeMap, HashMap};
 /// One run as input of judging.
 #[derive(Clone, Debug)]
 pub struct Ballot {
-    /// By position; shorter than the examination where the last positions have no value.
+    /// The values, by position. The list may be shorter than the examination; positions after its end have no value.
     pub values: Vec<Option<Value>>,
+    /// How the run ended.
     pub ending: Ending,
+    /// Measured time and memory; None where they are not known.
     pub cost: Option<Cost>,
+    /// Deviations from contest conditions.
     pub marks: Vec<Mark>,
-    /// By position: the techniques the tool states for the value (E-1.10); empty where none is known.
+    /// The techniques that the tool states for each value (E-1.10), by position; empty where none is known.
     pub techniques: Vec<Vec<String>>,
-    /// What was odd about the output: contradictions, unknown ids, words that are no answer.
+    /// Anomalies of the output: contradictions, unknown ids, words that are no answer.
     pub remarks: Vec<String>,
-    /// By position: whether the value was given more than once; may be shorter than the examination.
+    /// Whether a value was given more than once, by position. The list may be shorter than the examination.
     pub repeated: Vec<Option<Repeat>>,
-    /// Where it ran; empty where that is not known.
+    /// Name of the host; empty where it is not known.
     pub host: String,
 }
 
 impl Ballot {
-    /// A ballot of a published table: values, and nothing said about the run.
+    /// Returns a ballot of a published table that has values and no facts of the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
         Self {
             values,
@@ -41,25 +44,67 @@ impl Ballot {
     }
 }
 
+/// Why a ballot cannot be added, or ballots cannot be judged together.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BallotError {
+    /// The edition does not have the examination.
     #[error("no examination `{name}` in edition {edition}; it has {known}")]
-    UnknownExamination { name: String, edition: String, known: String },
+    UnknownExamination {
+        /// The name that is not known.
+        name: String,
+        /// Name of the edition.
+        edition: String,
+        /// The examinations of the edition, separated by commas.
+        known: String,
+    },
+    /// A ballot has more values than its examination has positions.
     #[error("{entry} on {instance} in {examination} has {given} values, the examination has {expected}")]
-    TooManyValues { entry: String, instance: String, examination: String, given: usize, expected: usize },
+    TooManyValues {
+        /// Name of the entry.
+        entry: String,
+        /// Name of the instance.
+        instance: String,
+        /// Name of the examination.
+        examination: String,
+        /// Number of values of the ballot.
+        given: usize,
+        /// Number of positions of the examination.
+        expected: usize,
+    },
+    /// Two runs in a block have different property ids.
     #[error(
         "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
          examination; judge runs on one set of property files only"
     )]
-    DifferentIds { entry: String, instance: String, examination: String },
+    DifferentIds {
+        /// Name of the entry.
+        entry: String,
+        /// Name of the instance.
+        instance: String,
+        /// Name of the examination.
+        examination: String,
+    },
+    /// Two ballots have the same entry, instance and examination.
     #[error(
-        "{entry} on {instance} in {examination} is there twice (as runs {first} and {second} of the input); \
+        "{entry} on {instance} in {examination} has two ballots (runs {first} and {second} of the input); \
          keep the one that counts"
     )]
-    RepeatedRun { entry: String, instance: String, examination: String, first: usize, second: usize },
+    RepeatedRun {
+        /// Name of the entry.
+        entry: String,
+        /// Name of the instance.
+        instance: String,
+        /// Name of the examination.
+        examination: String,
+        /// Number of the first ballot in the order of adding, from 1.
+        first: usize,
+        /// Number of the second ballot.
+        second: usize,
+    },
 }
 
-/// Every ballot of a contest, with what is known of its entries and instances. Order of adding never matters.
+/// All ballots of a contest, with the facts of its entries and instances. The order in which they are added has no
+/// effect on the judgement.
 #[derive(Clone, Debug)]
 pub struct Ballots {
     pub(crate) edition: String,
@@ -68,45 +113,48 @@ pub struct Ballots {
     pub(crate) instances: NameTable,
     pub(crate) values: Values,
     pub(crate) rows: Vec<RunRow>,
-    /// The value numbers of all rows, one after the other.
+    /// The value numbers of all rows, one row after the other.
     pub(crate) given: Vec<u32>,
+    /// Property ids by position, for (examination, instance).
     pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
     pub(crate) known_entries: BTreeMap<String, EntryFacts>,
     pub(crate) known_instances: HashMap<String, InstanceFacts>,
     pub(crate) overrides: Vec<Override>,
-    /// Digests of what was read, for the judgement.
+    /// Digests of the files that were read, for the judgement.
     pub inputs: Vec<InputDigest>,
-    /// What people must know about this judgement.
+    /// Restrictions that apply to the judgement, for its readers.
     pub notes: Vec<String>,
 }
 
-/// Entry, instance, examination.
+/// Names of entry, instance and examination.
 pub(crate) type RunKey = (String, String, String);
 
-/// One value set by the organizers.
+/// One value that the organizers set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Override {
     pub examination: usize,
     pub instance: String,
     pub position: usize,
-    /// The value's number; `NONE` = unknown: nobody gets points.
+    /// Number of the value; `NONE` means unknown: no entry gets points.
     pub value: u32,
     pub reason: String,
 }
 
+/// A ballot whose names and values are replaced by their numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct RunRow {
     pub examination: u16,
     pub entry: u32,
     pub instance: u32,
     pub ending: Ending,
-    /// Where its values begin in `given`; there are as many as the examination has.
+    /// Index of its first value in `given`. It has as many values as the examination has positions.
     pub first: usize,
-    /// From 1, in the order of adding.
+    /// Number of the row in the order of adding, from 1.
     pub number: u32,
     pub facts: Option<Box<RunFacts>>,
 }
 
+/// What a ballot has beside values and ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
@@ -117,7 +165,7 @@ pub(crate) struct RunFacts {
     pub host: String,
 }
 
-/// Of a ballot that says nothing about its run.
+/// The facts of a ballot without facts of its run.
 pub(crate) static NO_FACTS: RunFacts = RunFacts {
     cost: None,
     marks: vec![],
@@ -127,22 +175,28 @@ pub(crate) static NO_FACTS: RunFacts = RunFacts {
     host: String::new(),
 };
 
-/// What a tools file says of an entry.
+/// Facts of an entry, from a tools file or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryFacts {
+    /// The tool of which it is a variant.
     pub tool: String,
+    /// Whether it competes.
     pub status: Status,
+    /// The reason for its status; may be empty.
     pub note: String,
 }
 
-/// What a models file says of an instance.
+/// Facts of an instance, from a models file or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceFacts {
+    /// Name of its family (model).
     pub family: String,
+    /// Its status, such as `known` or `surprise`.
     pub status: String,
 }
 
 impl Ballots {
+    /// Returns an empty set of ballots for the examinations of an edition.
     pub fn new(edition: &Edition) -> Self {
         Self {
             edition: edition.name.clone(),
@@ -162,6 +216,10 @@ impl Ballots {
     }
 
     /// Adds one run. `ids` are the property ids by position, empty where no property file is known.
+    ///
+    /// # Errors
+    /// The edition does not have the examination, the ballot has too many values, or its ids differ from those of
+    /// another run in the same block.
     pub fn add(
         &mut self,
         entry: &str,
@@ -196,27 +254,28 @@ impl Ballots {
         Ok(())
     }
 
-    /// What a tools file says of an entry; without it the edition's patterns and variants count.
+    /// Sets the facts of an entry. Without them the patterns and variants of the edition apply.
     pub fn describe_entry(&mut self, entry: &str, facts: EntryFacts) {
         self.known_entries.insert(entry.to_owned(), facts);
     }
 
-    /// The family and status of an instance; without it the family is the text before `-PT-` or `-COL-`, the
-    /// status `known`, and the judgement says so.
+    /// Sets the family and status of an instance. Without them the family is the text before `-PT-` or `-COL-`, the
+    /// status is `known`, and the judgement has a note about it.
     pub fn describe_instance(&mut self, instance: &str, facts: InstanceFacts) {
         self.known_instances.insert(instance.to_owned(), facts);
     }
 
-    /// Names of all entries that have a ballot, in no order.
+    /// Returns the names of all entries that have a ballot, in no particular order.
     pub fn entry_names(&self) -> impl Iterator<Item = &str> {
         self.entries.names.iter().map(String::as_str)
     }
 
-    /// Names of all instances that have a ballot, in no order.
+    /// Returns the names of all instances that have a ballot, in no particular order.
     pub fn instance_names(&self) -> impl Iterator<Item = &str> {
         self.instances.names.iter().map(String::as_str)
     }
 
+    /// Returns the number of an examination.
     pub(crate) fn examination(&self, name: &str) -> Result<usize, BallotError> {
         let found = self.examinations.iter().position(|(known, _)| known == name);
         found.ok_or_else(|| BallotError::UnknownExamination {
@@ -226,8 +285,8 @@ impl Ballots {
         })
     }
 
-    /// `values` are value numbers, no more than the examination has. What a run gave that ended in
-    /// infrastructure counts for nobody (R2).
+    /// Adds a row. `values` are value numbers, at most as many as the examination has positions. The values of a run
+    /// that ended in an infrastructure failure are not used (R2).
     pub(crate) fn add_row(
         &mut self,
         entry: &str,
@@ -251,14 +310,14 @@ impl Ballots {
         self.rows.push(row);
     }
 
-    /// What the row added last says about its run.
+    /// Sets the facts of the row that was added last.
     pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
         if facts != NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }
     }
 
-    /// Where runs took place, as far as that is known.
+    /// Returns the hosts of runs, as far as they are known.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (RunKey, String)> {
         self.rows.iter().filter_map(|row| {
             let host = row.facts.as_ref().map(|facts| facts.host.clone()).filter(|host| !host.is_empty())?;
@@ -271,7 +330,10 @@ impl Ballots {
         })
     }
 
-    /// Gives instances and property ids other names, from old to new; a name that is in neither stays.
+    /// Renames instances and property ids, from old to new. A name that is in neither map stays.
+    ///
+    /// # Errors
+    /// Two instances would have the same name, or no instance is renamed.
     pub(crate) fn rename(
         &mut self,
         instances: &HashMap<String, String>,
@@ -284,11 +346,14 @@ impl Ballots {
             let new = instances.get(old).unwrap_or(old);
             let number = renamed.names.len() as u32;
             if renamed.number(new) != number {
-                return Err(format!("{new} has answers under both its names; judge them apart and compare"));
+                return Err(format!(
+                    "instance {new} has answers under both its names; judge them separately and compare the judgements"
+                ));
             }
         }
         if !found {
-            return Err("none of its instances has answers; is it the file of this inputs disk?".to_owned());
+            return Err("none of its instances has answers; give the file of the inputs disk that was used"
+                .to_owned());
         }
         self.instances = renamed;
         for id in self.ids.values_mut().flatten() {
@@ -311,8 +376,11 @@ impl Ballots {
         Ok(())
     }
 
-    /// Numbers entries and instances in the order of their names, drops the rows `keep` refuses, and sorts
-    /// what is left by examination, instance and entry.
+    /// Drops the rows of entries for which `keep` is false, numbers entries and instances in the order of their names,
+    /// and sorts the rows by examination, instance and entry.
+    ///
+    /// # Errors
+    /// Two rows have the same entry, instance and examination.
     pub(crate) fn sort_and_filter(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
         let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
         self.rows.retain(|row| kept[row.entry as usize]);
@@ -359,11 +427,12 @@ const UNUSED: u32 = u32::MAX;
 pub(crate) struct NameTable {
     pub names: Vec<String>,
     numbers: hashbrown::HashMap<String, u32>,
-    /// Rows of a table come grouped: the last name asked for is usually asked for again.
+    /// The last number returned: rows of a table are grouped, so that the next name is usually the same.
     last: u32,
 }
 
 impl NameTable {
+    /// Returns the number of a name, a new one where the name is new.
     pub fn number(&mut self, name: &str) -> u32 {
         if self.names.get(self.last as usize).is_some_and(|last| last == name) {
             return self.last;
@@ -380,7 +449,7 @@ impl NameTable {
         self.last
     }
 
-    /// Keeps the used names, in order; returns the new number of each old one, `UNUSED` where it has none.
+    /// Keeps the used names, in order. Returns the new number of each old number, `UNUSED` where there is none.
     fn sort(&mut self, used: &[bool]) -> Vec<u32> {
         let mut old: Vec<u32> =
             (0..self.names.len() as u32).filter(|number| used[*number as usize]).collect();
@@ -396,20 +465,23 @@ impl NameTable {
     }
 }
 
-/// Numbers of the values that every contest has.
+/// The number that means that there is no value.
 pub(crate) const NONE: u32 = 0;
+/// The number of the value false.
 pub(crate) const FALSE: u32 = 1;
+/// The number of the value true.
 pub(crate) const TRUE: u32 = 2;
+/// The number of a value that a published table did not keep (`X`).
 pub(crate) const NOT_KEPT: u32 = 3;
 
-/// Distinct values, numbered: votes are counted over numbers, however long the values.
+/// Distinct values and their numbers. Votes are counted by number, because values can have thousands of digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
-    /// Number 0 is no value.
+    /// By number; None for `NONE` only.
     list: Vec<Option<Value>>,
     numbers: HashMap<Value, u32>,
     texts: hashbrown::HashMap<Box<str>, u32>,
-    /// By number: the number of the value with 5 digits. Filled by `round`.
+    /// By number: the number of the value rounded to 5 digits. Set by `round`.
     rounded: Vec<u32>,
 }
 
@@ -427,6 +499,7 @@ impl Values {
         values
     }
 
+    /// Returns the number of a value, a new one where the value is new.
     pub fn number(&mut self, value: Value) -> u32 {
         let next = self.list.len() as u32;
         *self.numbers.entry(value).or_insert_with_key(|value| {
@@ -435,33 +508,35 @@ impl Values {
         })
     }
 
-    /// The number of a value as written; None where the text is no value.
+    /// Returns the number of a value from its text; None where the text is no value.
     pub fn number_of_text(&mut self, text: &str) -> Option<u32> {
         if let Some(number) = self.texts.get(text) {
             return Some(*number);
         }
         let number = self.number(text.parse().ok()?);
-        // A number of thousands of digits is rare; its text would only double the memory.
+        // Numbers of thousands of digits are rare: to store their texts would double the memory without use.
         if text.len() <= 32 {
             self.texts.insert(text.into(), number);
         }
         Some(number)
     }
 
+    /// Returns the value of a number; None for `NONE`.
     pub fn get(&self, number: u32) -> Option<&Value> {
         self.list[number as usize].as_ref()
     }
 
+    /// Returns whether the value of a number was read with 5 digits only.
     pub fn is_rounded(&self, number: u32) -> bool {
         self.get(number).is_some_and(Value::is_rounded)
     }
 
-    /// The number under which a value is compared once some answer to its position is rounded.
+    /// Returns the number by which a value is compared where an answer to its position is rounded.
     pub fn rounded(&self, number: u32) -> u32 {
         self.rounded[number as usize]
     }
 
-    /// Whether two given values agree (`Value::agrees`, on numbers).
+    /// Returns whether two values agree, as `Value::agrees` does.
     pub fn agree(&self, a: u32, b: u32, any_rounded: bool) -> bool {
         if a == NOT_KEPT || b == NOT_KEPT {
             return false;
@@ -469,7 +544,7 @@ impl Values {
         a == b || (any_rounded && self.rounded(a) == self.rounded(b))
     }
 
-    /// Long numbers are rounded only where a table of rounded ones makes it necessary.
+    /// Rounds all values, if any value was read with 5 digits only.
     fn round(&mut self) {
         let count = self.list.len() as u32;
         if !(0..count).any(|number| self.is_rounded(number)) {

@@ -1,5 +1,6 @@
-//! Filling ballots from a folder of BenchKit's results: `CSV/summary_TOOL.csv`, one row per run, and what the runs
-//! printed, `OUTPUTS/TOOL_INPUT_EXAMINATION_RUNID_HOST.stdout`. So numbers are exact, as the tools printed them.
+//! Reads ballots from a folder of BenchKit's results: `CSV/summary_TOOL.csv` with one row per run, and the output of
+//! each run in `OUTPUTS/TOOL_INPUT_EXAMINATION_RUNID_HOST.stdout`. Values are read from the outputs, so that numbers
+//! are exact.
 
 use super::ballots::{Ballot, BallotError, Ballots};
 use super::record::answered;
@@ -14,27 +15,40 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+/// Why a folder of BenchKit's results cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
+    /// A summary is wrong, or an output of its runs.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A folder cannot be listed.
     #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// There is no summary in the folder.
     #[error("{} has no CSV/summary_TOOL.csv; give the folder of results that BenchKit packed", .0.display())]
     NoSummary(PathBuf),
+    /// All summaries in the folder are empty.
     #[error("{}: no summary has a row; a folder without runs cannot be judged", .0.display())]
     Empty(PathBuf),
 }
 
-/// Bytes of an output before `BK_START`, which hold the ids of the values asked for.
+/// Most bytes of an output before `BK_START`, where the ids of the formulas are.
 const LONGEST_PREAMBLE: u64 = 1 << 20;
 
-/// Whether a folder looks like BenchKit's.
+/// Returns whether a folder has the folders `CSV` and `OUTPUTS`, as BenchKit's results do.
 pub fn is_results(folder: &Path) -> bool {
     folder.join("CSV").is_dir() && folder.join("OUTPUTS").is_dir()
 }
 
 /// Reads every summary of the folder and the outputs of its runs.
+///
+/// # Errors
+/// A folder, summary or output cannot be read or is wrong, or there is no run.
 pub fn read_results(edition: &Edition, folder: &Path) -> Result<Ballots, ResultsError> {
     let listed = |folder: PathBuf| -> Result<Vec<PathBuf>, ResultsError> {
         let failed = |source| ResultsError::Read { path: folder.clone(), source };
@@ -95,13 +109,15 @@ fn read_summary(
         let prefix = [tool, input, name, run_id].map(|column| field(column).to_owned() + "_").concat();
         let mut found = outputs.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
         let Some((output, path)) = found.find(|(name, _)| name.ends_with(".stdout")) else {
-            return Err(format!("OUTPUTS has no {prefix}HOST.stdout; unpack it beside CSV, or drop the row"));
+            return Err(format!(
+                "OUTPUTS has no {prefix}HOST.stdout; unpack it beside the folder CSV, or remove the row"
+            ));
         };
         let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
         let answers = read_output(examination, edition.judging.strict, path)?;
         let number = |column: usize, factor| {
             decimal(field(column), factor)
-                .map_err(|error| format!("column {}: {error}", plain(names, columns, column)))
+                .map_err(|error| format!("column {}: {error}", name_of_column(names, columns, column)))
         };
         let cost = match (number(cpu, 1)?, number(time, 1)?) {
             (Some(cpu_ms), Some(wall_ms)) => {
@@ -112,7 +128,7 @@ fn read_summary(
         let ending = match field(status) {
             "timeout" => Ending::WallLimit,
             "normal" => answered(&answers),
-            // As our own export says it.
+            // Written by `export --summary`.
             "infrastructure" => Ending::Infrastructure,
             other => {
                 let shown: String = other.chars().take(40).collect();
@@ -139,41 +155,46 @@ fn read_summary(
     Ok(())
 }
 
-fn plain(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
+/// Returns the name of a column of the summary, for errors.
+fn name_of_column(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
     columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
 }
 
-/// The answers between `BK_START` and BenchKit's next words: its copy of stderr, which follows them, could forge answers.
-/// The lines `FORMULA_NAME id` before `BK_START` say what was asked, in the contest's order.
+/// Reads the answers between `BK_START` and the next line that BenchKit writes. BenchKit copies the tool's stderr
+/// after that line; answers in it do not count. The lines `FORMULA_NAME id` before `BK_START` list the ids of the
+/// formulas in the contest's order.
 fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<Answers, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let mut source = BufReader::new(File::open(path).map_err(failed)?);
     let mut questions = Questions::as_printed(examination);
-    let mut asked = Vec::new();
+    let mut ids = Vec::new();
     let mut preamble = source.by_ref().take(LONGEST_PREAMBLE);
     let mut line = Vec::new();
     loop {
         line.clear();
         if preamble.read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Err(format!("{} has no line BK_START; was it cut?", path.display()));
+            return Err(format!(
+                "{} has no line BK_START in its first MiB; unpack it again or remove the row",
+                path.display()
+            ));
         }
         let text = String::from_utf8_lossy(&line);
         match text.split_whitespace().collect::<Vec<_>>()[..] {
-            ["FORMULA_NAME", id] => asked.push(id.to_owned()),
+            ["FORMULA_NAME", id] => ids.push(id.to_owned()),
             ["BK_START", ..] => break,
             _ => {}
         }
     }
-    match (questions.ids.is_some(), asked.len() == questions.values) {
+    match (questions.ids.is_some(), ids.len() == questions.values) {
         (true, _) => {}
-        (false, true) => questions.ids = Some(asked),
-        // One value needs no order.
-        (false, false) if questions.values == 1 && asked.is_empty() => {}
+        (false, true) => questions.ids = Some(ids),
+        // A single position needs no id.
+        (false, false) if questions.values == 1 && ids.is_empty() => {}
         (false, false) => {
             return Err(format!(
-                "{} asks {} formulas (FORMULA_NAME), {} has {}; give the edition it was made under",
+                "{} has {} lines FORMULA_NAME, examination {} has {} positions; give the edition of the runs",
                 path.display(),
-                asked.len(),
+                ids.len(),
                 examination.name,
                 questions.values
             ));
@@ -183,24 +204,27 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
     let mut answers =
         Answers::read(between, &questions, Reading { strict, ..Reading::default() }).map_err(failed)?;
     if questions.ids.is_none() {
-        // Tools write the one id as they like (`OneSafe`, `INSTANCE-OneSafe-00`): it is the same value.
+        // Tools write the only id differently (`OneSafe`, `INSTANCE-OneSafe-00`).
         answers.ids = vec![examination.name.clone()];
     }
     Ok(answers)
 }
 
-/// Ends where BenchKit speaks again. A line is held in memory piece by piece, so one of any length costs nothing.
+/// Reads the output of the tool and ends at the next line that BenchKit writes. Long lines are read in pieces, so
+/// that memory does not grow with their length.
 struct ToolOutput<R> {
     source: R,
-    /// A piece of a line, cut where BenchKit's words begin in it.
+    /// A piece of a line, cut where BenchKit's text begins in it.
     line: Vec<u8>,
     at: usize,
     ended: bool,
 }
 
-/// Where BenchKit's own words begin in a piece of a line, if they do; `line_start`: it is the line's first piece.
+/// Returns where BenchKit's own text begins in a piece of a line, if it does. `line_start`: the piece is the first of
+/// its line.
 ///
-/// A tool that was killed has no `BK_STOP`, and its last line may have no end: the words may stand anywhere in it.
+/// The output of a killed tool has no `BK_STOP`, and its last line may have no end. So `BK_TIME_CONFINEMENT_REACHED`
+/// may be anywhere in a line.
 fn benchkit_line_start(piece: &[u8], line_start: bool) -> Option<usize> {
     let stderr = || {
         let dashes = piece.iter().take_while(|byte| matches!(byte, b'-' | b' ')).count();
@@ -243,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_read_from_where_benchkit_speaks_and_its_words_elsewhere_end_nothing() {
+    fn reading_ends_where_benchkits_own_text_begins() {
         let until = |text: &str| {
             let mut read = String::new();
             let source = ToolOutput { source: text.as_bytes(), line: Vec::new(), at: 0, ended: false };
@@ -254,7 +278,7 @@ mod tests {
         let long = "x".repeat(200_000) + "BK_STOP 1\ny";
         assert_eq!(until(&long), long);
         assert_eq!(until(""), "");
-        // A tool that was killed: no BK_STOP, and perhaps no end of its last line.
+        // The output of a killed tool has no BK_STOP, and perhaps no end of its last line.
         for words in ["BK_TIME_CONFINEMENT_REACHED", "--- content from stderr:", "content from stderr: x"] {
             assert_eq!(until(&format!("a\n{words}\nFORMULA x TRUE\n")), "a\n", "{words}");
         }

@@ -1,4 +1,4 @@
-//! The contest's table of results (`raw-result-analysis.csv`) to ballots.
+//! Reads ballots from the contest's table of results (`raw-result-analysis.csv`).
 
 use super::ballots::{Ballots, NONE, RunFacts};
 use super::values::{SourceError, check_entry_count, value_number};
@@ -9,7 +9,7 @@ use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 
-/// The columns that are read; a table without the optional ones is read all the same.
+/// The columns that are read. The optional ones may be absent.
 pub(crate) struct Columns {
     tool: usize,
     input: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// None: the header is another table's.
+    /// Finds the columns in a header; None where one that is needed is absent.
     pub fn find(header: &[String]) -> Option<Self> {
         let at = |name| column(header, name);
         Some(Self {
@@ -48,7 +48,10 @@ impl Columns {
     }
 
     /// Adds one row of the table.
-    pub fn take(
+    ///
+    /// # Errors
+    /// A field is wrong; the message names its column.
+    pub fn add_row(
         &self,
         edition: &Edition,
         row: &csv::StringRecord,
@@ -63,7 +66,7 @@ impl Columns {
         let examination = &edition.examinations[number];
         let (kind, count) = (examination.answers, examination.values);
         let mut cells = Vec::with_capacity(count);
-        let said = Results::read(&row[self.results], kind, count, &mut cells)
+        let results = Results::read(&row[self.results], kind, count, &mut cells)
             .map_err(|error| format!("column results: {error}"))?;
         let mut values = Vec::with_capacity(count);
         for cell in cells {
@@ -73,14 +76,14 @@ impl Columns {
         let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim());
         let answered = values.iter().any(|value| *value != NONE);
         let flags = [self.time_flag, self.memory_flag].map(|flag| matches!(optional(flag), "" | "OK"));
-        let ending = ending(optional(self.status), said, answered, flags)?;
+        let ending = ending(optional(self.status), results, answered, flags)?;
         ballots.add_row(entry, instance, number, ending, &values);
         let number_in = |column: Option<usize>, name: &str, factor| {
             decimal(optional(column), factor).map_err(|error| format!("column {name}: {error}"))
         };
         let cpu_ms = number_in(self.cpu, "CPU (ms)", 1)?;
         let wall_ms = number_in(self.time, "Time (ms)", 1)?;
-        // 0 is what BenchKit writes where its monitor saw nothing.
+        // BenchKit writes 0 where its monitor measured nothing.
         let memory_kib = number_in(self.memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
         let ran = ending != Ending::DidNotCompete;
         let cost = match (cpu_ms, wall_ms) {
@@ -93,7 +96,7 @@ impl Columns {
             marks: marks(optional(self.flags)),
             techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
             remarks: vec![],
-            // The table has one value per position, however often it was printed.
+            // The table has one value per position, also where the tool printed several.
             repeated: vec![],
             host: host(optional(self.run_id)).to_owned(),
         });
@@ -101,14 +104,15 @@ impl Columns {
     }
 }
 
+/// The marks in the sub-field `flags`.
 fn marks(field: &str) -> Vec<Mark> {
     let flags = field.split(':').next().and_then(|flags| flags.strip_prefix(MARKS));
     flags.map_or(vec![], |marks| marks.split('/').map(|mark| mark.replace('=', ":").into()).collect())
 }
 
-/// By position. A list that is not split was stated for the run, so for each of its values.
+/// The techniques, by position. A list without `SPLIT` was stated for the run, so it applies to each value given.
 fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
-    // As tools' words are split: other blanks are a part of them.
+    // Split as the output of tools is: blanks that are not ASCII are part of a word.
     let words: Vec<&str> = field.split_ascii_whitespace().collect();
     let technique = |word: &&str| {
         word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned()
@@ -123,13 +127,13 @@ fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
     }
 }
 
-/// `r001-tall-174853726600008`: benchmark, host, time and counter.
+/// The host in a run id such as `r001-tall-174853726600008`: benchmark, host, time and counter.
 fn host(run_id: &str) -> &str {
     let inner = run_id.split_once('-').map_or("", |(_, rest)| rest);
     inner.rsplit_once('-').map_or("", |(host, _)| host)
 }
 
-/// Reads the table; `source::read_answers` calls it when the header is this one.
+/// Reads all rows of the table. `lines` gets the line of every row.
 pub(crate) fn read(
     edition: &Edition,
     columns: &Columns,
@@ -138,7 +142,7 @@ pub(crate) fn read(
     lines: &mut Vec<u64>,
 ) -> Result<(), SourceError> {
     table.each_row(|row| {
-        columns.take(edition, row, ballots)?;
+        columns.add_row(edition, row, ballots)?;
         check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
@@ -151,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_and_marks_are_found_where_they_were_put() {
+    fn hosts_and_marks_are_read_from_run_id_and_flags() {
         assert_eq!(host("r001-tall-174853726600008"), "tall");
         assert_eq!(host("mcc-node-17.lab-000000000000001"), "node-17.lab");
         assert_eq!(host("drid"), "");

@@ -1,4 +1,4 @@
-//! Ballots, and the readers that fill them: published tables, records, BenchKit's results.
+//! Ballots and their readers: for published tables, records, and BenchKit's results.
 
 pub mod ballots;
 pub mod benchkit_results;

@@ -1,6 +1,6 @@
-//! Values that the organizers set themselves, each with its reason (RULES, Trusted value).
+//! Reads the values that the organizers set, each with its reason (RULES, Trusted value).
 //!
-//! An override decides what is right; it changes no vote, so confidences stay what the tools' agreement makes them.
+//! An override decides the trusted value. It changes no vote, and so no confidence.
 
 use super::ballots::{Ballots, NONE, NOT_KEPT, Override};
 use super::values::{SourceError, digest, value_number};
@@ -10,10 +10,14 @@ use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What `value` says where nobody is to get points.
+/// The word in the column `value` that sets a trusted value to unknown, so that no entry gets points.
 const UNKNOWN: &str = "unknown";
 
-/// Reads overrides: columns instance,examination,position,value,reason; value `unknown` = 0 points for everybody.
+/// Reads overrides from a table with the columns instance,examination,position,value,reason. The value `unknown` gives
+/// 0 points to every entry.
+///
+/// # Errors
+/// The table cannot be read, or a row is wrong; the message has file, line and column.
 pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     if table.header() != OVERRIDES_HEADER {
@@ -33,7 +37,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
             return Err(format!("column position: `{position}`; {name} has 00 to {:02}", values - 1));
         };
         if reason.is_empty() {
-            return Err("column reason is empty: an override must say why".to_owned());
+            return Err("column reason is empty; give the reason of the override".to_owned());
         }
         let number = match value {
             UNKNOWN => NONE,
@@ -51,7 +55,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
             },
         };
         if !seen.insert((instance.to_owned(), examination, position)) {
-            return Err(format!("{instance} {name} {position:02} is overridden twice; keep one"));
+            return Err(format!("{instance} {name} {position:02} is overridden twice; keep one of the rows"));
         }
         overrides.push(Override {
             examination,

@@ -1,5 +1,5 @@
-//! Filling ballots from a record: the last attempt of every recorded run, its answers read from the raw output
-//! (R5: a score is a pure function of the record).
+//! Reads ballots from a record: the last attempt of every recorded run, with the answers in its raw output. A score is
+//! a pure function of the record (R5).
 
 use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
@@ -15,33 +15,61 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+/// Why the ballots of a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
+    /// The record cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A run does not fit the edition or the other runs.
     #[error(transparent)]
     Ballot(#[from] BallotError),
+    /// The raw output of a run cannot be read.
     #[error("the output of {run} cannot be read: {}: {source}", path.display())]
-    Output { run: String, path: PathBuf, source: io::Error },
+    Output {
+        /// The run: entry, instance and examination.
+        run: String,
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The edition in the record is not one of this version.
     #[error("the record's edition cannot be read: {0}; name one with --edition")]
     Edition(#[source] serde_json::Error),
+    /// The campaign has open runs.
     #[error(
-        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge what there is with --unfinished"
+        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
+         recorded runs with --unfinished"
     )]
-    Unfinished { recorded: u64, planned: u64 },
+    Unfinished {
+        /// Number of recorded runs.
+        recorded: u64,
+        /// Number of planned runs.
+        planned: u64,
+    },
 }
 
-/// The edition a record was made under, with its campaign's limits.
+/// Returns the edition of a record, with the limits of its campaign.
+///
+/// # Errors
+/// The edition in the record is not one of this version.
 pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
     serde_json::from_str(&record.facts().edition).map_err(RecordError::Edition)
 }
 
-/// Reads every run of a record whose campaign has ended, outputs on all cores.
+/// Reads all runs of a record whose campaign is finished. Outputs are read on all cores.
+///
+/// # Errors
+/// The record or an output cannot be read, runs are open, or a run does not fit the edition.
 pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
     read_record_by(edition, record, all_cores())
 }
 
-/// As `read_record`, on so many threads; the ballots are the same.
+/// Reads a record as `read_record` does, on `threads` threads. The ballots are the same for any number of them.
+///
+/// # Errors
+/// As `read_record`.
 pub fn read_record_by(
     edition: &Edition,
     record: &Record,
@@ -54,16 +82,19 @@ pub fn read_record_by(
     read_recorded(edition, record, threads)
 }
 
-/// As `read_record`, of a campaign that may not have ended: a run still to be made counts as infrastructure that is
-/// never excluded, so the judgement is provisional and names it.
+/// Reads a record as `read_record` does, but of a campaign that may have open runs. An open run counts as an
+/// infrastructure failure that excludes no block, so the judgement is provisional and lists the run.
+///
+/// # Errors
+/// The record or an output cannot be read, or a run does not fit the edition.
 pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
     let mut ballots = read_recorded(edition, record, all_cores())?;
     for open in record.open_runs() {
         let run = open?.run;
         let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-        let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
-        // An examination that the edition does not have is refused where the run is added.
-        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, asked).ids);
+        let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+        // `add` returns the error for an examination that the edition does not have.
+        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, property_ids).ids);
         let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
@@ -77,7 +108,8 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
 
 fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> Result<Ballots, RecordError> {
     let facts = record.facts();
-    let asked: BTreeMap<_, _> = facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
+    let property_ids: BTreeMap<_, _> =
+        facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
     let mut ballots = Ballots::new(edition);
     let mut outputs = String::new();
     let feed = |feed: Feed<'_, RunRecord>| {
@@ -89,9 +121,9 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         Ok(())
     };
     let read = |_: &mut (), recorded: RunRecord| {
-        let asked =
-            asked.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
-        read_run(edition, record, recorded, asked)
+        let property_ids =
+            property_ids.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
+        read_run(edition, record, recorded, property_ids)
     };
     let add = |read: Result<ReadRun, RecordError>| {
         let ReadRun { recorded: RunRecord { run, last, .. }, ids, ballot } = read?;
@@ -119,36 +151,36 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
     Ok(ballots)
 }
 
-/// A run with what its output says.
+/// A run and its ballot.
 struct ReadRun {
     recorded: RunRecord,
     ids: Vec<String>,
     ballot: Ballot,
 }
 
-/// `asked` are the ids of the archive's property file.
+/// Reads one run. `property_ids` are the ids in the property file of the instance.
 fn read_run(
     edition: &Edition,
     record: &Record,
     recorded: RunRecord,
-    asked: Option<&Vec<String>>,
+    property_ids: Option<&Vec<String>>,
 ) -> Result<ReadRun, RecordError> {
     let attempt = &recorded.last;
     let Some((_, examination)) = edition.examination(&recorded.run.examination) else {
-        // Refused where it is added, in the order of the record.
+        // `add` returns the error for it, in the order of the record.
         return Ok(ReadRun { recorded, ids: Vec::new(), ballot: Ballot::published(Vec::new()) });
     };
-    let questions = questions(examination, asked);
+    let questions = questions(examination, property_ids);
     let answers = answers(edition, record, attempt, &questions)?;
     let ids =
         answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
-    let ballot = ballot(attempt, answers);
+    let ballot = ballot(edition, attempt, answers);
     Ok(ReadRun { recorded, ids, ballot })
 }
 
-fn questions(examination: &Examination, asked: Option<&Vec<String>>) -> Questions {
+fn questions(examination: &Examination, property_ids: Option<&Vec<String>>) -> Questions {
     let mut questions = Questions::as_printed(examination);
-    questions.ids = questions.ids.or_else(|| asked.cloned());
+    questions.ids = questions.ids.or_else(|| property_ids.cloned());
     questions
 }
 
@@ -162,7 +194,11 @@ fn answers(
     has_output(&attempt.outcome).then(|| read_answers(record, attempt, questions, strict)).transpose()
 }
 
-/// What the attempt that counts answered; None where it has no output, or the edition no such examination.
+/// Returns the answers of the last attempt of a run; None where its output is not scored, or the edition does not have
+/// the examination.
+///
+/// # Errors
+/// The output cannot be read.
 pub fn answers_of(
     edition: &Edition,
     record: &Record,
@@ -171,11 +207,11 @@ pub fn answers_of(
     let run = &recorded.run;
     let Some((_, examination)) = edition.examination(&run.examination) else { return Ok(None) };
     let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-    let asked = instance.and_then(|instance| instance.questions.get(&run.examination));
-    answers(edition, record, &recorded.last, &questions(examination, asked))
+    let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+    answers(edition, record, &recorded.last, &questions(examination, property_ids))
 }
 
-/// Whether the output is read. That of a run which is not scored is not, even where something was printed.
+/// Returns whether the output of a run is read. The output of a run that is not scored is not, even if it exists.
 fn has_output(outcome: &Outcome) -> bool {
     *outcome != Outcome::NotCompeting && ending(outcome, None).is_scored()
 }
@@ -192,10 +228,15 @@ fn read_answers(
     Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
 
-fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+    // A host that enforced a limit late (E-5.1) adds nothing to what the run costs.
+    let at_most = |ms: u64, limit_s: u64| ms.min(limit_s.saturating_mul(1000));
     let cost = attempt.facts.as_ref().map(|facts| Cost {
-        cpu_ms: facts.cpu_ms,
-        wall_ms: facts.wall_ms,
+        cpu_ms: edition
+            .limits
+            .cpu_limit_s(facts.vcpus)
+            .map_or(facts.cpu_ms, |limit_s| at_most(facts.cpu_ms, limit_s)),
+        wall_ms: at_most(facts.wall_ms, edition.limits.wall_limit_s()),
         memory_kib: facts.memory_kib,
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
@@ -215,12 +256,14 @@ fn ballot(attempt: &Attempt, answers: Option<Answers>) -> Ballot {
     }
 }
 
-/// The first few; `lint` tells them all.
+/// Most remarks that are kept of a run; `lint` shows all of them.
 const MOST_REMARKS: usize = 20;
 
+/// The first anomalies of an output, with their lines, and the number of the others.
 fn remarks(answers: &Answers) -> Vec<String> {
     let shown = answers.anomalies.iter().take(MOST_REMARKS);
-    let mut remarks: Vec<_> = shown.map(|odd| format!("line {}: {}", odd.line, odd.kind)).collect();
+    let mut remarks: Vec<_> =
+        shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly.kind)).collect();
     let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
     if more > 0 {
         remarks.push(format!("and {more} more"));
@@ -228,7 +271,8 @@ fn remarks(answers: &Answers) -> Vec<String> {
     remarks
 }
 
-/// Rule E-1.7: did not compete, cannot compute, no well-formed answer and cut by a limit stay apart (R6).
+/// Returns the ending of a run. Did not compete, cannot compute, no well-formed answer and cut by a limit are distinct
+/// (E-1.7, R6).
 fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
     match outcome {
         Outcome::NotCompeting => Ending::DidNotCompete,
@@ -242,7 +286,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
     }
 }
 
-/// What the output of a tool that ended by itself comes to.
+/// Returns the ending of a run whose tool ended by itself.
 pub(crate) fn answered(answers: &Answers) -> Ending {
     match answers.declared {
         _ if answers.values.iter().any(Option::is_some) => Ending::Answered,

@@ -1,4 +1,4 @@
-//! Filling ballots from files: a published table of answers, a models file, a tools file.
+//! Reads ballots from a published table of answers, and facts of entries and instances from tools and models files.
 
 use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, RunRow, TRUE};
 use super::contest_table::{self, Columns};
@@ -11,7 +11,10 @@ use mcc_edition::{AnswerKind, Edition, Status};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// Reads a table of answers; which one it is, its header says.
+/// Reads a table of answers: the compact one or the contest's, by its header.
+///
+/// # Errors
+/// The table cannot be read, has another header or no row, or a row is wrong; the message has file, line and column.
 pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
     let mut table = Table::open(path)?;
     let mut ballots = Ballots::new(edition);
@@ -31,7 +34,7 @@ pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceErr
     Ok(ballots)
 }
 
-/// What a table without answers should have been.
+/// The expected header, for the error on a table with another one.
 fn expected_header(header: &[String]) -> String {
     let summary =
         ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
@@ -42,7 +45,7 @@ fn expected_header(header: &[String]) -> String {
     format!("a table of answers ({}) or the contest's ({})", COMPACT_HEADER.join(","), HEADER.join(","))
 }
 
-/// `lines` gets the line of every row.
+/// Reads the compact table. `lines` gets the line of every row.
 fn read_compact(
     edition: &Edition,
     table: &mut Table,
@@ -59,7 +62,7 @@ fn read_compact(
         let examination = &edition.examinations[number];
         values.clear();
         let kind = examination.answers;
-        // Nearly all of a table: letters, each a value.
+        // Fast path: most rows are letters, each of them a value.
         if kind == AnswerKind::Boolean {
             values.extend(row[3].bytes().map_while(letter));
         }
@@ -80,7 +83,7 @@ fn read_compact(
     })
 }
 
-/// The number of a Boolean answer of the compact table; None for what is no such letter.
+/// Returns the number of a Boolean answer of the compact table; None for any other letter.
 fn letter(letter: u8) -> Option<u32> {
     match letter {
         b'T' => Some(TRUE),
@@ -90,9 +93,9 @@ fn letter(letter: u8) -> Option<u32> {
     }
 }
 
-/// `lines` by row: where it stands.
+/// Refuses two rows of the same run. `lines` has the line of every row.
 fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<(), TableError> {
-    // There are no more entries than `MOST_ENTRIES`.
+    // 16 bits are enough: there are at most `MOST_ENTRIES` entries.
     let key_of = |row: &RunRow| {
         u64::from(row.examination) << 48 | u64::from(row.instance) << 16 | u64::from(row.entry as u16)
     };
@@ -101,7 +104,7 @@ fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<
     if keys.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(());
     }
-    // Rare: only now it matters where they stand.
+    // Only the error needs the order of the rows.
     let mut order: Vec<u32> = (0..ballots.rows.len() as u32).collect();
     let key = |row: &u32| key_of(&ballots.rows[*row as usize]);
     order.sort_by_key(key);
@@ -118,9 +121,12 @@ fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<
     }
 }
 
-/// Reads a models file: columns instance, family, status in any order among others.
+/// Reads a models file: the columns instance, family and status, in any order and among others.
 ///
-/// Every instance that has ballots must be in it; others are ignored.
+/// Every instance that has ballots must be in it. Other instances are ignored.
+///
+/// # Errors
+/// The table cannot be read, a row is wrong, or an instance is missing.
 pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     let column = |name: &str| table.header().iter().position(|known| known == name);
@@ -138,13 +144,13 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
         if !edition.judging.multipliers.contains_key(status) {
             let known: Vec<&str> = edition.judging.multipliers.keys().map(String::as_str).collect();
             return Err(format!(
-                "column status: `{status}`; edition {} knows {}",
+                "column status: `{status}`; edition {} has {}",
                 edition.name,
                 known.join(", ")
             ));
         }
         if !seen.insert(instance.to_owned()) {
-            return Err(format!("instance {instance} is there twice"));
+            return Err(format!("instance {instance} is listed twice; keep one of the rows"));
         }
         let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
         ballots.describe_instance(instance, facts);
@@ -157,9 +163,12 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
     Ok(())
 }
 
-/// Reads a tools file: `entry,tool,status`, or with a fourth column `note`, which a withdrawal needs (P-3).
+/// Reads a tools file: the columns `entry,tool,status`, and optionally `note`, which a withdrawn entry needs (P-3).
 ///
-/// An entry that is not in it is described by the edition. Returns the withdrawn ones that have no answers.
+/// The facts of an entry that is not in it come from the edition. Returns the withdrawn entries that have no answers.
+///
+/// # Errors
+/// The table cannot be read, a row is wrong, or an entry that is not withdrawn has no answers.
 pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, SourceError> {
     const HEADER: [&str; 4] = ["entry", "tool", "status", "note"];
     let mut table = Table::open(path)?;
@@ -178,12 +187,14 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
             return Err("entry and tool must not be empty".to_owned());
         }
         if status == Status::Withdrawn && note.trim().is_empty() {
-            return Err(format!("{entry} is withdrawn: column note must say by which rule and why (P-3)"));
+            return Err(format!(
+                "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"
+            ));
         }
         if !seen.insert(entry.to_owned()) {
-            return Err(format!("entry {entry} is there twice"));
+            return Err(format!("entry {entry} is listed twice; keep one of the rows"));
         }
-        // The table need not have the runs of a withdrawn entry; it is named all the same.
+        // A withdrawn entry is named in the judgement even if the table has none of its runs.
         if status == Status::Withdrawn {
             if !known.contains(entry) {
                 without_answers.push(entry.to_owned());
@@ -200,10 +211,14 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
     Ok(without_answers)
 }
 
-/// The header of a file of names.
+/// The header of the table of names that `image inputs --obfuscate` writes.
 pub const NAMES_HEADER: [&str; 4] = ["instance", "kind", "original", "obfuscated"];
 
-/// Reads what `image inputs --obfuscate` wrote, and gives instances and property ids their own names back.
+/// Reads the table of names that `image inputs --obfuscate` wrote, and replaces the obfuscated names of instances and
+/// property ids by the original ones (T-5).
+///
+/// # Errors
+/// The table cannot be read, one obfuscated name has two originals, or none of its instances has answers.
 pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     if table.header() != NAMES_HEADER {
@@ -216,11 +231,12 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
             "property" => &mut ids,
             _ => return Ok(()),
         };
-        // A property called by its examination's name keeps it, in every instance.
+        // A property whose name is that of its examination has the same name in every instance.
         match names.insert(row[3].to_owned(), row[2].to_owned()) {
-            Some(other) if other != row[2] => {
-                Err(format!("{} is the name of two, {other} and {}", &row[3], &row[2]))
-            }
+            Some(other) if other != row[2] => Err(format!(
+                "{} is the obfuscated name of both {other} and {}; give the file as it was written",
+                &row[3], &row[2]
+            )),
             _ => Ok(()),
         }
     })?;

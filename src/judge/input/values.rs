@@ -1,4 +1,4 @@
-//! What readers of tables share: the values of cells, digests of files, errors.
+//! Values of cells, digests of files and errors, shared by the readers of tables.
 
 use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
 use crate::judgement::InputDigest;
@@ -7,30 +7,50 @@ use mcc_benchkit::published::TableError;
 use mcc_edition::AnswerKind;
 use std::path::Path;
 
+/// Why a table cannot be used for judging.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
+    /// The table cannot be read, or a row is wrong.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A models file does not list an instance that has answers.
     #[error("{path} has no row for instance {instance}, which has answers; add it (instance,family,status)")]
-    InstanceMissing { path: std::path::PathBuf, instance: String },
+    InstanceMissing {
+        /// The models file.
+        path: std::path::PathBuf,
+        /// Name of the instance.
+        instance: String,
+    },
+    /// A table of answers has a header only.
     #[error("{path}:1: no row follows the header; a table without answers cannot be judged")]
-    Empty { path: std::path::PathBuf },
+    Empty {
+        /// The table.
+        path: std::path::PathBuf,
+    },
+    /// A table of names does not fit the ballots.
     #[error("{path}: {message}")]
-    NameTable { path: std::path::PathBuf, message: String },
+    NameTable {
+        /// The table.
+        path: std::path::PathBuf,
+        /// What does not fit, and the remedy.
+        message: String,
+    },
 }
 
-/// Name and digest of a file that was judged; the name without its folder, so that the same input gives the same
-/// judgement anywhere.
-pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
+/// Returns the name and digest of a judged file. The name has no folder, so that the same input gives the same
+/// judgement in any place.
+pub(crate) fn digest(path: &Path) -> Result<InputDigest, TableError> {
     let digest = mcc_base::digest::file(path);
     let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
 }
 
-/// A contest has dozens; more are a wrong column, and comparing everybody with everybody would never end.
+/// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with
+/// the square of their number.
 const MOST_ENTRIES: usize = 1000;
 
+/// Refuses more than `MOST_ENTRIES` entries.
 pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
     match ballots.entries.names.len() > MOST_ENTRIES {
         true => Err(format!("more than {MOST_ENTRIES} tools; check the column tool")),
@@ -38,7 +58,7 @@ pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
     }
 }
 
-/// The number of a cell's value; a negative number is "not given" like `?`. `column` is named in errors.
+/// Returns the number of the value in a cell. A negative number means "not given", as `?` does. Errors name `column`.
 pub(crate) fn value_number(
     ballots: &mut Ballots,
     cell: &str,

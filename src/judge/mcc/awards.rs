@@ -1,18 +1,17 @@
-//! Road-runner and camel (E-4.3, E-4.5): who needed least CPU time and least memory. Later editions also honour the
-//! most right values, and the most right values that no other tool gave.
+//! Awards (E-4.3, E-4.5): road-runner for the least CPU time and camel for the least memory. Later editions also have
+//! awards for the most right values, and for the most right values that no other tool gave.
 //!
-//! The choice RULES leaves open: the ranked entries of a podium are compared over the runs that every one of them
-//! completed, so all sums are over the same (instance, examination) blocks. Where no block was completed by all,
-//! the entry with the fewest complete runs is left out (of equal ones the last by name) and the rest compared,
-//! until a common block is found; `runs_compared` says over how many. A run whose memory was not measured has no
-//! part in the camel. Runs with a `degraded:` or `mixed-host` mark
-//! and families that ran on several hosts are left out.
+//! RULES leaves open over which runs costs are compared. Here the ranked entries of a podium are compared over the
+//! blocks that all of them completed. If there is no such block, the entry with the fewest complete runs is left out
+//! (of equal ones the last by name), until there is one; `runs_compared` is the number of these blocks. Runs whose
+//! memory was not measured do not count for the camel. Runs with a `degraded:` or `mixed-host` mark and families that
+//! ran on several hosts are left out.
 
 use crate::judgement::{Award, AwardPlace, Cost, Entry};
 use mcc_edition::AwardKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A complete run (E-4.3) whose cost may be compared.
+/// A complete run (E-4.3) whose cost can be compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompleteRun {
     pub examination: usize,
@@ -21,20 +20,22 @@ pub(super) struct CompleteRun {
     pub cost: Cost,
 }
 
-/// What the awards of one category are given for.
+/// The figures by which the awards of one category are given.
 pub(super) struct AwardFigures {
-    /// Blocks of its examinations: over all of them values are counted.
+    /// Number of blocks of its examinations, over which values are counted.
     pub blocks: u64,
-    /// Entries with a rank: they are compared by cost.
+    /// Entries with a rank; they are compared by cost.
     pub ranked: BTreeSet<usize>,
-    /// Of every competing entry: its right values, and those of them that no other tool gave.
+    /// Number of right values of every competing entry.
     pub right: BTreeMap<usize, u64>,
+    /// Number of right values of every competing entry that no other tool gave.
     pub unique: BTreeMap<usize, u64>,
-    /// Complete runs of the category, also of entries that have no rank.
+    /// Complete runs of the category, including those of entries without a rank.
     pub runs: Vec<CompleteRun>,
 }
 
-/// The awards of one category: none where fewer than two entries can be compared, or nobody has a value.
+/// Returns the awards of one category. An award of cost needs two entries to compare, one of values an entry with a
+/// value.
 pub(super) fn awards(
     category: &str,
     kinds: &[AwardKind],
@@ -71,7 +72,7 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &AwardFigu
         }
         compared.pop();
     };
-    // A published table may claim any figure; a sum beyond all of them is the largest.
+    // A published table can have any figure: the sum must not overflow.
     let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).fold(0, u64::saturating_add);
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
@@ -85,7 +86,7 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &AwardFigu
     Some(Award { category: category.to_owned(), award: kind, places: sums.iter().map(place).collect() })
 }
 
-/// Who has most values, over all blocks of the category: of a tool's variants the one with most.
+/// Ranks the tools by number of values over all blocks of the category, each tool with its variant that has most.
 fn most(
     category: &str,
     award: AwardKind,
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn most_values_are_those_of_a_tools_best_variant_whichever_is_ranked() {
+    fn value_awards_count_the_variant_with_most_values() {
         let mut entries = entries();
         entries[2].tool = "a".to_owned();
         let right = BTreeMap::from([(0, 26), (1, 66), (2, 80)]);
@@ -161,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_compared_only_over_runs_all_of_them_completed() {
-        // a is fast where b did not finish; only instance 1 is common.
+    fn costs_are_compared_over_runs_that_all_completed() {
+        // Entry 0 is slow on instance 2, which entry 1 did not complete; only instance 1 is common.
         let runs = [run(0, 1, 30, 5), run(0, 2, 900, 900), run(1, 1, 20, 5), run(1, 3, 1, 1)];
         let shown = shown(&awards("CTL", BOTH, &entries(), &figures(&[0, 1], &runs)));
         let expected = [
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_whose_memory_was_not_measured_wins_no_camel() {
+    fn a_run_without_measured_memory_does_not_count_for_the_camel() {
         let mut runs = [run(0, 1, 30, 5), run(1, 1, 20, 9), run(0, 2, 1, 5), run(1, 2, 1, 9)];
         runs[1].cost.memory_kib = None;
         let expected = [
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_shares_no_run_is_left_out_and_one_alone_wins_nothing() {
+    fn an_entry_without_a_common_run_is_left_out() {
         let runs = [run(0, 1, 30, 5), run(0, 2, 10, 5), run(1, 1, 20, 5), run(1, 2, 20, 5), run(2, 9, 1, 1)];
         let found = awards("CTL", &BOTH[..1], &entries(), &figures(&[0, 1, 2], &runs));
         assert_eq!(shown(&found), ["road-runner 1 0 over 2: 40 ms", "road-runner 1 1 over 2: 40 ms"]);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn later_editions_honour_the_most_right_values_and_the_most_that_nobody_else_had() {
+    fn later_editions_have_awards_for_right_and_unique_values() {
         let mut figures = figures(&[0, 1, 2], &[]);
         figures.right = [(0, 5), (1, 7), (2, 7)].into();
         figures.unique.insert(2, 3);

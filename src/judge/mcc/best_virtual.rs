@@ -1,14 +1,14 @@
-//! The best virtual tool: every right value that some competing entry gave, and no wrong one. It is computed from
-//! the answers, so an edition needs no rows of it.
+//! The best virtual tool: it has every right value of a competing entry and no wrong one. It is computed from the
+//! answers, so that the input needs no rows of it.
 
 use super::points::{Counts, ExaminationTally, Weights};
 use crate::judgement::VirtualScore;
 use mcc_edition::Edition;
 
-/// Its values so far.
+/// The values of the best virtual tool, counted over blocks.
 #[derive(Debug)]
 pub(super) struct BestVirtual {
-    /// By examination: what it has, and how many values there are.
+    /// By examination: its tally, and the number of positions.
     tallies: Vec<(ExaminationTally, u64)>,
 }
 
@@ -17,14 +17,15 @@ impl BestVirtual {
         Self { tallies: vec![(ExaminationTally::default(), 0); examinations] }
     }
 
-    /// Counts a block: `right` of its `values` were given by somebody competing; `class` is its weight's.
+    /// Adds a block with `values` positions; a competing entry gave the right value of `right` of them. `class` is the
+    /// weight class of the instance.
     pub fn add(&mut self, examination: usize, class: u32, right: u64, values: u64) {
         let (tally, all) = &mut self.tallies[examination];
         tally.add(class, Counts { right, ..Counts::default() }, 0);
         *all += values;
     }
 
-    /// Adds what was counted over other blocks.
+    /// Adds the counts of other blocks.
     pub fn merge(&mut self, other: &BestVirtual) {
         for ((tally, values), (others, more)) in self.tallies.iter_mut().zip(&other.tallies) {
             tally.merge(others);
@@ -32,6 +33,7 @@ impl BestVirtual {
         }
     }
 
+    /// Returns the score in every examination that has a position.
     pub fn scores(&self, edition: &Edition, weights: &Weights) -> Vec<VirtualScore> {
         let held = self.tallies.iter().enumerate().filter(|(_, (_, values))| *values > 0);
         held.map(|(examination, (tally, values))| {

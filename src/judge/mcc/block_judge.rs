@@ -1,4 +1,4 @@
-//! Judging block by block: the trusted value of every position, who was right, and what is summed over all.
+//! Judging block by block: the trusted value of every position, the verdicts on all values, and the sums over blocks.
 
 use super::awards::{self, AwardFigures, CompleteRun};
 use super::best_virtual::BestVirtual;
@@ -13,7 +13,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use std::collections::BTreeMap;
 
-/// The judging of blocks under way.
+/// Judges one block after the other and sums points over them.
 pub(super) struct BlockJudge<'j> {
     judge: &'j Judge,
     confidence: Vec<BigRational>,
@@ -37,7 +37,7 @@ impl<'j> BlockJudge<'j> {
         }
     }
 
-    /// Adds what was summed over other blocks.
+    /// Adds the sums over other blocks.
     pub fn merge(&mut self, other: BlockJudge<'_>) {
         for (tally, other) in self.tallies.iter_mut().flatten().zip(other.tallies.iter().flatten()) {
             tally.merge(other);
@@ -118,7 +118,7 @@ impl<'j> BlockJudge<'j> {
         Block { examination, instance, trusted, cells }
     }
 
-    /// Right and wrong values of every run of a block, and the bonuses of the complete ones (E-4.3).
+    /// Returns the counts of right and wrong values of every run of a block, and of bonuses of complete runs (E-4.3).
     fn counts(&self, rows: &[RunRow], verdicts: &[ValueVerdicts], known: bool) -> Vec<Counts> {
         let counts = verdicts.iter().map(|verdicts| Counts {
             right: verdicts.count(ValueVerdict::Right),
@@ -148,7 +148,7 @@ impl<'j> BlockJudge<'j> {
         counts
     }
 
-    /// A trusted value as its backers gave it: the exact number where all gave the same, else the rounded one.
+    /// Returns the exact trusted number where all its backers gave the same number, otherwise the rounded one.
     fn unrounded(&self, rows: &[RunRow], position: usize, trusted: u32) -> u32 {
         let Judge { ballots, voters, .. } = self.judge;
         let mut backers = rows
@@ -162,7 +162,8 @@ impl<'j> BlockJudge<'j> {
         if backers.all(|given| given == first) { first } else { trusted }
     }
 
-    /// `unique`: how many of its right values only its tool gave; `known`: every position has a trusted value.
+    /// Returns the cell of a run and adds its counts. `unique`: number of its right values that no other tool gave;
+    /// `known`: every position has a trusted value.
     fn cell(
         &mut self,
         row: &RunRow,
@@ -201,7 +202,7 @@ impl<'j> BlockJudge<'j> {
         }
     }
 
-    /// What is summed over the blocks.
+    /// Returns the scores, podiums, awards and best virtual scores over all blocks judged.
     pub fn totals(self) -> JudgementTotals {
         let JudgementHeader { edition, entries, unresolved, .. } = &self.judge.header;
         let weights = Weights::new(&self.judge.weights);

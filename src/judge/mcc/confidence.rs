@@ -1,4 +1,4 @@
-//! How far an entry's answers are believed (E-2.1, E-2.2).
+//! The confidence of an entry: the share of the common values on which it agrees (E-2.1, E-2.2).
 
 use super::trusted::Vote;
 use crate::input::ballots::NOT_KEPT;
@@ -6,7 +6,8 @@ use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-/// The value by which a position belongs to V: at least `min_agreeing` votes, and more than half of all.
+/// Returns the value by which a position belongs to the common values V: it has at least `min_agreeing` votes, and more
+/// than half of all votes. None where no value does.
 pub(super) fn commonly_agreed(votes: &[Vote], min_agreeing: usize) -> Option<u32> {
     let candidates = votes.iter().filter(|vote| vote.value != NOT_KEPT);
     candidates.map(|vote| vote.value).find(|value| {
@@ -15,13 +16,14 @@ pub(super) fn commonly_agreed(votes: &[Vote], min_agreeing: usize) -> Option<u32
     })
 }
 
-/// What was counted over V.
+/// Counts over the common values V.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AgreementCounts {
     /// |V|
     pub common: u64,
-    /// By entry: values of V it gave, and those of them that agree.
+    /// By entry: number of values of V that it gave.
     pub answered: Vec<u64>,
+    /// By entry: number of those that agree.
     pub agreed: Vec<u64>,
 }
 
@@ -30,7 +32,7 @@ impl AgreementCounts {
         Self { common: 0, answered: vec![0; entries], agreed: vec![0; entries] }
     }
 
-    /// C of an entry; 0 for one that gave no value of V (RULES).
+    /// Returns the confidence of an entry; 0 for an entry that gave no value of V (RULES).
     pub fn confidence(&self, entry: usize, reading: ConfidenceReading) -> BigRational {
         let of = match reading {
             ConfidenceReading::Answered => self.answered[entry],
@@ -45,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_common_from_three_agreeing_tools_that_are_more_than_half() {
+    fn common_values_need_three_votes_and_more_than_half() {
         let common = |values: &[u32]| {
             let votes: Vec<Vote> =
                 values.iter().enumerate().map(|(entry, value)| Vote { entry, value: *value }).collect();
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn both_readings_of_confidence_and_an_entry_without_values() {
+    fn confidence_is_divided_by_answered_or_all_common_values() {
         let agreement = AgreementCounts { common: 10, answered: vec![4, 0], agreed: vec![3, 0] };
         let quotient = |a: i64, b: i64| BigRational::new(a.into(), b.into());
         assert_eq!(agreement.confidence(0, ConfidenceReading::Answered), quotient(3, 4));

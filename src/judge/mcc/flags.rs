@@ -1,13 +1,12 @@
-//! What an organizer should look at: tools absent where others ran, and tools that gave a value twice.
+//! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
 use crate::input::ballots::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_benchkit::Repeat;
 use std::collections::BTreeMap;
 
-/// Flags of a contest's rows (sorted by examination, instance, entry), in a stable order.
-///
-/// `given` and `counts`: the value numbers of all rows, and how many values each examination has.
+/// Returns the flags of the rows of a contest, in a fixed order. The rows are sorted by examination, instance and
+/// entry. `given` has the value numbers of all rows, `counts` the number of positions of each examination.
 pub(super) fn flags(
     entries: &[Entry],
     instances: &[Instance],
@@ -44,20 +43,22 @@ pub(super) fn flags(
     flags
 }
 
-/// What an entry did in an examination on a model.
+/// The runs of an entry in an examination on a family.
 #[derive(Clone, Copy, Default)]
 struct FamilyRuns {
-    /// Instances with a run of its own: not merely "did not compete", nor a fault of the harness.
+    /// Number of instances with a run that neither did not compete nor is an infrastructure failure.
     ran: u32,
-    /// Those that did not compete.
+    /// Number of instances with a run that did not compete.
     declined: u32,
-    /// Those that ended in infrastructure.
+    /// Number of instances with an infrastructure failure.
     failed: u32,
-    /// Those of `ran` that prove it ran: published tables list tools without a value that never started.
+    /// Number of instances in `ran` with a value or an ending. Published tables also list runs that never started,
+    /// without either.
     has_evidence: u32,
 }
 
-/// An entry absent from an examination on all instances of a model that others ran, or on all instances there are.
+/// Returns a flag for every entry without a run in an examination that others ran, or in an examination on a family
+/// that others ran there.
 fn absences<'i>(
     entries: &[Entry],
     instances: &'i [Instance],
@@ -65,21 +66,21 @@ fn absences<'i>(
     given: &[u32],
     counts: &[(String, usize)],
 ) -> Vec<Flag> {
-    let mut models: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut family_numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let number = |instance: &'i Instance| {
-        let next = models.len();
-        *models.entry(&instance.family).or_insert(next)
+        let next = family_numbers.len();
+        *family_numbers.entry(&instance.family).or_insert(next)
     };
-    let model_of: Vec<usize> = instances.iter().map(number).collect();
-    let families = models.len();
-    let mut presence = vec![FamilyRuns::default(); counts.len() * entries.len() * families];
-    // How many instances of each examination and model anybody ran.
+    let family_of: Vec<usize> = instances.iter().map(number).collect();
+    let families = family_numbers.len();
+    let mut runs = vec![FamilyRuns::default(); counts.len() * entries.len() * families];
+    // By examination and family: number of instances that some entry ran.
     let mut instances_run = vec![0_usize; counts.len() * families];
     let mut last_block = None;
     for row in rows {
         let (examination, entry) = (row.examination as usize, row.entry as usize);
-        let family = model_of[row.instance as usize];
-        let at = &mut presence[(examination * entries.len() + entry) * families + family];
+        let family = family_of[row.instance as usize];
+        let at = &mut runs[(examination * entries.len() + entry) * families + family];
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
             ending if !ending.is_scored() => at.failed += 1,
@@ -88,7 +89,7 @@ fn absences<'i>(
                 let values = &given[row.first..row.first + counts[examination].1];
                 at.has_evidence +=
                     u32::from(ending != Ending::NotStated || values.iter().any(|v| *v != NONE));
-                // Rows of one instance follow one another.
+                // The rows of a block follow one another: count the block once.
                 let block = (row.examination, row.instance);
                 if last_block.replace(block) != Some(block) {
                     instances_run[examination * families + family] += 1;
@@ -101,7 +102,7 @@ fn absences<'i>(
     for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
         let of = |examination: usize| {
             let first = (examination * entries.len() + entry) * families;
-            &presence[first..first + families]
+            &runs[first..first + families]
         };
         let present = |examination: usize| of(examination).iter().any(|at| at.has_evidence > 0);
         let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
@@ -112,12 +113,12 @@ fn absences<'i>(
             let instances_run = &instances_run[examination * families..(examination + 1) * families];
             let total: usize = instances_run.iter().sum();
             let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere_text: String| {
-                // Not of the same instances: it may decline one that no other entry ran.
+                // These need not be instances that others ran, so their number is given separately.
                 let declined = match at.declined {
                     0 => String::new(),
                     declined => format!("; did-not-compete on {declined}"),
                 };
-                // A table lists runs of which it gives neither a value nor an ending.
+                // A published table can list runs with neither a value nor an ending.
                 let missing = if at.ran > 0 { "neither value nor ending" } else { "no run" };
                 flags.push(Flag {
                     kind: FlagKind::Absent,
@@ -143,7 +144,7 @@ fn absences<'i>(
                 flag("", total, at, format!("it ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
-            for (family, number) in &models {
+            for (family, number) in &family_numbers {
                 let at = at[*number];
                 if at.ran + at.failed == 0 && instances_run[*number] > 0 {
                     let elsewhere_text = "it ran on other models".to_owned();

@@ -1,4 +1,4 @@
-//! Ballots in order, with confidences and weights, ready to be judged block by block.
+//! Sorts ballots and computes confidences, weights and flags, before blocks are judged.
 
 use super::overrides::Overrides;
 use super::trusted::Vote;
@@ -16,69 +16,104 @@ use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
+/// Why ballots cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
+    /// A run has two ballots.
     #[error(transparent)]
     Ballot(#[from] BallotError),
+    /// The edition has no multiplier for the status of an instance.
     #[error(
         "instance {instance} is `{status}`, for which edition {edition} has no multiplier (judging.multipliers); \
          it has {known}"
     )]
-    UnknownStatus { instance: String, status: String, edition: String, known: String },
+    UnknownStatus {
+        /// Name of the instance.
+        instance: String,
+        /// Its status.
+        status: String,
+        /// Name of the edition.
+        edition: String,
+        /// The statuses of the edition, separated by commas.
+        known: String,
+    },
 }
 
-/// Ballots in order, with confidences and weights: ready to judge block by block, so that a judgement can be
-/// written while it is made and memory holds the votes only.
+/// Judges ballots block by block, so that a judgement can be written while it is computed and memory contains only the
+/// ballots.
 pub struct Judge {
-    /// Everything of the judgement but blocks and what is summed over them.
+    /// The part of the judgement that is computed before blocks are judged.
     pub header: JudgementHeader,
     pub(super) ballots: Ballots,
+    /// The rows of each block.
     pub(super) blocks: Vec<Range<usize>>,
+    /// By entry: whether it has a vote.
     pub(super) voters: Vec<bool>,
-    /// By entry: its tool, so that variants of one tool have the same.
+    /// By entry: the number of its tool, equal for all variants of a tool.
     pub(super) tools: Vec<usize>,
     pub(super) overrides: Overrides,
-    /// Rows of the blocks that were excluded.
+    /// Rows of the excluded blocks.
     excluded_rows: Vec<RunRow>,
+    /// By weight class.
     pub(super) weights: Vec<BigRational>,
-    /// By instance: its place in `weights`.
+    /// By instance: its weight class.
     pub(super) weight_class: Vec<u32>,
-    /// Instances whose family ran on several hosts: their costs are not compared (E-5.1).
+    /// By instance: whether its family ran on several hosts, so that costs are not compared (E-5.1).
     mixed_hosts: Vec<bool>,
 }
 
-/// What is known before the blocks are judged; fields as in `Judgement`.
+/// The part of a judgement that is computed before blocks are judged. The fields are those of `Judgement`.
 #[derive(Debug)]
 pub struct JudgementHeader {
+    /// As in `Judgement`.
     pub version: String,
+    /// As in `Judgement`.
     pub edition: Edition,
+    /// As in `Judgement`.
     pub inputs: Vec<InputDigest>,
+    /// As in `Judgement`.
     pub notes: Vec<String>,
+    /// As in `Judgement`.
     pub entries: Vec<Entry>,
+    /// As in `Judgement`.
     pub instances: Vec<Instance>,
+    /// As in `Judgement`.
     pub examinations: Vec<String>,
+    /// As in `Judgement`.
     pub unresolved: Vec<RunName>,
+    /// As in `Judgement`.
     pub excluded: Vec<RunName>,
+    /// As in `Judgement`.
     pub common_values: u64,
+    /// As in `Judgement`.
     pub confidence: Vec<Confidence>,
+    /// As in `Judgement`.
     pub flags: Vec<Flag>,
 }
 
-/// What is summed over the blocks; fields as in `Judgement`.
+/// The sums over all blocks of a judgement. The fields are those of `Judgement`.
 #[derive(Debug)]
 pub struct JudgementTotals {
+    /// As in `Judgement`.
     pub scores: Vec<Score>,
+    /// As in `Judgement`.
     pub podiums: Vec<Podium>,
+    /// As in `Judgement`.
     pub awards: Vec<Award>,
+    /// As in `Judgement`.
     pub best_virtual: Vec<VirtualScore>,
 }
 
 impl Judge {
+    /// Prepares the judging of ballots under the rules of an edition.
+    ///
+    /// # Errors
+    /// A run has two ballots, or the edition has no multiplier for the status of an instance.
     pub fn new(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> =
             names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
-        // P-4: a resigned entry leaves no trace; P-3: a withdrawn one is named, its runs are not judged.
+        // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         let judged: BTreeSet<&str> = entries
             .iter()
@@ -88,7 +123,7 @@ impl Judge {
         ballots.sort_and_filter(|name| judged.contains(name))?;
         let numbers: HashMap<&str, usize> =
             ballots.entries.names.iter().enumerate().map(|(number, name)| (name.as_str(), number)).collect();
-        // Entries of the ballots first, by number; those without a ballot left (withdrawn ones) after them.
+        // First the entries that have ballots, by number; then the withdrawn ones.
         entries.sort_by_key(|entry| {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
@@ -130,18 +165,21 @@ impl Judge {
         (judge.header.common_values, judge.header.confidence) = judge.confidence();
         if judge.header.common_values == 0 && judge.ballots.given.iter().any(|given| *given != NONE) {
             judge.header.notes.push(format!(
-                "confidence could not be measured, so it is 0 for every entry: no value was given by {} entries that are \
-                 more than half of those that gave one (E-2.2)",
+                "confidence could not be measured, so it is 0 for every entry: at no position did at least {} entries, \
+                 more than half of those that gave a value, give the same value (E-2.2)",
                 edition.judging.min_agreeing
             ));
         }
         Ok(judge)
     }
 
-    /// The same contest without a tool and all its variants, as if they had resigned (P-4).
+    /// Prepares the same contest without a tool and all its variants, as if they had resigned (P-4).
+    ///
+    /// # Errors
+    /// As `new`.
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
         let mut ballots = self.ballots.clone();
-        // What was excluded on account of this tool is judged again.
+        // A block that was excluded because of a run of this tool is judged.
         ballots.rows.extend(self.excluded_rows.iter().cloned());
         for Entry { entry, tool: of, note, .. } in &self.header.entries {
             if of == tool {
@@ -152,7 +190,7 @@ impl Judge {
         Self::new(&self.header.edition, ballots)
     }
 
-    /// The blocks that the edition drops, in order; nothing in them is judged.
+    /// Returns the excluded blocks in order. Their trusted values are unknown and their values unjudged.
     pub fn excluded_blocks(&self) -> impl Iterator<Item = Block> {
         blocks(&self.excluded_rows).into_iter().map(|block| {
             let rows = &self.excluded_rows[block];
@@ -194,8 +232,8 @@ impl Judge {
         }
     }
 
-    /// The votes on one position, ready to be compared by number. `confidence` is by entry, empty where it isn't
-    /// known yet.
+    /// Collects the votes on one position into `votes`, with values that are compared by number. `confidence` is by
+    /// entry; it is empty while confidences are computed.
     pub(super) fn votes(
         &self,
         rows: &[RunRow],
@@ -223,17 +261,18 @@ impl Judge {
         PositionVotes { any_rounded, variants_differ }
     }
 
-    /// Whether a given value equals the trusted one; a rounded answer of an entry without a vote is compared as
-    /// rounded, but doesn't round the others'.
+    /// Returns whether a given value equals the trusted one. A rounded answer of an entry without a vote is compared by
+    /// 5 digits, but has no effect on the comparison of other answers.
     pub(super) fn equals(&self, given: u32, trusted: u32, any_rounded: bool) -> bool {
         let values = &self.ballots.values;
         values.agree(given, trusted, any_rounded || values.is_rounded(given))
     }
 
-    /// |V| and the confidences (E-2): virtual and out-of-competition entries are measured, but do not make V.
+    /// Returns |V| and the confidences (E-2). Virtual and out-of-competition entries have a confidence, but their
+    /// values do not determine V.
     fn confidence(&self) -> (u64, Vec<Confidence>) {
         let judging = &self.header.edition.judging;
-        let mut counted = confidence::AgreementCounts::new(self.header.entries.len());
+        let mut counts = confidence::AgreementCounts::new(self.header.entries.len());
         let mut votes = Vec::new();
         for block in &self.blocks {
             let rows = &self.ballots.rows[block.clone()];
@@ -242,12 +281,12 @@ impl Judge {
                 let Some(common) = confidence::commonly_agreed(&votes, judging.min_agreeing) else {
                     continue;
                 };
-                counted.common += 1;
+                counts.common += 1;
                 for row in rows {
                     let given = self.ballots.given[row.first + position];
                     if given != NONE {
-                        counted.answered[row.entry as usize] += 1;
-                        counted.agreed[row.entry as usize] +=
+                        counts.answered[row.entry as usize] += 1;
+                        counts.agreed[row.entry as usize] +=
                             u64::from(self.equals(given, common, any_rounded));
                     }
                 }
@@ -255,14 +294,14 @@ impl Judge {
         }
         let confidence = |entry: usize| Confidence {
             entry,
-            agreed: counted.agreed[entry],
-            answered: counted.answered[entry],
-            confidence: counted.confidence(entry, judging.confidence),
+            agreed: counts.agreed[entry],
+            answered: counts.answered[entry],
+            confidence: counts.confidence(entry, judging.confidence),
         };
-        (counted.common, (0..self.header.entries.len()).map(confidence).collect())
+        (counts.common, (0..self.header.entries.len()).map(confidence).collect())
     }
 
-    /// How many runs carry each mark, such as `degraded:tcg`, and how many runs were made.
+    /// Returns the number of runs with each mark, such as `degraded:tcg`, and the number of runs that have an attempt.
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
@@ -275,20 +314,20 @@ impl Judge {
         (marks, made)
     }
 
-    /// How many of the unresolved runs are not made yet, in a campaign that is judged before its end.
+    /// Returns the number of unresolved runs without an attempt, in a campaign that is judged before its end.
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
         facts.filter(|facts| facts.marks.contains(&Mark::NOT_RUN_YET)).count()
     }
 
-    /// How many blocks the examinations that `within` takes have.
+    /// Returns the number of blocks of the examinations for which `within` is true.
     pub(super) fn count_blocks(&self, within: impl Fn(usize) -> bool) -> u64 {
         let first = self.blocks.iter().map(|block| &self.ballots.rows[block.start]);
         first.filter(|row| within(row.examination as usize)).count() as u64
     }
 
-    /// What a competing entry's run cost, where it may be compared (E-5.1).
+    /// Returns the cost of a run of a competing entry; None where it must not be compared (E-5.1).
     pub(super) fn comparable_cost(&self, row: &RunRow) -> Option<Cost> {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
         let comparable = self.voters[row.entry as usize]
@@ -297,11 +336,13 @@ impl Judge {
         cost.filter(|_| comparable)
     }
 
+    /// Returns the number of positions of a block.
     pub(super) fn value_count(&self, rows: &[RunRow]) -> usize {
         self.ballots.examinations[rows[0].examination as usize].1
     }
 }
 
+/// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
 fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     match ballots.known_entries.get(name) {
         Some(facts) => Entry {
@@ -319,14 +360,15 @@ fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
     }
 }
 
-/// Files that are named after a resigned entry (BenchKit's summaries) are not listed (P-4).
+/// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).
 fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<InputDigest> {
     inputs.retain(|input| !resigned.iter().any(|entry| input.is_named_after(&entry.entry)));
     inputs
 }
 
-/// Runs that ended in infrastructure or are not made yet: listed as unresolved, or as excluded and their blocks' rows taken out (returned
-/// last), as the edition says. A non-voting entry's run harms nobody's points, but is named all the same.
+/// Returns the unresolved runs, the runs for which blocks are excluded, and the rows of the excluded blocks, which are
+/// removed from the ballots. The edition decides which of the two a run with an infrastructure failure is; a run
+/// without an attempt is always unresolved. Runs of entries without a vote are included.
 fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<RunRow>) {
     let name = |row: &RunRow| RunName {
         entry: ballots.entries.names[row.entry as usize].clone(),
@@ -348,7 +390,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     (unresolved, excluded, excluded_rows)
 }
 
-/// Where each block of the sorted rows begins and ends.
+/// Returns the range of each block in the sorted rows.
 fn blocks(rows: &[RunRow]) -> Vec<Range<usize>> {
     let mut first = 0;
     rows.chunk_by(|a, b| (a.examination, a.instance) == (b.examination, b.instance))
@@ -359,13 +401,13 @@ fn blocks(rows: &[RunRow]) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Family and status of every instance; the weight is set later.
+/// Returns every instance with its family and status, and the weight 0, which `set_weights` replaces.
 fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, JudgeError> {
-    let mut guessed = 0;
+    let mut from_names = 0;
     let mut instances = Vec::with_capacity(ballots.instances.names.len());
     for name in &ballots.instances.names {
         let facts = ballots.known_instances.get(name).cloned().unwrap_or_else(|| {
-            guessed += 1;
+            from_names += 1;
             let (name, stripped) = edition.unstripped(name);
             let status = if stripped { "stripped" } else { "known" };
             InstanceFacts { family: family_of(name).to_owned(), status: status.to_owned() }
@@ -381,9 +423,9 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
         let InstanceFacts { family, status } = facts;
         instances.push(Instance { instance: name.clone(), family, status, weight: BigRational::zero() });
     }
-    if guessed > 0 {
+    if from_names > 0 {
         ballots.notes.push(format!(
-            "family and status of {guessed} of {} instances are not given (--models): the family is the text \
+            "family and status of {from_names} of {} instances are not given (--models): the family is the text \
              before -PT- or -COL-, the status known",
             instances.len()
         ));
@@ -391,7 +433,8 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     Ok(instances)
 }
 
-/// Sets the weight of every instance (normalization times multiplier, E-4.4) and numbers the distinct weights.
+/// Sets the weight of every instance: normalization times multiplier (E-4.4). Returns the weights by weight class, and
+/// the weight class of every instance.
 fn set_weights(
     edition: &Edition,
     ballots: &Ballots,
@@ -422,7 +465,7 @@ fn set_weights(
     Ok((classes, of))
 }
 
-/// By instance: whether its family has runs on more than one host.
+/// Returns for every instance whether its family has runs on more than one host.
 fn mixed_hosts(rows: &[RunRow], instances: &[Instance]) -> Vec<bool> {
     let mut hosts: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for row in rows {

@@ -1,4 +1,4 @@
-//! Judging the Model Checking Contest (rules E-2 to E-4): ballots in, a judgement out.
+//! Judging the Model Checking Contest: computes a judgement from ballots (rules E-2 to E-4).
 
 mod awards;
 mod best_virtual;
@@ -25,15 +25,18 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 pub(crate) use votes::counted_votes;
 
-/// The whole judgement in memory.
+/// Judges ballots and returns the whole judgement in memory.
+///
+/// # Errors
+/// As `Judge::new`.
 pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeError> {
     let judge = Judge::new(edition, ballots)?;
     let mut blocks = Vec::new();
-    let verdict = judge.judge_blocks(|block| {
+    let totals = judge.judge_blocks(|block| {
         blocks.push(block);
         Ok::<(), std::convert::Infallible>(())
     });
-    let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = verdict;
+    let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = totals;
     let Judge { header, .. } = judge;
     let JudgementHeader {
         version,
@@ -71,7 +74,10 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
 }
 
 impl Judge {
-    /// Judges every block in order, handing each out as it is done; an error of `each` ends the judging.
+    /// Judges all blocks in order and calls `each` with each of them. Returns the sums over all blocks.
+    ///
+    /// # Errors
+    /// The first error of `each`, which ends the judging.
     pub fn judge_blocks<E>(
         &self,
         mut each: impl FnMut(Block) -> Result<(), E>,
@@ -83,15 +89,18 @@ impl Judge {
         Ok(block_judge.totals())
     }
 
-    /// As `judge_blocks`, on so many threads: any of them calls `make` with a stretch of blocks, each judged when it is
-    /// asked for, and `take` gets what was made of them, in order.
+    /// Judges all blocks on `threads` threads. Each thread calls `make` with a batch of blocks, which are judged as the
+    /// iterator advances. `take` is called with the results of `make`, in the order of the blocks.
+    ///
+    /// # Errors
+    /// The first error of `take`, which ends the judging.
     pub fn judge_on<T: Send, E: Send>(
         &self,
         threads: NonZeroUsize,
         make: impl Fn(&mut dyn Iterator<Item = Block>) -> T + Sync,
         take: impl FnMut(T) -> Result<(), E> + Send,
     ) -> Result<JudgementTotals, E> {
-        // Long enough to be worth the handing over, short enough for memory to hold several.
+        // Larger batches need more memory, smaller ones more synchronization.
         const BLOCKS_PER_BATCH: usize = 64;
         let judge = |block_judge: &mut BlockJudge<'_>, batch: &[Range<usize>]| {
             make(&mut batch.iter().map(|block| block_judge.judge(&self.ballots.rows[block.clone()])))

@@ -1,4 +1,4 @@
-//! The values that the organizers set, by the block they belong to.
+//! The values that the organizers set, by block.
 
 use crate::input::ballots::Override;
 use std::collections::HashMap;
@@ -8,7 +8,8 @@ use std::collections::HashMap;
 pub(super) struct Overrides(HashMap<(usize, usize), Vec<Override>>);
 
 impl Overrides {
-    /// `instances` are the names by number; an override of an instance that is judged no more has no effect.
+    /// Groups overrides by block. `instances` are the sorted names, by number. An override of an instance that is not
+    /// judged, because all its entries resigned or were withdrawn, has no effect.
     pub fn new(overrides: &[Override], instances: &[String]) -> Self {
         let mut found: HashMap<(usize, usize), Vec<Override>> = HashMap::new();
         for of in overrides {
@@ -19,9 +20,9 @@ impl Overrides {
         Self(found)
     }
 
-    /// Those of one block.
+    /// Returns the overrides of one block.
     pub fn of(&self, examination: usize, instance: usize) -> &[Override] {
-        // Most contests have none: no hashing then.
+        // Most contests have no override: this avoids a lookup per block.
         if self.0.is_empty() {
             return &[];
         }

@@ -1,4 +1,4 @@
-//! Ranking the tools of a category (E-4.5, E-4.6).
+//! Ranks the tools of a category (E-4.5, E-4.6).
 
 use crate::judgement::{Entry, Medal, Podium, PodiumPlace, VariantRank};
 use mcc_edition::{PodiumRule, Status};
@@ -6,11 +6,12 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use std::cmp::Reverse;
 
-/// What stands on a podium: entries that took part in one of its examinations, with their summed points.
+/// Returns the podium of the entries that took part in an examination of the category, from their summed points.
 ///
-/// A tool ranks with its best variant, the first by name where variants have equal points; the others follow
-/// unranked, as do virtual and out-of-competition entries. Who is at most `tie_margin` behind the first of a rank shares
-/// it. Who has no points has no medal, and while the judgement is `provisional` nobody has one.
+/// A tool has the rank of its best variant; of variants with equal points this is the first by name. The other
+/// variants, virtual entries and out-of-competition entries follow without a rank. An entry that is at most
+/// `tie_margin` points behind the first entry of a rank shares that rank. An entry without positive points has no
+/// medal; in a `provisional` judgement there are no medals.
 pub(super) fn podium(
     rule: &PodiumRule,
     entries: &[Entry],
@@ -21,11 +22,11 @@ pub(super) fn podium(
     let mut points = points;
     points.sort_by(|(a, x), (b, y)| y.cmp(x).then(entries[*a].entry.cmp(&entries[*b].entry)));
     let competing = |entry: usize| entries[entry].status == Status::Competing;
-    let siblings: Vec<(usize, &str)> =
+    let competing_tools: Vec<(usize, &str)> =
         points.iter().filter(|(e, _)| competing(*e)).map(|(e, _)| (*e, entries[*e].tool.as_str())).collect();
     let variant = |entry: usize| {
         let tool = &entries[entry].tool;
-        let mut variants = siblings.iter().filter(|(_, of)| of == tool);
+        let mut variants = competing_tools.iter().filter(|(_, of)| of == tool);
         match (variants.next(), variants.next()) {
             _ if !competing(entry) => VariantRank::Only,
             (Some((best, _)), Some(_)) if *best == entry => VariantRank::Best,
@@ -43,7 +44,7 @@ pub(super) fn podium(
             medal: Medal::None,
         })
         .collect();
-    // Stable: the ranked first, each part in the order of points.
+    // The sort is stable: ranked entries come first, and both groups keep the order of points.
     places.sort_by_key(|place| Reverse(competing(place.entry) && place.variant != VariantRank::Other));
     let ranked =
         places.partition_point(|place| competing(place.entry) && place.variant != VariantRank::Other);
@@ -88,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_within_the_tie_margin_of_the_first_of_a_rank_shares_it() {
+    fn entries_within_the_tie_margin_share_a_rank() {
         let entries = ["a", "b", "c", "d"].map(|name| entry(name, name, Status::Competing));
         let shared = shown(&entries, &[99, 98, 97, 96], 1, false);
         assert_eq!(shared, ["1 a  gold", "1 b  gold", "3 c  bronze", "3 d  bronze"]);
     }
 
     #[test]
-    fn a_tool_ranks_with_its_best_variant_and_others_follow_unranked() {
+    fn only_the_best_variant_of_a_tool_has_a_rank() {
         let entries = [
             entry("gold-17", "gold-17", Status::OutOfCompetition),
             entry("t.a", "t", Status::Competing),
@@ -107,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_a_medal_for_nothing() {
+    fn entries_without_positive_points_have_no_medal() {
         let entries = ["a", "b", "c"].map(|name| entry(name, name, Status::Competing));
         assert_eq!(shown(&entries, &[0, 3, -2], 0, false), ["1 b  gold", "2 a  ", "3 c  "]);
     }
 
     #[test]
-    fn a_provisional_judgement_gives_no_medal() {
+    fn a_provisional_judgement_has_no_medals() {
         let entries = ["a", "b"].map(|name| entry(name, name, Status::Competing));
         assert_eq!(shown(&entries, &[5, 9], 0, true), ["1 b  ", "2 a  "]);
     }

@@ -8,13 +8,14 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::ops::AddAssign;
 
-/// Right and wrong values counted in blocks, and how often a run was the first of its block.
+/// Numbers of right and wrong values, and of bonuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
     pub right: u64,
     pub wrong: u64,
-    /// Complete runs with the least CPU time, and with the least memory, where the edition has bonuses for them.
+    /// Number of complete runs with the least CPU time of their block, where the edition has bonuses.
     pub least_cpu_count: u64,
+    /// Number of complete runs with the least memory of their block, where the edition has bonuses.
     pub least_memory_count: u64,
 }
 
@@ -35,7 +36,8 @@ pub(crate) struct ValuePoints {
 }
 
 impl ValuePoints {
-    /// Of an examination with `values` values: its points are shared equally, a wrong value costs `penalty` shares.
+    /// Returns the points of a value in an examination with `values` positions. The positions share the points of the
+    /// examination equally; a wrong value loses `penalty` shares.
     pub fn new(judging: &Judging, values: usize) -> Self {
         let right = &judging.points_per_examination / BigRational::from_integer(values.into());
         let wrong = -&right * &judging.penalty;
@@ -43,8 +45,7 @@ impl ValuePoints {
     }
 }
 
-/// Points of counts, or of sums of weights of as many, with the bonuses. `sum` says how many, or how much, of a sort
-/// there is.
+/// Returns the points, with bonuses. `sum` returns a count of `Counts`, summed over runs with or without their weights.
 fn points(
     edition: &Edition,
     examination: usize,
@@ -58,12 +59,12 @@ fn points(
         + &bonuses.memory * sum(|counts| counts.least_memory_count)
 }
 
-/// Points before weights.
+/// Returns the points before weights.
 fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
     points(edition, examination, |of| BigRational::from_integer(of(&counts).into()))
 }
 
-/// Weights by class, over one denominator: a sum of weights is a sum of integers, and one fraction.
+/// Weights by weight class, with one denominator, so that a sum of weights is a sum of integers.
 pub(super) struct Weights {
     numerators: Vec<BigInt>,
     denominator: BigInt,
@@ -77,7 +78,7 @@ impl Weights {
     }
 }
 
-/// The points of blocks, each computed once: a contest has few weights and few counts.
+/// A cache of weighted points: a contest has few distinct weights and counts.
 pub(super) struct BlockPoints<'e> {
     edition: &'e Edition,
     weights: &'e [BigRational],
@@ -86,12 +87,12 @@ pub(super) struct BlockPoints<'e> {
 }
 
 impl<'e> BlockPoints<'e> {
-    /// `weights` by weight class.
+    /// Returns an empty cache. `weights` are by weight class.
     pub fn new(edition: &'e Edition, weights: &'e [BigRational]) -> Self {
         Self { edition, weights, unweighted: HashMap::new(), known: HashMap::new() }
     }
 
-    /// Weighted points of one entry in one block.
+    /// Returns the weighted points of one entry in one block.
     pub fn of(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
         if counts == Counts::default() {
             return BigRational::zero();
@@ -105,19 +106,20 @@ impl<'e> BlockPoints<'e> {
     }
 }
 
-/// What an entry got in one examination over all instances.
+/// The counts of an entry in one examination over all instances.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExaminationTally {
-    /// It has a run that is more than "did not compete".
+    /// Whether it has a run other than "did not compete".
     pub took_part: bool,
     pub unjudged: u64,
     /// Right values that no other tool gave.
     pub unique: u64,
-    /// By weight class. Counting integers per class keeps fractions out of the loop over values.
+    /// By weight class, so that no fraction is computed per block.
     by_class: Vec<Counts>,
 }
 
 impl ExaminationTally {
+    /// Adds the counts of one block.
     pub fn add(&mut self, class: u32, counts: Counts, unjudged: u64) {
         let class = class as usize;
         if self.by_class.len() <= class {
@@ -127,7 +129,7 @@ impl ExaminationTally {
         self.unjudged += unjudged;
     }
 
-    /// Adds what was counted over other blocks.
+    /// Adds the counts of other blocks.
     pub fn merge(&mut self, other: &ExaminationTally) {
         self.took_part |= other.took_part;
         self.unjudged += other.unjudged;
@@ -137,13 +139,14 @@ impl ExaminationTally {
         }
     }
 
+    /// Returns the counts over all weight classes.
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.by_class.iter().for_each(|counts| sum += *counts);
         sum
     }
 
-    /// Before weights, and with them.
+    /// Returns the points before weights and with them.
     pub fn points(
         &self,
         edition: &Edition,

@@ -1,4 +1,4 @@
-//! What the podiums depend on: each of them judged again without each tool, and how many values a medal rests on.
+//! Sensitivity of podiums: how they change without one tool, and how many trusted values decide a place.
 
 use super::judge::{Judge, JudgeError, JudgementTotals};
 use super::podium;
@@ -12,65 +12,81 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZero;
 
+/// The sensitivity of all podiums of a judgement.
 #[derive(Debug, Serialize)]
 pub struct Sensitivity {
-    /// A medal depends on few values where it would change hands with fewer than this many of them.
+    /// A margin of fewer values than this is marked (`Margin::few_values`).
     pub few: u64,
-    /// By category, then the tool left out, then the order of the podium without it.
+    /// Ranks without a tool, by category, then the tool left out, then the order of the podium without it.
     pub left_out: Vec<LeftOut>,
-    /// By category, in the order of the podium.
+    /// Margins of the places up to rank 3, by category, in the order of the podium.
     pub margins: Vec<Margin>,
 }
 
-/// A tool among the first three of a podium, before or after the whole contest is judged without `left_out`.
+/// The ranks of a tool with and without another one. It has a rank up to 3 once the other one is left out.
 #[derive(Debug, Serialize)]
 pub struct LeftOut {
+    /// Name of the category.
     pub category: String,
+    /// Name of the tool that is left out, with all its variants.
     pub left_out: String,
+    /// Name of the ranked tool.
     pub tool: String,
-    /// With all tools; with `left_out` removed and nothing judged again; with everything judged again without it.
+    /// Its rank with all tools.
     pub rank: u32,
+    /// Its rank with `left_out` removed from the podium and nothing judged again.
     pub rank_removed: u32,
+    /// Its rank with the contest judged again without `left_out`.
     pub rank_rejudged: u32,
+    /// Its points with all tools.
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
+    /// Its points with the contest judged again without `left_out`.
     #[serde(with = "mcc_edition::fraction")]
     pub points_rejudged: BigRational,
 }
 
 impl LeftOut {
-    /// Whether the absence of the tool does more than move up those behind it.
+    /// Returns whether the rank without `left_out` depends on judging again.
     pub fn changes(&self) -> bool {
         self.rank_removed != self.rank_rejudged
     }
 }
 
-/// How safe a place among the first three is.
+/// The margin by which an entry holds a rank up to 3.
 #[derive(Debug, Serialize)]
 pub struct Margin {
+    /// Name of the category.
     pub category: String,
+    /// The rank.
     pub rank: u32,
+    /// Name of the entry that has the rank.
     pub entry: String,
-    /// Who would pass it with the fewest values judged otherwise; empty where nobody could.
+    /// Name of the entry that would pass it with the fewest changed trusted values; empty where none could.
     pub rival: String,
+    /// Points of the entry minus those of the rival.
     #[serde(with = "mcc_edition::fraction")]
     pub points_ahead: BigRational,
-    /// The least number of trusted values that would have to be otherwise; None where no number is enough.
+    /// The least number of changed trusted values with which the rival passes; None where no number is enough.
     pub values: Option<u64>,
+    /// Whether `values` is less than `Sensitivity::few`.
     pub few_values: bool,
 }
 
 impl fmt::Display for Sensitivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "Without one tool, judged again; more changes than that the others move up:")?;
+        writeln!(out, "Ranks that differ when the contest is judged again without one tool:")?;
         for row in self.left_out.iter().filter(|row| row.changes()) {
             let LeftOut { category, left_out, tool, rank_removed, rank_rejudged, .. } = row;
-            writeln!(out, "  {category} without {left_out}: {tool} is {rank_rejudged}, not {rank_removed}")?;
+            writeln!(
+                out,
+                "  {category} without {left_out}: {tool} has rank {rank_rejudged}, not {rank_removed}"
+            )?;
         }
         if !self.left_out.iter().any(LeftOut::changes) {
-            writeln!(out, "  nothing")?;
+            writeln!(out, "  none")?;
         }
-        writeln!(out, "Values that would have to be otherwise for a place to be lost:")?;
+        writeln!(out, "Least number of changed trusted values with which a place is lost:")?;
         let row = |margin: &Margin| {
             let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
@@ -85,10 +101,14 @@ impl fmt::Display for Sensitivity {
     }
 }
 
-/// Judges again without each tool in turn (as if it had resigned, P-4), and measures the margins of the first three.
+/// Judges again without each tool in turn, as if it had resigned (P-4), and computes the margins of ranks up to 3.
 ///
-/// A margin is between two entries: each value is taken to be otherwise in the way that serves the rival best, the
-/// holder wrong and the rival right where they differ. Weights and bonuses are kept.
+/// A margin is between the holder of a rank and a rival. Each changed trusted value is assumed to be the one that is
+/// best for the rival: where the two gave different values, the holder is wrong and the rival right. Weights and
+/// bonuses do not change.
+///
+/// # Errors
+/// As `Judge::new`.
 pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<Sensitivity, JudgeError> {
     let entries = &judge.header.entries;
     let mut tools: Vec<&str> =
@@ -135,16 +155,16 @@ pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<
     Ok(Sensitivity { few, left_out, margins: margins(judge, totals, few) })
 }
 
-/// The ranked places of a podium by tool.
+/// Returns the ranked places of a podium by tool.
 fn ranked<'p>(podium: &'p Podium, tool: impl Fn(usize) -> &'p str) -> BTreeMap<&'p str, &'p PodiumPlace> {
     let places = podium.places.iter().filter(|place| place.rank.is_some());
     places.map(|place| (tool(place.entry), place)).collect()
 }
 
-/// The podiums without each tool, with the tool of every entry number they use.
+/// The podiums of one judgement, each with the tool of every entry number in it.
 type Podiums = Vec<(Vec<String>, Podium)>;
 
-/// All cores share the tools; the result is the same for any number of them.
+/// Judges the contest without each tool, on all cores. The result does not depend on their number.
 fn podiums_without_each(judge: &Judge, tools: &[&str]) -> Result<Vec<Podiums>, JudgeError> {
     let podiums_without = |tool: &str| -> Result<Podiums, JudgeError> {
         let judge = judge.without(tool)?;
@@ -166,15 +186,17 @@ fn podiums_without_each(judge: &Judge, tools: &[&str]) -> Result<Vec<Podiums>, J
     judged.into_iter().map(|(_, podiums)| podiums).collect()
 }
 
-/// An entry with a rank up to 3 and one that could pass it, with what each value could do for the rival.
+/// An entry with a rank up to 3 and an entry of another tool behind it, with what the rival gains by changed values.
 struct HolderAndRival<'v> {
     podium: usize,
     holder: &'v PodiumPlace,
     rival: &'v PodiumPlace,
-    /// How many values move `right + penalty` shares, by (examination, weight class, right, penalty).
+    /// Number of values by (examination, weight class, right, penalty): the rival gains on the holder `right` shares of
+    /// the points and `penalty` penalties.
     gains: BTreeMap<(usize, u32, i8, i8), u64>,
 }
 
+/// Returns the margin of every rank up to 3 to its nearest rival.
 fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
     let entries = &judge.header.entries;
     let mut pairs: Vec<HolderAndRival<'_>> = Vec::new();
@@ -220,7 +242,7 @@ fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
             pairs.next_if(|pair| pair.podium == podium && pair.holder.entry == holder.entry)
         {
             let values = values_needed(judge, &pair);
-            // None = never, which is more than any number.
+            // None means that no number is enough.
             if values.is_some_and(|values| nearest.0.is_none_or(|least| values < least)) {
                 nearest = (values, pair.rival);
             }
@@ -239,7 +261,7 @@ fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
     margins
 }
 
-/// Adds what each value of a block could do for the rival, were its trusted value another.
+/// Adds what the rival gains by a changed trusted value at each position of a block.
 fn count_gains(block: &Block, class: u32, pair: &mut HolderAndRival<'_>) {
     let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
     let (holder, rival) = (cell(pair.holder.entry), cell(pair.rival.entry));
@@ -251,15 +273,16 @@ fn count_gains(block: &Block, class: u32, pair: &mut HolderAndRival<'_>) {
     }
 }
 
-/// What the rival can win on the holder at one position: so many shares, and so many penalties.
+/// Returns what the rival gains on the holder at one position: shares of the points, and penalties.
 fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8) {
-    let said = |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
+    let verdict =
+        |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
     let points = |verdict| match verdict {
         ValueVerdict::Right => (1, 0),
         ValueVerdict::Wrong => (0, -1),
         _ => (0, 0),
     };
-    let (h, r) = (said(holder), said(rival));
+    let (h, r) = (verdict(holder), verdict(rival));
     let value = |cell: Option<&Cell>| cell.and_then(|cell| cell.values[position].clone());
     let agree = match (value(holder), value(rival)) {
         (Some(a), Some(b)) => {
@@ -271,13 +294,13 @@ fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8
     if agree {
         return (0, 0);
     }
-    // The holder wrong, the rival right, where they gave a value at all.
+    // With the changed value: the rival right and the holder wrong, where they gave a value.
     let then = (i8::from(r != ValueVerdict::NotComputed), i8::from(h != ValueVerdict::NotComputed));
     let (now_holder, now_rival) = (points(h), points(r));
     (then.0 - (now_rival.0 - now_holder.0), then.1 - (now_rival.1 - now_holder.1))
 }
 
-/// The least number of values with which the rival passes the holder: the greatest gains first.
+/// Returns the least number of changed values with which the rival passes the holder. The greatest gains count first.
 fn values_needed(judge: &Judge, pair: &HolderAndRival<'_>) -> Option<u64> {
     let judging = &judge.header.edition.judging;
     let mut gains: Vec<(BigRational, u64)> = Vec::new();
@@ -293,7 +316,7 @@ fn values_needed(judge: &Judge, pair: &HolderAndRival<'_>) -> Option<u64> {
     let mut missing = &pair.holder.points - &pair.rival.points + &judging.tie_margin;
     let mut values = 0;
     for (gain, count) in gains {
-        // So many of these are enough to pass, not only to be level.
+        // This many are enough to pass, not only to have equal points.
         let enough = (&missing / &gain).floor().to_integer() + 1;
         match u64::try_from(&enough) {
             Ok(enough) if enough <= count => return Some(values + enough),

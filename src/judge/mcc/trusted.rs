@@ -6,7 +6,7 @@ use mcc_edition::Judging;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-/// A voter's value, numbered so that equal numbers are equal answers; `NOT_KEPT` equals nothing.
+/// The value of a voter by its number: equal numbers are equal values, but `NOT_KEPT` equals no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Vote {
     pub entry: usize,
@@ -17,10 +17,10 @@ fn agree(a: &Vote, b: &Vote) -> bool {
     a.value == b.value && a.value != NOT_KEPT
 }
 
-/// The trusted value, None where it is unknown, and the case of E-3.1 that decided. `confidence` is by entry.
+/// Returns the trusted value, None where it is unknown, and the case of E-3.1 that decided. `confidence` is by entry.
 ///
-/// A lost value (`X`) votes as a value of its own, but cannot be trusted: where it would win alone the basis is
-/// `unknown:single`, where it would win against others `unknown:split`.
+/// A value that was not kept (`X`) counts as a vote for a value of its own, but is never trusted: where it is the only
+/// vote the basis is `unknown:single`, where it wins against other votes the basis is `unknown:split`.
 pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judging) -> (Option<u32>, Basis) {
     let (value, basis) = match votes {
         [] => return (None, Basis::UnknownNone),
@@ -42,7 +42,7 @@ pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judg
     if value == NOT_KEPT { (None, Basis::UnknownSplit) } else { (Some(value), basis) }
 }
 
-/// The value whose voters' confidences sum to more than `share` of all voters'.
+/// Returns the value whose voters' confidences sum to more than `share` of the confidences of all voters.
 fn majority(votes: &[Vote], confidence: &[BigRational], share: &BigRational) -> Option<u32> {
     let sum = |of: &mut dyn Iterator<Item = &Vote>| {
         of.fold(BigRational::zero(), |sum, vote| sum + &confidence[vote.entry])
@@ -60,11 +60,11 @@ mod tests {
     use super::*;
     use mcc_edition::Edition;
 
-    /// Values by entry, confidences of 100 by entry; the expected value and basis.
+    /// Values and confidences (in hundredths) by entry, then the expected value and basis.
     type Case = (&'static [u32], &'static [i64], Option<u32>, &'static str);
 
     #[test]
-    fn every_row_of_the_trusted_value_table() {
+    fn trusted_values_follow_every_row_of_the_rule() {
         let cases: &[Case] = &[
             (&[], &[], None, "unknown:none"),
             (&[7], &[100], Some(7), "single"),
@@ -81,7 +81,7 @@ mod tests {
             (&[7, 8, 9], &[90, 91, 92], None, "unknown:split"),
             (&[7, 8, 9], &[10, 10, 21], Some(9), "majority"),
             (&[7, 8, 9], &[0, 0, 0], None, "unknown:split"),
-            // lost values: equal to nothing, never trusted
+            // Values not kept: equal to no other value, never trusted.
             (&[NOT_KEPT], &[100], None, "unknown:single"),
             (&[NOT_KEPT, 7], &[97, 98], Some(7), "confidence"),
             (&[NOT_KEPT, 7], &[98, 97], None, "unknown:split"),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_majority_asked_for_is_the_editions() {
+    fn the_edition_sets_the_needed_majority() {
         let mut judging = Edition::load("mcc-2018").unwrap().judging;
         let votes = [7, 7, 8].iter().enumerate().map(|(entry, value)| Vote { entry, value: *value });
         let votes: Vec<Vote> = votes.collect();

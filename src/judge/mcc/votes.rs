@@ -1,4 +1,4 @@
-//! Who stands behind a value: votes per tool, and values that rest on too few.
+//! Votes per tool, and values on weak evidence.
 
 use super::trusted::Vote;
 use crate::input::ballots::NOT_KEPT;
@@ -8,15 +8,15 @@ use mcc_edition::Votes;
 use num_rational::BigRational;
 use std::collections::HashMap;
 
-/// What is known of a position's votes beside the votes.
+/// Facts about the votes on one position.
 pub(super) struct PositionVotes {
-    /// One of them is rounded: all are compared by 5 digits.
+    /// Whether one of them is rounded, so that all are compared by 5 digits.
     pub any_rounded: bool,
-    /// A tool has no vote, because its variants differ.
+    /// Whether a tool has no vote because its variants differ.
     pub variants_differ: bool,
 }
 
-/// The number of every entry's tool.
+/// Returns the number of the tool of every entry.
 pub(super) fn tools(entries: &[Entry]) -> Vec<usize> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let number = |entry| {
@@ -26,7 +26,7 @@ pub(super) fn tools(entries: &[Entry]) -> Vec<usize> {
     entries.iter().map(|entry| entry.tool.as_str()).map(number).collect()
 }
 
-/// The entries whose votes on a position of a judgement counted, with the confidence of each.
+/// Returns the cells whose votes on a position of a judgement counted, with the confidence of each entry.
 pub(crate) fn counted_votes<'j>(
     judgement: &'j Judgement,
     block: &'j Block,
@@ -38,7 +38,7 @@ pub(crate) fn counted_votes<'j>(
         block.cells.iter().filter(|cell| judgement.entries[cell.entry].status == Status::Competing);
     let given: Vec<(usize, &Value)> = competing.filter_map(given).collect();
     let any_rounded = given.iter().any(|(_, value)| value.is_rounded());
-    // The number of the first that agrees; a lost value, which agrees with none, keeps its own.
+    // Values that agree have the number of the first of them; a value that was not kept agrees with none.
     let number = |value: &Value| match value {
         Value::NotKept => NOT_KEPT,
         _ => given.iter().position(|(_, other)| value.agrees(other, any_rounded)).map_or(NOT_KEPT, numbered),
@@ -55,15 +55,15 @@ pub(crate) fn counted_votes<'j>(
         .filter_map(move |vote| Some((cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
 }
 
-/// A number that no value of every contest has.
+/// A value number after those that are fixed.
 fn numbered(position: usize) -> u32 {
     NOT_KEPT + 1 + position as u32
 }
 
-/// One vote a tool (`votes = "per-tool"`): variants that agree have one vote, with the confidence of the best of them
-/// that gave the value; a tool whose variants differ has none, for it contradicts itself. Says whether one had none.
+/// Reduces votes to one per tool (`votes = "per-tool"`). Variants that agree have one vote, with the confidence of the
+/// best of them that gave the value. A tool whose variants differ has no vote. Returns whether there is such a tool.
 ///
-/// `tools` and `confidence` are by entry; confidence may be empty where only the values matter.
+/// `tools` and `confidence` are by entry. `confidence` may be empty where only the values are used.
 pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[BigRational]) -> bool {
     votes.sort_unstable_by_key(|vote| (tools[vote.entry], vote.entry));
     let (mut kept, mut first) = (0, 0);
@@ -89,14 +89,18 @@ pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[Big
 /// Which competing entries gave a trusted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backing {
+    /// No entry.
     None,
-    /// By tool.
+    /// One entry, of the tool with this number.
     One(usize),
+    /// Several variants of the tool with this number, and no other entry.
     Variants(usize),
+    /// Entries of several tools.
     Many,
 }
 
 impl Backing {
+    /// Adds an entry of a tool.
     pub fn add(&mut self, tool: usize) {
         *self = match *self {
             Self::None => Self::One(tool),
@@ -105,7 +109,7 @@ impl Backing {
         };
     }
 
-    /// The tool that alone gave the value.
+    /// Returns the tool, if only one gave the value.
     pub fn sole_tool(self) -> Option<usize> {
         match self {
             Self::One(tool) | Self::Variants(tool) => Some(tool),
@@ -113,6 +117,7 @@ impl Backing {
         }
     }
 
+    /// Returns why the evidence is weak, if it is.
     pub fn weak(self) -> Option<Weak> {
         match self {
             Self::One(_) => Some(Weak::SingleBacker),
@@ -127,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_votes_once_with_its_best_variant_and_not_at_all_where_its_variants_differ() {
+    fn variants_that_agree_have_one_vote_and_others_none() {
         let merged = |values: &[u32], confidence: &[i64]| {
             let votes = values.iter().enumerate().map(|(entry, value)| Vote { entry, value: *value });
             let mut votes: Vec<Vote> = votes.collect();

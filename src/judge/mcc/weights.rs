@@ -1,14 +1,14 @@
-//! What an instance weighs (E-4.4).
+//! Normalization weights of instances (E-4.4).
 
 use mcc_edition::Normalization;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use std::collections::HashMap;
 
-/// The normalization weight of each instance, by its family; `None` is an instance without any result, which
-/// weighs nothing and counts in no family.
+/// Returns the normalization weight of each instance. `families` has the family of each; None for an instance without
+/// any value, which has the weight 0 and does not count in its family.
 ///
-/// A further normalization is an arm here and a word in `edition::Normalization`.
+/// Another normalization needs a match arm here and a word in `mcc_edition::Normalization`.
 pub(super) fn weights(normalization: Normalization, families: &[Option<&str>]) -> Vec<BigRational> {
     match normalization {
         Normalization::None => families.iter().map(|family| one_or_zero(family.is_some())).collect(),
@@ -20,7 +20,8 @@ fn one_or_zero(counts: bool) -> BigRational {
     if counts { BigRational::one() } else { BigRational::zero() }
 }
 
-/// (1 + (n-1)/(nmax-1)) / n: a family weighs from 1 (one instance) to 2 (the largest); 1 if nmax = 1.
+/// The weight (1 + (n-1)/(nmax-1)) / n: the instances of a family together have from 1 (one instance) to 2 (the largest
+/// family). If nmax is 1 every weight is 1.
 fn family_linear(families: &[Option<&str>]) -> Vec<BigRational> {
     let mut sizes: HashMap<&str, i64> = HashMap::new();
     for family in families.iter().flatten() {
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_weighs_from_one_to_two_by_its_number_of_instances() {
+    fn the_weight_of_a_family_is_from_one_to_two() {
         let families = [Some("a"), Some("b"), Some("b"), Some("c"), Some("c"), Some("c"), None];
         let weights = weights(Normalization::FamilyLinear, &families);
         let sum = |from: usize, to: usize| weights[from..to].iter().sum::<BigRational>();
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn every_weight_is_one_where_no_family_has_two_instances_or_nothing_is_normalized() {
+    fn weights_are_one_for_single_instances_or_no_normalization() {
         assert_eq!(
             weights(Normalization::FamilyLinear, &[Some("a"), Some("b")]),
             [one_or_zero(true), one_or_zero(true)]

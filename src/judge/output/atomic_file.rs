@@ -1,4 +1,4 @@
-//! A file under way: written beside its place, renamed there when it is whole.
+//! A file that is written under a temporary name and renamed when it is complete.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -6,22 +6,31 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
+/// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
+    /// The system refused it.
     #[error("cannot write {path}")]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
+/// A file that is written under a temporary name and renamed when it is complete.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     out: BufWriter<NamedTempFile>,
 }
 
 impl AtomicFile {
+    /// Creates the temporary file in the folder of `path`.
     pub fn new(path: &Path) -> Result<Self, WriteError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new();
-        // As any file a user creates: the umask decides who else may read it.
+        // Temporary files are private by default; the umask of the user must apply as to other files.
         file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         match file.tempfile_in(folder) {
             Ok(file) => Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) }),
@@ -29,34 +38,39 @@ impl AtomicFile {
         }
     }
 
+    /// Returns the final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Converts an error of the system on this file.
     pub fn failed(&self, source: io::Error) -> WriteError {
         WriteError::Io { path: self.path.clone(), source }
     }
 
+    /// Writes a text.
     pub fn text(&mut self, text: &str) -> Result<(), WriteError> {
         self.bytes(text.as_bytes())
     }
 
+    /// Writes bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         self.out.write_all(bytes).map_err(|source| self.failed(source))
     }
 
+    /// Writes a value as JSON.
     pub fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
         serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
     }
 
-    /// A field of a JSON object.
+    /// Writes a field of a JSON object, followed by `end`.
     pub fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
         self.text(&format!("\"{name}\":"))?;
         self.value(value)?;
         self.text(end)
     }
 
-    /// A row of a table.
+    /// Writes a row of a CSV table.
     pub fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) -> Result<(), WriteError> {
         let mut between = "";
         for text in fields {
@@ -66,11 +80,12 @@ impl AtomicFile {
         self.text("\n")
     }
 
+    /// Writes buffered bytes to the temporary file.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.out.flush().map_err(|source| self.failed(source))
     }
 
-    /// Puts it in its place.
+    /// Renames the complete file to its path and returns the path.
     pub fn rename(self) -> Result<PathBuf, WriteError> {
         let Self { path, out } = self;
         let failed = |source| WriteError::Io { path: path.clone(), source };
@@ -80,7 +95,7 @@ impl AtomicFile {
     }
 }
 
-/// Quoted where a name needs it; a name is no formula to us, but commas and quotes must not break a row.
+/// Returns a field of a CSV table, quoted where it contains a comma, a quote or the end of a line.
 pub(crate) fn field(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()

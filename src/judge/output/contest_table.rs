@@ -1,4 +1,4 @@
-//! Ballots to the contest's table of results (`raw-result-analysis.csv`); `table_words` says how it is read again.
+//! Writes judged ballots as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
 
 use super::atomic_file::{AtomicFile, WriteError};
 use super::write::override_rows;
@@ -11,12 +11,15 @@ use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// What a judgement does not keep of its runs and the table has: how many cores an entry's machines had.
+/// Number of cores of the machines, by entry. The table has it, a judgement does not.
 pub type Cores = BTreeMap<String, u32>;
 
-/// Judges and writes `PATH` (the table), and beside one of results `STEM.models.csv`, `STEM.tools.csv` and, where the
-/// organizers set values, `STEM.overrides.csv`, with which `judge` comes to the same judgement. A resigned entry is in
-/// none of them (P-4).
+/// Judges ballots and writes the table to `path`. Beside a table of results it writes `STEM.models.csv`,
+/// `STEM.tools.csv` and, if the organizers set values, `STEM.overrides.csv`; with these files `judge` gives the same
+/// judgement. Resigned entries are in none of the files (P-4).
+///
+/// # Errors
+/// The ballots cannot be judged, or a file cannot be written.
 pub fn export(
     edition: &Edition,
     ballots: Ballots,
@@ -29,7 +32,7 @@ pub fn export(
     let mut writer = Writer { header: &judge.header, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
     let mut table = AtomicFile::new(path)?;
-    // A summary has one blank in the name where the contest's table has two.
+    // Column names of a summary have one blank where those of the contest's table have two.
     table.row(columns.iter().map(|column| match layout {
         Layout::Summary => HEADER[*column].replace("  ", " "),
         Layout::Results(_) => HEADER[*column].to_owned(),
@@ -43,7 +46,7 @@ pub fn export(
         })
     };
     judge.judge_blocks(&mut write)?;
-    // They stand in the table too, so that they are dropped and named again.
+    // The table contains them, so that they are excluded and listed when it is read again.
     judge.excluded_blocks().try_for_each(write)?;
     let rows = writer.rows;
     if layout == Layout::Summary {
@@ -72,19 +75,21 @@ pub fn export(
     Ok(Exported { rows, paths })
 }
 
-/// What `export` wrote: rows of the table; the table and, beside it, the models, the tools and perhaps overrides.
+/// What `export` wrote.
 #[derive(Debug)]
 pub struct Exported {
+    /// Number of rows of the table.
     pub rows: u64,
+    /// The files: the table, then models, tools and overrides, if they were written.
     pub paths: Vec<PathBuf>,
 }
 
-/// Which table is written.
+/// The kind of table that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The contest's 17 columns.
+    /// The contest's table of results with its 17 columns.
     Results(Form),
-    /// The summary of a host as BenchKit writes it: time and memory, no answers.
+    /// A summary as BenchKit writes it: time and memory without answers.
     Summary,
 }
 
@@ -96,7 +101,7 @@ impl Layout {
         }
     }
 
-    /// Of the 17.
+    /// The numbers of its columns among the 17 of the contest's table.
     fn columns(self) -> Vec<usize> {
         match self {
             Self::Results(_) => (0..HEADER.len()).collect(),
@@ -105,10 +110,13 @@ impl Layout {
     }
 }
 
+/// Why a table cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
+    /// The ballots cannot be judged.
     #[error(transparent)]
     Judge(#[from] crate::mcc::JudgeError),
+    /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -163,6 +171,7 @@ impl Writer<'_> {
     }
 }
 
+/// The column `results`: the values, or the word for a run without values.
 fn results(cell: &Cell, form: Form, kind: AnswerKind) -> String {
     let vector = || form.vector(cell.values.iter().map(Option::as_ref), kind);
     match cell.ending {
@@ -174,6 +183,8 @@ fn results(cell: &Cell, form: Form, kind: AnswerKind) -> String {
     }
 }
 
+/// The column `techniques`: one list where all values have the same, otherwise one list per position, or in the
+/// contest's form all words of the run.
 fn written_techniques(cell: &Cell, form: Form) -> String {
     let escaped = |word: &String| if is_separator_word(word) { format!("\\{word}") } else { word.clone() };
     let lists: Vec<Vec<String>> =
@@ -201,6 +212,7 @@ fn written_techniques(cell: &Cell, form: Form) -> String {
     }
 }
 
+/// The sub-field `flags`: the marks of the run.
 fn flags(cell: &Cell, form: Form) -> String {
     match form {
         Form::Exact if !cell.marks.is_empty() => {
@@ -211,9 +223,9 @@ fn flags(cell: &Cell, form: Form) -> String {
     }
 }
 
-/// `T` right, `X` wrong, `?` not judged, `-` not computed.
+/// The sub-field `mask`: `T` right, `X` wrong, `?` not judged, `-` not computed.
 fn mask(verdicts: &[ValueVerdict]) -> String {
-    let letter = |totals: &ValueVerdict| match totals {
+    let letter = |verdict: &ValueVerdict| match verdict {
         ValueVerdict::Right => 'T',
         ValueVerdict::Wrong => 'X',
         ValueVerdict::Unjudged => '?',

@@ -1,4 +1,4 @@
-//! The files that a judgement is written to.
+//! Writers of the files of a judgement.
 
 pub mod atomic_file;
 pub mod contest_table;

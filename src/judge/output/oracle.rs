@@ -1,5 +1,5 @@
-//! Oracle files: the values that are right, or held to be, in the form of the answer protocol; one file per instance
-//! and examination, `INSTANCE-SHORT.out`, with a first line that names both.
+//! Oracle files: values that are held to be right, in the form of the answer protocol. There is one file per instance
+//! and examination, `INSTANCE-SHORT.out`; its first line has the names of both.
 
 use super::atomic_file::{AtomicFile, WriteError};
 use crate::judgement::Block;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The endings of the files' names, by examination.
+/// The short names of examinations in file names.
 const SHORT: [(&str, &str); 14] = [
     ("StateSpace", "SS"),
     ("UpperBounds", "UB"),
@@ -30,31 +30,48 @@ const SHORT: [(&str, &str); 14] = [
     ("OneSafe", "OS"),
 ];
 
-/// The oracle file of an instance in a folder; None where its name would lead out of it.
+/// Returns the path of an oracle file in a folder; None where the name of the instance cannot be part of a file name.
 pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf> {
     let short = SHORT.iter().find(|(name, _)| *name == examination).map_or(examination, |(_, short)| short);
     let name = format!("{instance}-{short}.out");
     (!name.contains(['/', '\0'])).then(|| folder.join(name))
 }
 
+/// Why an oracle cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
+    /// A file or folder cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    #[error("instance `{0}` cannot be a file's name; give it another before its oracle is written")]
+    /// The name of an instance contains `/` or NUL.
+    #[error("instance `{0}` cannot be part of a file name; rename it before its oracle is written")]
     Name(String),
-    #[error("{}:{line}: {message}; an oracle has lines as tools print them", path.display())]
-    Line { path: PathBuf, line: u64, message: String },
+    /// A line of an oracle file is wrong.
+    #[error("{}:{line}: {message}; an oracle file has lines of the answer protocol", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
 }
 
-/// What an oracle file says, by position; None at a position it is silent about. None for the whole: no such file.
+/// Reads an oracle file and returns its values by position, None where it has none. Returns None if there is no file.
 ///
-/// `ids` are those of the positions, as far as they are known. Numbers of 5 digits are taken as such.
+/// `ids` are the property ids by position, as far as they are known. Numbers of 5 digits are read as rounded.
 ///
 /// # Errors
-/// The file cannot be read, or a line of it is none of the answer protocol.
+/// The file cannot be read, or a line does not follow the answer protocol.
 pub fn read(
     folder: &Path,
     instance: &str,
@@ -70,7 +87,7 @@ pub fn read(
 /// The values of a file by position, and an `OracleError::Line` for each bad line.
 pub type GoodLines = (Vec<Option<Value>>, Vec<OracleError>);
 
-/// As `read`, but a bad line only loses its own value.
+/// Reads an oracle file as `read` does, but leaves out the values of bad lines and returns an error for each of them.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -91,11 +108,12 @@ pub fn read_good_lines(
     let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
     let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     let mut bad: Vec<_> =
-        answers.anomalies.iter().map(|odd| bad_line(odd.line, odd.kind.to_string())).collect();
+        answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.kind.to_string())).collect();
     let mut values = vec![None; examination.values];
     let known = |id: &String| ids.iter().position(|known| known == id);
-    // Some files have other ids, and some say less than every position. In one that says all, ids are in their order,
-    // which need not be that of their numbers: `-0`, `-1`, `-10` (2017); `-2023-12`, `-2025-00` (2025).
+    // Some files have other ids than `ids`, and some do not have all positions. In a file with all positions the ids
+    // are in the order of the positions, which may differ from the order of their numbers: `-0`, `-1`, `-10` (2017);
+    // `-2023-12`, `-2025-00` (2025).
     let (named, whole) =
         (answers.ids.iter().any(|id| known(id).is_some()), answers.ids.len() == values.len());
     for (at, (id, value)) in answers.ids.iter().zip(answers.values).enumerate() {
@@ -116,7 +134,11 @@ pub fn read_good_lines(
     Ok(Some((values, bad)))
 }
 
-/// Judges and writes an oracle file for every block in which some value is trusted that a tool can print; how many.
+/// Judges, and writes an oracle file for every block with a trusted value that a tool can print. Returns the number of
+/// files.
+///
+/// # Errors
+/// A file cannot be written, or the name of an instance cannot be part of a file name.
 pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
     fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut written = 0;
@@ -136,17 +158,23 @@ pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
     Ok(written)
 }
 
-/// The judgement against an oracle, counted by value.
+/// Numbers of values in the comparison of a judgement with an oracle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OracleComparison {
+    /// The trusted value equals that of the oracle.
     pub same: u64,
+    /// The trusted value differs from that of the oracle.
     pub different: u64,
-    /// Values of the oracle where no value is trusted.
+    /// The oracle has a value, but the trusted value is unknown.
     pub only_oracle: u64,
 }
 
-/// Compares trusted values with an oracle's and writes those that are not the same: `instance`, `examination`,
-/// `position`, `trusted` (empty: unknown), `oracle`. Where one of two numbers has 5 digits, 5 digits are compared.
+/// Compares the trusted values with an oracle and writes the differences to the table `out`, with the columns
+/// `instance`, `examination`, `position`, `trusted` (empty where unknown) and `oracle`. Where one of two numbers is
+/// rounded, both are compared by 5 digits.
+///
+/// # Errors
+/// An oracle file cannot be read or has a bad line, or the table cannot be written.
 pub fn compare(judge: &Judge, folder: &Path, out: &Path) -> Result<OracleComparison, OracleError> {
     fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
     let mut table = AtomicFile::new(out)?;
@@ -178,6 +206,7 @@ pub fn compare(judge: &Judge, folder: &Path, out: &Path) -> Result<OracleCompari
     Ok(compared)
 }
 
+/// The lines of an oracle file, one for each trusted value that a tool can print.
 fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
     let mut lines = String::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
@@ -185,7 +214,7 @@ fn lines(instance: &str, examination: &Examination, block: &Block) -> String {
             None | Some(Value::NotKept) => continue,
             Some(Value::Overflow) if examination.answers == AnswerKind::StateSpace => "+inf".to_owned(),
             Some(Value::Overflow) => continue,
-            // Read again, `inf` is an overflow here.
+            // `inf` would be read again as an overflow.
             Some(Value::Infinite) if examination.answers == AnswerKind::StateSpace => continue,
             Some(Value::True) => "TRUE".to_owned(),
             Some(Value::False) => "FALSE".to_owned(),

@@ -1,6 +1,7 @@
-//! The files of a judgement: the tables and `judgement.json`, written while the blocks are judged.
+//! Writes the files of a judgement, the tables and `judgement.json`, while blocks are judged.
 //!
-//! Every file is written beside its place, and put there when all are whole (`replace`).
+//! Every file is written under a temporary name. When all are complete they replace those of an earlier judgement
+//! (`replace`).
 
 use super::atomic_file::{AtomicFile, WriteError, field};
 use crate::judgement::*;
@@ -17,12 +18,18 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Judges and writes every file of `judge --out`; returns what was summed over the blocks.
+/// Judges and writes all files of `judge --out`, on all cores. Returns the sums over the blocks.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, WriteError> {
     write_by(judge, dir, all_cores())
 }
 
-/// As `write`, on so many threads; the files are the same to the byte.
+/// Judges and writes as `write` does, on `threads` threads. The files have the same bytes for any number of them.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let header = &judge.header;
@@ -38,7 +45,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     json.text("\"blocks\":[")?;
     let mut between = "\n";
     let mut marks: Vec<BTreeSet<Mark>> = vec![BTreeSet::new(); header.entries.len()];
-    // What was written is filled again: new memory would cost as much as judging.
+    // Written batches are used again: to allocate new ones takes as long as judging.
     let unused = Mutex::new(Vec::new());
     let unused_batches = || unused.lock().unwrap_or_else(PoisonError::into_inner);
     let totals = judge.judge_on(
@@ -84,13 +91,16 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     Ok(totals)
 }
 
-/// Writes sensitivity.csv and margins.csv.
+/// Writes `sensitivity.csv` and `margins.csv`.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
-    let tables = [("sensitivity.csv", left_out(sensitivity)), ("margins.csv", margins(sensitivity))];
+    let tables = [("sensitivity.csv", sensitivity_rows(sensitivity)), ("margins.csv", margins(sensitivity))];
     table_files(&tables, dir)?.into_iter().try_for_each(|file| file.rename().map(drop))
 }
 
-/// Every file that some judgement has, of the MCC or of another contest; `judgement.json` last.
+/// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
 const FILES: [&str; 16] = [
     "confidence.csv",
     "trusted.csv",
@@ -110,6 +120,7 @@ const FILES: [&str; 16] = [
     "judgement.json",
 ];
 
+/// Writes tables under temporary names and returns them, to be renamed.
 pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
     let file = |(name, content): &(&str, String)| {
         let mut file = AtomicFile::new(&dir.join(name))?;
@@ -120,15 +131,16 @@ pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<A
     tables.iter().map(file).collect()
 }
 
-/// Puts a judgement in the place of an earlier one in the folder, whose other files go, as they speak of another
-/// judgement. `judgement.json` goes first and comes last: where it lies, the tables are of the same judgement.
+/// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
+/// and written after them, so that it is never beside tables of another judgement. Other files of the earlier judgement
+/// are removed.
 pub(crate) fn replace(
     mut json: AtomicFile,
     mut tables: Vec<AtomicFile>,
     dir: &Path,
 ) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
-    // Without a judgement, a file of such a name is somebody else's.
+    // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
     if json.path().exists() {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
         for name in FILES.into_iter().filter(|name| !stays(name)) {
@@ -143,7 +155,7 @@ pub(crate) fn replace(
     tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
 }
 
-/// Some blocks as they stand in the files, and the marks of hosts in them by entry.
+/// Blocks that one thread judged, as rows of the files, and the marks of their runs that exclude costs, by entry.
 #[derive(Default)]
 struct BlockBatch {
     json: Vec<u8>,
@@ -184,7 +196,7 @@ impl BlockBatch {
     }
 }
 
-/// A block as its `Serialize` writes it, several times faster: nearly all of a judgement are answers of one letter.
+/// Writes a block as its `Serialize` does, but several times faster: most of a judgement are values of one letter.
 fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
     let Block { examination, instance, trusted, cells } = block;
     let mut number = itoa::Buffer::new();
@@ -226,7 +238,7 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         }
         json.extend(b"],\"verdicts\":");
         json.push(b'"');
-        json.extend(verdicts.iter().map(|totals| *totals as u8));
+        json.extend(verdicts.iter().map(|verdict| *verdict as u8));
         json.push(b'"');
         json.extend(b",\"points\":");
         fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
@@ -277,7 +289,7 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(serde_json::to_writer(json, text)?)
 }
 
-/// The fields of `Judgement` before `blocks`, one a line.
+/// Writes the fields of `Judgement` before `blocks`, one per line.
 fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
     json.field("version", &header.version, ",\n")?;
     json.field("edition", &header.edition, ",\n")?;
@@ -292,8 +304,8 @@ fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), 
     json.field("confidence", &header.confidence, ",\n")
 }
 
-/// The rows come sorted by examination and instance; backers and against name the voters that gave the trusted and
-/// another value, both empty where it is unknown.
+/// Adds the rows of a block to `trusted.csv`. `backers` are the voters that gave the trusted value, `against` those
+/// that gave another one; both are empty where the value is unknown.
 fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
@@ -304,7 +316,7 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
         .map(|cell| (&cell.verdicts, header.entries[cell.entry].entry.as_str()))
         .collect();
     let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
-    let mut said = [String::new(), String::new()];
+    let mut sides = [String::new(), String::new()];
     for (position, trusted) in block.trusted.iter().enumerate() {
         let tens = if position < 10 { ",0" } else { "," };
         rows.extend([&*instance, ",", &*examination, tens, itoa::Buffer::new().format(position), ","]);
@@ -316,17 +328,17 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
             None => {}
         }
         rows.extend([",", trusted.basis.word()]);
-        said.iter_mut().for_each(String::clear);
+        sides.iter_mut().for_each(String::clear);
         for (verdicts, name) in &voters {
             let names = match verdicts[position] {
-                ValueVerdict::Right => &mut said[0],
-                ValueVerdict::Wrong => &mut said[1],
+                ValueVerdict::Right => &mut sides[0],
+                ValueVerdict::Wrong => &mut sides[1],
                 ValueVerdict::Unjudged | ValueVerdict::NotComputed => continue,
             };
             names.push_str(if names.is_empty() { "" } else { " " });
             names.push_str(name);
         }
-        for names in &said {
+        for names in &sides {
             rows.push(',');
             rows.push_str(&if quoted { field(names) } else { names.as_str().into() });
         }
@@ -346,7 +358,7 @@ fn confidence(header: &JudgementHeader) -> String {
     table
 }
 
-/// By tool, then in the edition's order of examinations.
+/// The table of scores, by tool, then by examination in the order of the edition.
 fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut scores: Vec<&Score> = totals.scores.iter().collect();
     scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
@@ -396,7 +408,7 @@ fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
     table
 }
 
-/// Trusted values on weak evidence, with the competing entries that gave them.
+/// Adds the trusted values of a block that have weak evidence, with the competing entries that gave them.
 fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
@@ -412,6 +424,7 @@ fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     }
 }
 
+/// Adds the overridden values of a block.
 pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
         let instance = field(&header.instances[block.instance].instance);
@@ -444,7 +457,7 @@ fn flags(header: &JudgementHeader) -> String {
     table
 }
 
-fn left_out(sensitivity: &Sensitivity) -> String {
+fn sensitivity_rows(sensitivity: &Sensitivity) -> String {
     let mut table =
         "category,left_out,tool,rank,rank_removed,rank_rejudged,changes,points,points_rejudged\n".to_owned();
     for row in &sensitivity.left_out {
@@ -470,7 +483,8 @@ fn margins(sensitivity: &Sensitivity) -> String {
     table
 }
 
-/// What an entry's name adds to its tool's: `L` for `ITS-Tools.L`, nothing for the tool itself.
+/// Returns the name of a variant: the name of the entry without that of its tool, `L` for `ITS-Tools.L`. Empty for an
+/// entry with the name of its tool.
 pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
@@ -481,7 +495,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_written_as_it_is_read() {
+    fn the_fast_writer_of_blocks_writes_what_serde_writes() {
         let value = |text: &str| Some(text.parse::<Value>().unwrap());
         let trusted = |value, weak, reason: &str| Trusted {
             id: "a \"quoted\" id\n".to_owned(),

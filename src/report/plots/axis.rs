@@ -1,4 +1,4 @@
-//! Scales: from figures to places on paper, and the figures that are written beside them.
+//! Axes: map figures to pixels, with ticks and their texts.
 
 use super::runs::Measure;
 use crate::show;
@@ -32,9 +32,9 @@ impl Unit {
 
 #[derive(Clone, Copy, Debug)]
 enum Scale {
-    /// Ticks lie so far apart.
+    /// With the distance of the ticks.
     Linear(f64),
-    /// Ticks are the powers of this base.
+    /// With the base: ticks are at its powers.
     Log(u64),
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Linear, from a round figure not above `least` and 0 to one not below `most`.
+    /// A linear axis from a round figure not above `least` and not above 0 to a round figure not below `most`.
     pub fn linear(unit: Unit, least: f64, most: f64, (start, end): (i32, i32)) -> Self {
         let step = step(unit, (most - least.min(0.0)) / 5.0);
         let low = (least.min(0.0) / step).floor() * step;
@@ -58,7 +58,7 @@ impl Axis {
         Self { unit, scale: Scale::Linear(step), low, high, start: start.into(), end: end.into() }
     }
 
-    /// Logarithmic: from a power of its base not above `least` to one not below `most`.
+    /// A logarithmic axis from a power of its base not above `least` to one not below `most`.
     pub fn log(unit: Unit, least: u64, most: u64, (start, end): (i32, i32)) -> Self {
         let base: u64 = if unit == Unit::Kib { 4 } else { 10 };
         let mut low = 1;
@@ -73,7 +73,7 @@ impl Axis {
         Self { unit, scale: Scale::Log(base), low, high, start: start.into(), end: end.into() }
     }
 
-    /// The place of a figure; one beyond the axis is at its end.
+    /// The pixel of a figure, not rounded; a figure outside the axis is at its nearer end.
     pub fn at(&self, figure: f64) -> f64 {
         let figure = figure.clamp(self.low, self.high);
         let share = match self.scale {
@@ -83,7 +83,7 @@ impl Axis {
         self.start + share * (self.end - self.start)
     }
 
-    /// The nearest whole pixel.
+    /// The pixel of a figure, rounded.
     pub fn pixel(&self, figure: f64) -> i32 {
         self.at(figure).round() as i32
     }
@@ -92,7 +92,7 @@ impl Axis {
         (self.low..=self.high).contains(&figure)
     }
 
-    /// Places and their texts, from low to high.
+    /// The pixels of the ticks and their texts, from low to high.
     pub fn ticks(&self) -> Vec<(i32, String)> {
         let (first, next): (f64, Box<dyn Fn(f64) -> f64>) = match self.scale {
             Scale::Linear(step) => (self.low, Box::new(move |at| at + step)),
@@ -106,7 +106,7 @@ impl Axis {
     fn text(&self, figure: f64) -> String {
         let (sign, figure) = (if figure < 0.0 { "−" } else { "" }, figure.abs().round() as u64);
         match (self.scale, self.unit) {
-            // Decades are compared more easily in one unit.
+            // All ticks in seconds: decades are easier to compare in one unit.
             (Scale::Log(_), Unit::Milliseconds) if figure >= 1000 => {
                 format!("{} s", show::thousands(figure / 1000))
             }
@@ -118,7 +118,7 @@ impl Axis {
     }
 }
 
-/// The round step that is not below `least`, and not below 1.
+/// The smallest round step that is at least `least` and at least 1.
 fn step(unit: Unit, least: f64) -> f64 {
     const SECONDS: [u32; 17] =
         [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_axis_has_round_figures_and_holds_the_largest() {
+    fn a_linear_axis_has_round_ticks_and_contains_all_figures() {
         let axis = Axis::linear(Unit::Count, 0.0, 947.0, (0, 500));
         assert_eq!(texts(axis), ["0", "200", "400", "600", "800", "1000"]);
         assert_eq!((axis.pixel(0.0), axis.pixel(947.0)), (0, 474));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_goes_by_decades_of_time_and_by_fours_of_memory() {
+    fn a_logarithmic_axis_has_base_10_for_time_and_4_for_memory() {
         let time = Axis::log(Unit::Milliseconds, 35, 3_600_000, (300, 0));
         assert_eq!(texts(time), ["0.01 s", "0.1 s", "1 s", "10 s", "100 s", "1000 s", "10\u{202f}000 s"]);
         assert_eq!((time.pixel(10.0), time.pixel(1e7), time.pixel(1.0)), (300, 0, 300));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_nothing_still_have_an_axis() {
+    fn zero_figures_have_an_axis() {
         assert_eq!(texts(Axis::linear(Unit::Count, 0.0, 0.0, (0, 9))), ["0", "1"]);
         assert!(Axis::log(Unit::Kib, 0, 0, (0, 9)).at(0.0).is_finite());
     }

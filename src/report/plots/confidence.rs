@@ -1,4 +1,4 @@
-//! The confidence of tools (E-2).
+//! The picture of the confidence of tools (E-2).
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, points};
@@ -13,8 +13,8 @@ const RIGHT: i32 = 560;
 const TOP: i32 = 48;
 const ROW: i32 = 24;
 
-/// `confidence`: how far each tool's is from 1, as values out of a million that it has against the others. None where
-/// no value was compared.
+/// The picture `confidence`: for each tool the distance of its confidence from 1, as the number of different values in
+/// a million common values (E-2.2). None if no value was compared.
 pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     let entry = |of: &Confidence| &judgement.entries[of.entry];
     let shown = |of: &&Confidence| {
@@ -22,7 +22,7 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     };
     let mut tools: Vec<&Confidence> = judgement.confidence.iter().filter(shown).collect();
     tools.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| entry(a).entry.cmp(&entry(b).entry)));
-    // Per million: tools differ in the third decimal and later.
+    // Per million, because tools differ in the third decimal and later.
     let apart = |of: &Confidence| {
         let share = of.confidence.to_f64().unwrap_or_default();
         ((1.0 - share).clamp(0.0, 1.0) * 1e6).round() as u64
@@ -30,12 +30,12 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     let most = tools.iter().map(|of| apart(of)).max()?;
     let bottom = TOP + 8 + ROW * tools.len() as i32;
     let mut drawing = Drawing::new(800, bottom + 60);
-    // A confidence of 1 has a place of its own: on a logarithmic scale it is infinitely far away.
+    // A confidence of 1 is drawn left of the axis: a logarithmic axis has no zero.
     let axis = Axis::log(Unit::Count, 1, most.max(10), (LEFT + 40, RIGHT));
     drawing.level(&axis, (TOP, bottom));
     drawing.path("g", &format!("M{} {TOP}V{bottom}", LEFT + 8));
     drawing.text((LEFT + 8, bottom + 18), "s m", "none");
-    drawing.text((RIGHT, bottom + 38), "e", "of a million common values, against the others");
+    drawing.text((RIGHT, bottom + 38), "e", "different values in a million common values");
     for (number, of) in (0..).zip(&tools) {
         let y = TOP + 16 + ROW * number;
         drawing.text((LEFT - 10, y + 4), "e", &fitting(&entry(of).entry, 26));
@@ -47,8 +47,8 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
         drawing.text((RIGHT + 16, y + 4), "s", &figures);
     }
     let description = format!(
-        "A dot for each tool: how many of a million values on which enough tools agree it has otherwise, on a \
-         logarithmic scale; further left is better. Confidence is measured by {} values.",
+        "One dot for each tool: how many values in a million differ from the common values, on a logarithmic scale; \
+         further left is better. Common values are those on which enough tools agree; there are {}.",
         thousands(judgement.common_values),
     );
     let row = |of: &&Confidence| {

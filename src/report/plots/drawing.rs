@@ -1,11 +1,12 @@
-//! A picture under way: the looks shared by all, the frame with its axes, lines, points and legend.
+//! Drawing of a picture: style sheet, axes, lines, points and legend.
 
 use super::Picture;
 use super::axis::Axis;
 use crate::show::visible;
 use std::fmt::Write;
 
-/// Colours are told apart on both papers, and never alone: lines differ in dashes too, and have names.
+/// The style sheet of pictures. Colours are distinct in the light and the dark scheme. Colour is never the only
+/// difference: lines also have dashes and names.
 pub(crate) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;\
 --b:#fff;--t:#1c2429;--s:#59646b;--g:#e3e0d8;\
 --c0:#14675b;--c1:#c1443c;--c2:#2f5fc4;--c3:#a86a00;--c4:#7a3fa8;--c5:#3f7d20;--c6:#b0307a;--c7:#4d5a63}\
@@ -22,7 +23,7 @@ pub(crate) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe U
 .plot .c4{--c:var(--c4)}.plot .c5{--c:var(--c5)}.plot .c6{--c:var(--c6)}.plot .c7{--c:var(--c7)}\
 .plot .n{--c:var(--g)}.plot .t{--c:var(--t)}";
 
-/// The class of the line of entry `number`: its colour and, past the eighth, its dashes.
+/// The CSS class of the line of entry `number`: its colour and, after the eighth entry, its dashes.
 pub(super) fn line_class(number: usize) -> String {
     match number / 8 {
         0 => format!("c{}", number % 8),
@@ -41,20 +42,20 @@ impl Drawing {
         Self { width, height, body: String::new() }
     }
 
-    /// Any text, names of others too. `class`: `e` ends at x, `m` is centred there; `s` is soft.
+    /// Adds a text, which is escaped. CSS classes: `e` ends at x, `m` is centred at x, `s` has a soft colour.
     pub fn text(&mut self, (x, y): (i32, i32), class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", escaped(&visible(text)));
     }
 
-    /// A line, as its data `M0 0h10`.
+    /// Adds a path with SVG path data such as `M0 0h10`.
     pub fn path(&mut self, class: &str, data: &str) {
         if !data.is_empty() {
             let _ = writeln!(self.body, "<path class=\"{class}\" d=\"{data}\"/>");
         }
     }
 
-    /// Lines across at the ticks of an upright axis, which lies at `left`, with their texts.
+    /// Adds a vertical axis at `left`: horizontal lines at its ticks, with their texts.
     pub fn upright(&mut self, axis: &Axis, (left, right): (i32, i32)) {
         let mut lines = String::new();
         for (y, text) in axis.ticks() {
@@ -64,12 +65,12 @@ impl Drawing {
         self.path("g", &lines);
     }
 
-    /// The same for a level axis at `bottom`.
+    /// Adds a horizontal axis at `bottom`: vertical lines at its ticks, with their texts.
     pub fn level(&mut self, axis: &Axis, (top, bottom): (i32, i32)) {
         let (mut lines, mut free) = (String::new(), i32::MIN);
         for (x, text) in axis.ticks() {
             let _ = write!(lines, "M{x} {top}V{bottom}");
-            // About as wide as it is drawn; one that would touch the one before is left out.
+            // The width is an estimate. A text that would touch the previous one is left out.
             let half = text.chars().count() as i32 * 7 / 2;
             if x - half >= free {
                 self.text((x, bottom + 18), "s m", &text);
@@ -79,7 +80,7 @@ impl Drawing {
         self.path("g", &lines);
     }
 
-    /// Names beside samples of their lines, from `top` down.
+    /// Adds a legend from `top` downwards: CSS class and name of each line.
     pub fn legend(&mut self, (x, top): (i32, i32), lines: &[(String, String)]) {
         for (number, (class, name)) in (0..).zip(lines) {
             let y = top + 18 * number;
@@ -88,7 +89,7 @@ impl Drawing {
         }
     }
 
-    /// `name` is also the beginning of ids, so that several pictures fit in one page.
+    /// Makes the picture. `name` is also the prefix of its ids, so that one page can have several pictures.
     pub fn finish(self, name: String, title: String, description: String, csv: String) -> Picture {
         let Self { width, height, body } = self;
         let (title, description) = (visible(&title), visible(&description));
@@ -106,7 +107,7 @@ impl Drawing {
     }
 }
 
-/// The data of a line through these pixels: those that are passed anyway are left out.
+/// The path data of a line through these pixels; points on a straight segment are left out.
 pub(super) fn polyline(points: impl IntoIterator<Item = (i32, i32)>) -> String {
     let mut kept: Vec<(i32, i32)> = Vec::new();
     for point in points {
@@ -132,13 +133,13 @@ pub(super) fn polyline(points: impl IntoIterator<Item = (i32, i32)>) -> String {
     data.trim_end().replace(" -", "-")
 }
 
-/// Whether `to` goes on from `from` over `over`, neither bending nor turning back.
+/// Whether `over` lies on the straight segment from `from` to `to`.
 fn straight(from: (i32, i32), over: (i32, i32), to: (i32, i32)) -> bool {
     let (a, b) = ((over.0 - from.0, over.1 - from.1), (to.0 - over.0, to.1 - over.1));
     a.0 * b.1 == a.1 * b.0 && a.0 * b.0 + a.1 * b.1 > 0
 }
 
-/// The data of points: one for each pixel that has any.
+/// The path data of points: one for each different pixel.
 pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
     let mut pixels: Vec<(i32, i32)> = pixels.into_iter().map(|(x, y)| (y, x)).collect();
     pixels.sort_unstable();
@@ -152,7 +153,7 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
     data.replace(" -", "-")
 }
 
-/// At most so many characters, as they are shown.
+/// The visible text, cut to at most `most` characters.
 pub(super) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
     match text.chars().count() > most {
@@ -180,21 +181,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_keeps_its_bends_and_nothing_else() {
+    fn a_line_keeps_only_its_bends() {
         assert_eq!(polyline([(0, 0), (1, 1), (2, 2), (2, 2), (5, 2)]), "M0 0l2 2 3 0");
-        // Back and forth is no straight line.
+        // A line that turns back keeps its turning point.
         assert_eq!(polyline([(0, 9), (0, 1), (0, 5)]), "M0 9l0-8 0 4");
         assert_eq!(polyline([(3, 4)]), "M3 4l0 0");
         assert_eq!(polyline([]), "");
     }
 
     #[test]
-    fn points_on_one_pixel_are_one() {
+    fn points_on_the_same_pixel_are_drawn_once() {
         assert_eq!(points([(5, 7), (2, 7), (5, 7)]), "m2 7h0m3 0h0");
     }
 
     #[test]
-    fn names_are_text() {
+    fn markup_in_names_is_escaped() {
         let picture =
             Drawing::new(9, 9).finish("a".into(), "<x> & \"y\"".into(), "</desc>".into(), String::new());
         assert!(picture.svg.contains("<title id=\"a-t\">&lt;x&gt; &amp; &quot;y&quot;</title>"));

@@ -1,7 +1,7 @@
-//! Pictures for those who look rather than read: SVG made here, each with its data as CSV.
+//! Pictures of a contest as SVG, each with its figures as CSV.
 //!
-//! They follow the reader's light or dark scheme by themselves, inside a page or opened alone, and ask for no other
-//! file. The same runs give the same bytes. Floats stand for places on paper only; every figure in a CSV is exact.
+//! An SVG follows the light or dark scheme of the browser, in a page or opened alone, and loads no other file. The same
+//! runs give the same bytes. Floating-point numbers are only used for pixels; every figure in a CSV is exact.
 
 mod axis;
 mod confidence;
@@ -15,32 +15,35 @@ mod strips;
 
 pub use confidence::confidence;
 pub(super) use drawing::STYLE;
-pub use progress::{RecordedRun, progress, progress_of};
+pub use progress::progress_of;
+pub use progress::{RecordedRun, progress};
 pub use run::samples;
 pub use runs::Runs;
 pub(super) use runs::{Measure, time_limits};
 pub(super) use solved::score_name;
 pub use solved::scores;
 
-/// One picture; two of one contest never share a name.
+/// One picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// File stem, fit for a path and a URL.
+    /// File stem, valid in a path and a URL, and different for all pictures of a contest.
     pub name: String,
-    /// Stands in the picture too.
+    /// The title, which the SVG shows.
     pub title: String,
-    /// What the picture shows, in words; the SVG has it as `<desc>`.
+    /// What the picture shows, as text; it is the `<desc>` of the SVG.
     pub description: String,
+    /// The SVG file.
     pub svg: String,
+    /// The figures of the picture as CSV.
     pub csv: String,
 }
 
-/// The pictures of a whole contest: `solved`, `overlap`, `time` and `memory` over all examinations (categories), and
-/// each for every one of them, such as `solved-StateSpace`. What was not measured has no picture.
+/// The pictures of the runs of a contest: `solved`, `overlap`, `time` and `memory` over all examinations (categories),
+/// and for each of them, such as `solved-StateSpace`. Without measurements only `overlap` is drawn.
 pub fn pictures(runs: &Runs) -> Vec<Picture> {
     let mut pictures = Vec::new();
     let groups: Vec<Option<usize>> = match runs.groups.len() {
-        // All of one examination would be the same picture twice.
+        // A picture over all examinations would repeat the one of the only examination.
         1 => vec![Some(0)],
         all => std::iter::once(None).chain((0..all).map(Some)).collect(),
     };
@@ -57,8 +60,9 @@ pub fn pictures(runs: &Runs) -> Vec<Picture> {
 /// A table as CSV.
 fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = csv::Writer::from_writer(Vec::new());
-    let mut write = |row: &[String]| table.write_record(row).expect("memory takes all");
+    let mut write = |row: &[String]| table.write_record(row).expect("writing to memory cannot fail");
     write(&header.map(str::to_owned));
     rows.into_iter().for_each(|row| write(&row));
-    String::from_utf8(table.into_inner().expect("memory takes all")).expect("made of strings")
+    String::from_utf8(table.into_inner().expect("writing to memory cannot fail"))
+        .expect("all cells are UTF-8")
 }

@@ -1,4 +1,4 @@
-//! Who solved what: an UpSet plot, the sizes of the sets of tools that have the same values right.
+//! UpSet plot: for each set of tools the number of values that exactly these tools have right.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, points};
@@ -8,18 +8,20 @@ use crate::show::thousands;
 use mcc_judge::judgement::ValueVerdict;
 use std::collections::BTreeMap;
 
-/// As many sets as the eye can compare; the CSV has all.
+/// The number of sets that are drawn; the CSV has all.
 const MOST_SETS: usize = 24;
 const TOP: i32 = 48;
 const BARS: i32 = 190;
 const ROW: i32 = 20;
 const COLUMN: i32 = 22;
-/// Where the names of tools end, and where the sets begin.
+/// Right end of the names of tools.
 const NAMES: i32 = 176;
+/// Left end of the sets.
 const LEFT: i32 = 300;
 
+/// The picture `overlap`; None if there is no right value.
 pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
-    // By the set of entries that have it right, in their order: how many values.
+    // The number of values by the set of entries that have them right.
     let mut sets: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
     let mut totals = vec![0_u64; runs.entries.len()];
     for block in runs.of(group) {
@@ -33,7 +35,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
             *sets.entry(set).or_default() += 1;
         }
     }
-    let nobody = sets.remove(&Vec::new()).unwrap_or(0);
+    let unsolved = sets.remove(&Vec::new()).unwrap_or(0);
     let mut sets: Vec<(Vec<usize>, u64)> = sets.into_iter().collect();
     sets.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let most = sets.first()?.1;
@@ -46,9 +48,9 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let mut drawing = Drawing::new((right + 24).max(560), below + ROW * tools.len() as i32 + 34);
     let bars = Axis::linear(Unit::Count, 0.0, most as f64, (base, TOP));
     drawing.upright(&bars, (LEFT, right));
-    drawing.text((16, TOP + 4), "s", &format!("{} right for exactly these tools", runs.what));
+    drawing.text((16, TOP + 4), "s", &format!("right {} of exactly these tools", runs.what));
     let rows: BTreeMap<usize, i32> = tools.iter().copied().zip((0..).map(|at| below + ROW * at)).collect();
-    // Every entry of a set has a right value, and so a row.
+    // Every entry of a set has a right value and therefore a row.
     let row = |entry: usize| rows[&entry];
     let column = |number: usize| LEFT + COLUMN * number as i32 + COLUMN / 2;
     let (mut heights, mut joints, mut dots) = (String::new(), String::new(), Vec::new());
@@ -76,7 +78,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     drawing.path("c2 f", &lengths);
     drawing.path("c0 r", &points(dots));
-    let mut note = format!("{} {} nobody has right", thousands(nobody), runs.what);
+    let mut note = format!("{} {} that no tool has right", thousands(unsolved), runs.what);
     if sets.len() > shown.len() {
         let rest: u64 = sets[shown.len()..].iter().map(|set| set.1).sum();
         let more = thousands((sets.len() - shown.len()) as u64);
@@ -85,16 +87,16 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     drawing.text((16, below + ROW * tools.len() as i32 + 16), "s", &note);
 
     let names = |set: &[usize]| set.iter().map(|&e| runs.entries[e].as_str()).collect::<Vec<_>>().join(" ");
-    let title = format!("Who has which {} right {}", runs.what, runs.place(group));
+    let title = format!("Right {} by set of tools {}", runs.what, runs.place(group));
     let description = format!(
-        "Columns of dots are sets of tools; the bar over a set says how many {} exactly these tools have right. \
-         The largest: {} by {}. {note}.",
+        "Each column of dots is a set of tools; the bar above it is the number of {} that exactly these tools have \
+         right. The largest set: {} by {}. {note}.",
         runs.what,
         thousands(most),
         names(&sets[0].0),
     );
     let rows = sets.iter().map(|(set, values)| [values.to_string(), set.len().to_string(), names(set)]);
-    let rows = rows.chain((nobody > 0).then(|| [nobody.to_string(), "0".to_owned(), String::new()]));
+    let rows = rows.chain((unsolved > 0).then(|| [unsolved.to_string(), "0".to_owned(), String::new()]));
     let table = csv(["right", "size", "tools"], rows);
     Some(drawing.finish(runs.name("overlap", group), title, description, table))
 }

@@ -1,4 +1,4 @@
-//! The progress of a campaign: runs recorded over time.
+//! The picture of a campaign's progress: recorded runs over time.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, polyline};
@@ -15,14 +15,15 @@ const BOTTOM: i32 = 330;
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRun {
-    /// Of its last attempt, RFC 3339 as the record has it.
+    /// The start of its last attempt, RFC 3339.
     pub started_at: String,
-    /// From then on, boot included.
+    /// The duration of its last attempt, with the boot, in ms.
     pub took_ms: u64,
+    /// Whether its last attempt is an infrastructure failure.
     pub infrastructure: bool,
 }
 
-/// `progress` of a record; None before its first run.
+/// The picture of a record's progress; None before its first run.
 pub fn progress_of(record: &Record) -> Result<Option<Picture>, StoreError> {
     let mut done = Vec::new();
     for run in record.records() {
@@ -34,7 +35,9 @@ pub fn progress_of(record: &Record) -> Result<Option<Picture>, StoreError> {
     Ok(progress(record.summary()?.planned, &done))
 }
 
-/// By the clocks of the hosts, so that of a campaign on several with clocks that differ, it is only about right.
+/// The picture `progress`: recorded runs over the time since the first start; None without a run.
+///
+/// Times are those of the hosts' clocks: if the clocks of several hosts differ, the curve is approximate.
 pub fn progress(planned: u64, done: &[RecordedRun]) -> Option<Picture> {
     let start = |of: &RecordedRun| of.started_at.parse::<Timestamp>().ok();
     let begin = done.iter().filter_map(start).min()?;
@@ -68,12 +71,12 @@ pub fn progress(planned: u64, done: &[RecordedRun]) -> Option<Picture> {
     let lost = ends.iter().filter(|end| end.1).count() as u64;
     if lost > 0 {
         drawing.path("c1 d1", &line(&mut ends.iter().filter(|end| end.1).map(|end| end.0)));
-        legend.push(("c1 d1".to_owned(), "infrastructure".to_owned()));
+        legend.push(("c1 d1".to_owned(), "infrastructure failure".to_owned()));
     }
-    // Below the number of planned runs, which is in the upper half.
+    // In the lower half, because the number of planned runs is in the upper half.
     drawing.legend((RIGHT + 8, BOTTOM - 48), &legend);
     let description = format!(
-        "Recorded runs over the time since the first began, {begin}: {} of {} in {}, {} of them infrastructure.",
+        "Recorded runs over the time since the first start, {begin}: {} of {} in {}, {} of them infrastructure failures.",
         thousands(ends.len() as u64),
         thousands(planned),
         duration(end),

@@ -1,4 +1,4 @@
-//! CPU and memory of a single run over time.
+//! The picture of one run: CPU and memory over time.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, polyline};
@@ -11,13 +11,13 @@ const RIGHT: i32 = 620;
 const CPU: (i32, i32) = (54, 204);
 const MEMORY: (i32, i32) = (250, 420);
 
-/// From a run's samples (one a second, oldest first); `vcpus` of its machine. None where there is no sample.
+/// Draws the samples of a run (one per second, oldest first) on a machine with `vcpus` vCPUs. None without a sample.
 pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Option<Picture> {
     let end = samples.last()?.at_ms;
     let time = Axis::linear(Unit::Milliseconds, 0.0, end as f64, (LEFT, RIGHT));
     let zero = Sample::default();
     let before = std::iter::once(&zero).chain(samples);
-    // Hundredths of a core, between a sample and the one before.
+    // Hundredths of a core, between a sample and the previous one.
     let used: Vec<(u64, u64)> = before
         .zip(samples)
         .filter(|(before, now)| now.at_ms > before.at_ms)
@@ -58,9 +58,9 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     let cpu_ms = samples.iter().map(|of| of.cpu_ms).max().unwrap_or(0);
     let peak = samples.iter().map(|of| of.memory_kib).max().unwrap_or(0);
     let description = format!(
-        "Above, how many cores the run used from one second to the next; below, the memory of its tool and of its whole \
-         guest; both over the time since its start. The last sample is at {}, after {} of CPU time; the most memory a \
-         sample of the tool has is {}.",
+        "Top: cores in use in each second; bottom: memory of the tool and of the whole guest; both over the time since \
+         the start of the run. The last sample is at {}, after {} of CPU time; the largest memory sample of the tool \
+         is {}.",
         duration(end),
         duration(cpu_ms),
         kib(peak),
@@ -74,7 +74,8 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     Some(drawing.finish(name.to_owned(), title.to_owned(), description, table))
 }
 
-/// Of the points in one column of pixels the first, the least, the most and the last: the line looks the same.
+/// Keeps of the points in each column of pixels the first, the lowest, the highest and the last. The line is drawn in
+/// the same way.
 fn of_columns(points: impl IntoIterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
     let points: Vec<(i32, i32)> = points.into_iter().collect();
     let column = |of: &[(i32, i32)]| {

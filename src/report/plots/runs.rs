@@ -1,4 +1,4 @@
-//! What pictures are drawn from: every run of a contest, whichever contest it is.
+//! The runs of a contest as input of pictures, in one form for the MCC, SV-COMP and CRV.
 
 use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
@@ -7,7 +7,7 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeSet;
 
-/// What a run is measured by.
+/// A measure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// CPU time, in CRV execution time; milliseconds.
@@ -16,10 +16,13 @@ pub enum Measure {
     Memory,
 }
 
-/// What the time of a run is: at a head, in a sentence, as the column of a CSV.
+/// The name of the time that was measured.
 pub(crate) struct Time {
+    /// In a heading.
     pub head: &'static str,
+    /// In a sentence.
     pub word: &'static str,
+    /// As the column of a CSV.
     pub column: &'static str,
 }
 
@@ -29,22 +32,23 @@ const EXECUTION: Time = Time { head: "Execution time", word: "execution time", c
 
 /// The runs of a contest, by examination (MCC) or category (SV-COMP, CRV).
 pub struct Runs<'a> {
-    /// Names by entry number; those that are left out of pictures (rules P-3, P-4) have no run.
-    pub entries: Vec<String>,
+    /// Names by entry number. Entries that are left out of pictures (rules P-3, P-4) have no run.
+    pub(crate) entries: Vec<String>,
     /// The examinations or categories that have runs, in their order.
-    pub groups: Vec<&'a str>,
-    /// `values` or `instances`: what a tool solves.
+    pub(crate) groups: Vec<&'a str>,
+    /// What a tool solves: `values` or `instances`.
     pub(super) what: &'static str,
     /// `examination` or `category`.
     pub(super) group_word: &'static str,
     pub(crate) time: Time,
     pub(crate) blocks: Vec<Block<'a>>,
-    /// CPU times at which runs are cut, in ms: one, or one by kind of machine.
+    /// Limits of the CPU time in ms: none, one, or one for sequential and one for concurrent tools.
     pub(super) time_limits: Vec<u64>,
+    /// Limit of the memory in KiB.
     pub(super) memory_limit: Option<u64>,
 }
 
-/// What everybody did on one instance.
+/// The runs of all entries on one instance in one group.
 pub(crate) struct Block<'a> {
     pub group: usize,
     pub instance: &'a str,
@@ -60,7 +64,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How many values have this verdict.
+    /// The number of values with this verdict.
     pub fn count(&self, wanted: ValueVerdict) -> u64 {
         self.verdicts.iter().filter(|verdict| **verdict == wanted).count() as u64
     }
@@ -78,6 +82,7 @@ impl Run<'_> {
 }
 
 impl<'a> Runs<'a> {
+    /// The runs of a judgement of the MCC.
     pub fn of_contest(judgement: &'a Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.examination));
         let shown = |entry: usize| shown(&judgement.entries[entry]);
@@ -108,7 +113,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Of a judgement whose points alone were given there is no run, and so no picture.
+    /// The runs of a judgement of SV-COMP or CRV. If only points were judged, there is no run and no picture.
     pub fn of_other_contest(judgement: &'a other_contests::Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
         let measured = |cell: &other_contests::Cell, names: &[&str], scale: i64| {
@@ -132,7 +137,7 @@ impl<'a> Runs<'a> {
                         _ => &[ValueVerdict::NotComputed],
                     },
                     cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
-                    // A million bytes each.
+                    // 1 MB is a million bytes.
                     memory_kib: measured(cell, &["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
                 })
                 .collect(),
@@ -152,27 +157,27 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Leaves out the instances that are not to be named (rule M-6).
-    pub fn leave_out(&mut self, hidden: impl Fn(&str) -> bool) {
+    /// Leaves out the instances that must not be named (rule M-6).
+    pub(crate) fn leave_out(&mut self, hidden: impl Fn(&str) -> bool) {
         self.blocks.retain(|block| !hidden(block.instance));
     }
 
-    /// The blocks of a group, or all.
+    /// The blocks of a group; all blocks without a group.
     pub(super) fn of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
         self.blocks.iter().filter(move |block| group.is_none_or(|group| block.group == group))
     }
 
-    /// Whether any run is measured so.
+    /// Whether any run has this measure.
     pub(crate) fn is_measured(&self, measure: Measure) -> bool {
         self.blocks.iter().flat_map(|block| &block.runs).any(|run| run.figure(measure).is_some())
     }
 
-    /// `solved`, or `solved-StateSpace` for one group.
+    /// The name of a picture: `solved`, or `solved-StateSpace` for a group.
     pub(super) fn name(&self, what: &str, group: Option<usize>) -> String {
         group.map_or(what.to_owned(), |group| format!("{what}-{}", crate::site::segment(self.groups[group])))
     }
 
-    /// `in StateSpace`, `over all examinations`.
+    /// The group in a title: `in StateSpace`, `over all examinations`.
     pub(super) fn place(&self, group: Option<usize>) -> String {
         match (group, self.group_word) {
             (Some(group), _) => format!("in {}", self.groups[group]),
@@ -197,14 +202,15 @@ fn shown(entry: &Entry) -> bool {
     !matches!(entry.status, Status::Resigned | Status::Withdrawn)
 }
 
-/// The numbers in use, and the place of each among them.
+/// The different numbers in order, and a function that returns the index of a number among them.
 fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> usize) {
     let used: Vec<usize> = numbers.collect::<BTreeSet<_>>().into_iter().collect();
     (used.clone(), move |number| used.partition_point(|&other| other < number))
 }
 
-/// Where CPU time is per vCPU, a concurrent tool is cut at as many times the limit as it has cores (E-5.1).
-pub fn time_limits(edition: &Edition) -> Vec<u64> {
+/// The limits of the CPU time of a run in ms. If the edition counts CPU time per vCPU, the limit of a concurrent tool is
+/// the limit times its number of cores (E-5.1).
+pub(crate) fn time_limits(edition: &Edition) -> Vec<u64> {
     let ms = |cores: u32| edition.limits.cpu_s.saturating_mul(1000).saturating_mul(cores.into());
     let limits = match edition.limits.cpu_reading {
         CpuReading::PerVcpu => {

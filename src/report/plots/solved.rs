@@ -1,4 +1,4 @@
-//! Quantile plots: what a tool solved, by rising time of the run (cactus), and SV-COMP's by score.
+//! Quantile plots: right values by time of the run (cactus plot), and the score-based quantile functions of SV-COMP.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, line_class, polyline};
@@ -16,19 +16,20 @@ const RIGHT: i32 = 572;
 const TOP: i32 = 44;
 const BOTTOM: i32 = 356;
 
-/// A tool's line: where it begins, and to which figure each run raises it, with the run's time in ms.
+/// The line of a tool.
 struct Curve<'a> {
-    /// The entry's number: its colour is the same in all pictures.
+    /// The number of the entry; it determines the colour in all pictures.
     entry: usize,
     name: &'a str,
     start: f64,
+    /// For each run the figure reached with it, and its time in ms.
     steps: Vec<(f64, u64)>,
 }
 
-/// `solved`: over time, how many values (instances) each tool has right in runs of at most that time. None where
-/// no time is known.
+/// The picture `solved`: for each time the number of values (instances) that each tool has right in runs of at most
+/// that time. None if no time is known.
 pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
-    // By entry: time and right values of each run that has any.
+    // By entry: time and number of right values of each run with a right value.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
     for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
         found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
@@ -49,8 +50,8 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
     let title = format!("Right {} {} by {} of the run", runs.what, runs.place(group), runs.time.word);
     let description = format!(
-        "A line for each tool: so many {} (across) it has right in runs of at most so much {} (upwards, \
-         logarithmic). Further right and lower is better. {} goes furthest, to {}.",
+        "One line for each tool: the number of right {} (x axis) in runs with at most the {} on the logarithmic y axis. \
+         Further right and lower is better. {} has the most: {}.",
         runs.what,
         runs.time.word,
         best.name,
@@ -61,12 +62,12 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     Some(drawing.finish(runs.name("solved", group), title, description, table))
 }
 
-/// What the picture of a category's scores is called.
-pub fn score_name(category: &str) -> String {
+/// The name of the picture of a category's scores.
+pub(crate) fn score_name(category: &str) -> String {
     format!("score-{}", segment(category))
 }
 
-/// `score-CATEGORY` for each category of SV-COMP with runs: the score-based quantile functions of its judgement.
+/// The pictures `score-CATEGORY` of the score-based quantile functions, for each category of SV-COMP with runs.
 pub fn scores(judgement: &Judgement) -> Vec<Picture> {
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
     let thousand = BigRational::from_integer(1000.into());
@@ -86,8 +87,8 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
         let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
         let title = format!("Score in {} by CPU time of the run", of.category);
         let description = format!(
-            "A line for each tool: it begins at the sum of its negative points and gains those of one run after \
-             the other (across), by rising CPU time (upwards, logarithmic). {} goes furthest, to {:.2}.",
+            "One line for each tool: it begins at the sum of its negative points and adds the points of its runs (x \
+             axis) in order of their CPU time (logarithmic y axis). {} has the highest score: {:.2}.",
             best.name,
             best.last(),
         );
@@ -111,7 +112,7 @@ impl Curve<'_> {
     }
 }
 
-/// The legend names tools in the order in which their lines end.
+/// Draws the curves. The legend has the tools in the order of the ends of their lines.
 fn draw(curves: &mut [Curve], across: &str, limits: &[u64]) -> Drawing {
     curves.sort_by(|a, b| b.last().total_cmp(&a.last()).then(a.entry.cmp(&b.entry)));
     let times = || curves.iter().flat_map(|curve| curve.steps.iter().map(|step| step.1));

@@ -1,4 +1,4 @@
-//! Time and memory as strips: least to most, the middle half, the median.
+//! Box plots of time and memory: least to most, the middle half, the median.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, fitting, line_class};
@@ -10,8 +10,8 @@ const RIGHT: i32 = 740;
 const TOP: i32 = 48;
 const ROW: i32 = 24;
 
-/// `time`, `memory`: a strip for each tool, of its runs that have something right; over all groups, one for each of
-/// them above, of all tools' runs. None where nothing was measured.
+/// The pictures `time` and `memory`: a strip for each tool, of its runs with a right value. Without a group, strips of
+/// each group come first, of the runs of all tools. None if nothing was measured.
 pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Option<Picture> {
     let mut of_entries: Vec<Vec<u64>> = vec![Vec::new(); runs.entries.len()];
     let mut of_groups: Vec<Vec<u64>> = vec![Vec::new(); runs.groups.len()];
@@ -27,7 +27,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     let groups = groups.map(|(name, figures)| ("t".to_owned(), runs.group_word, name.to_string(), figures));
     let entries = runs.entries.iter().zip(of_entries).enumerate();
     let entries = entries.map(|(number, (name, figures))| {
-        // Dashes would cut a strip in pieces.
+        // Without dashes: they would divide a strip into pieces.
         let class = line_class(number % 8);
         (class, "tool", name.clone(), figures)
     });
@@ -59,7 +59,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         drawing.text((LEFT - 10, y + 4), "e", &fitting(name, 26));
         drawing.path(class, &format!("M{low} {y}H{high}"));
         drawing.path(&format!("{class} w"), &format!("M{lower} {y}H{}", upper.max(lower + 1)));
-        // With an edge in the colour of the paper, to be seen on any strip.
+        // Drawn twice: an edge in the background colour makes the mark visible on any strip.
         let mark = format!("M{median} {}v12", y - 6);
         drawing.path("k", &mark);
         drawing.path("k", &mark);
@@ -73,8 +73,8 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     };
     let title = format!("{word} of runs with a right value {}", runs.place(group));
     let description = format!(
-        "A strip for each {}tool, on a logarithmic scale: the thin line goes from the least to the most, the thick \
-         one over the middle half of the runs, the mark is the median.",
+        "One strip for each {}tool, on a logarithmic scale: the thin line is from the least to the most, the thick \
+         line is the middle half of the runs, the mark is the median.",
         if group.is_none() { format!("{} and each ", runs.group_word) } else { String::new() },
     );
     let least = format!("least_{unit}");
@@ -83,7 +83,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     Some(drawing.finish(runs.name(name, group), title, description, table))
 }
 
-/// The figure that `quarter` quarters of the sorted ones do not exceed (nearest rank).
+/// The quartile number `quarter` of sorted figures (nearest rank); 0 is the least, 4 the most.
 fn quantile(sorted: &[u64], quarter: usize) -> u64 {
     let rank = (sorted.len() * quarter).div_ceil(4);
     sorted[rank.saturating_sub(1)]

@@ -1,20 +1,21 @@
 "use strict";
-// A run in a cell of a table. As numbers: right, wrong, unjudged, not computed, ending, marks, CPU ms, wall ms, KiB.
+// Cells of tables of runs. A run is a list of numbers: right, wrong, unjudged and not computed values, ending, marks,
+// CPU ms, wall-clock ms, memory KiB. The last three are missing if they were not measured.
 
 const [RIGHT, WRONG, UNJUDGED, MISSING, ENDING, MARKS, CPU, WALL, MEMORY] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const all = run => run[RIGHT] + run[WRONG] + run[UNJUDGED] + run[MISSING];
 
-/** `✓12 ✗2 ?1 CPU°`: never told by colour alone. */
+/** The text of a run: `✓12 ✗2 ?1 CPU°`. Colours repeat it, so that the table is readable without colours. */
 function verdictText(run) {
   const signs = [["✓", RIGHT], ["✗", WRONG], ["?", UNJUDGED]].filter(([, at]) => run[at] > 0);
-  // One value in all needs no number.
+  // A single value needs no number.
   const given = signs.map(([sign, at]) => sign + (all(run) > 1 ? run[at] : ""));
   const code = names.endings[run[ENDING]][0];
   if (code) given.push(code);
   return (given.join(" ") || "–") + (run[MARKS] ? "°" : "");
 }
 
-/** The words a run is found by, beside the code of its ending and its marks. */
+/** The words of the filter that find a run, besides the code of its ending and its marks. */
 const RUN_WORDS = {
   right: run => run[RIGHT] > 0,
   wrong: run => run[WRONG] > 0,
@@ -24,7 +25,7 @@ const RUN_WORDS = {
   marked: run => run[MARKS] > 0,
 };
 
-/** Tells whether `word` finds a run, or that there is none. */
+/** A function that returns whether `word` finds a run; `no-run` finds a cell without a run. */
 function runTest(word) {
   const endings = names.endings.map(([code]) => (code.toLowerCase() || "answered") === word);
   const marks = names.marks.map(set => set !== "" && set.toLowerCase().split(" ").includes(word));
@@ -32,7 +33,7 @@ function runTest(word) {
   return run => run ? endings[run[ENDING]] || marks[run[MARKS]] || own(run) : word === "no-run";
 }
 
-/** Colours of a cell: its class, and how far the right, wrong and unjudged values reach. */
+/** Sets the colours of a cell: its class, and the shares of right, wrong and unjudged values. */
 function colour(cell, run) {
   const code = names.endings[run[ENDING]][0];
   const given = run[RIGHT] + run[WRONG] + run[UNJUDGED];
@@ -48,7 +49,7 @@ function colour(cell, run) {
   }
 }
 
-/** What cells can show: name, text and order of a run; null where it was not measured. */
+/** What cells can show: name, text of a run (null if it was not measured), and its sort key. */
 const MEASURES = {
   verdict: ["Verdicts", verdictText, run => run[RIGHT] * 1e6 - run[WRONG] * 1e3 - run[ENDING]],
   cpu: ["CPU time", run => run.length > CPU ? duration(run[CPU]) : null, run => run[CPU]],

@@ -1,18 +1,18 @@
 "use strict";
-// Any two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the style of the pictures
-// that are files, and can be saved as one, with its figures as CSV beside it.
+// Scatter plot of two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the style
+// sheet of the other pictures. It can be saved as SVG, and its figures as CSV.
 
 const LEFT = 84, TOP = 56, SIDE = 440, BOTTOM = TOP + SIDE;
 const BOX = document.getElementById("compare");
-/** What runs are compared by, as the file's name begins; ticks are the powers of `base`. */
+/** The figures by which runs are compared, by the beginning of the saved file's name; ticks are the powers of `base`. */
 const FIGURES = {
   time: { at: CPU, limits: () => names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s` },
   memory: { at: MEMORY, limits: () => names.memory_limits, base: 4, text: size },
 };
-/** Those that this contest measured, and what it calls them. */
+/** The page has the names of the figures that were measured in this contest. */
 for (const [what, name, column] of JSON.parse(BOX.dataset.figures)) Object.assign(FIGURES[what], { name, column });
 const MEASURED = Object.keys(FIGURES).filter(what => FIGURES[what].name);
-/** Who gave a right value, and the colour of such runs. */
+/** Which of the two entries gave a right value, and the colour of such runs. */
 const KINDS_OF_PAIRS = { both: "c0", x: "c3", y: "c2", neither: "c7" };
 
 const tools = new Map();
@@ -25,7 +25,7 @@ const svg = (tag, attributes, ...children) => {
   return made;
 };
 
-/** The runs of an entry by instance and examination; loaded once. */
+/** The runs of an entry by `INSTANCE/EXAMINATION`; its data are loaded once. */
 function runsOf(entry) {
   if (!tools.has(entry)) {
     tools.set(entry, new Promise((done, failed) => {
@@ -39,7 +39,7 @@ function runsOf(entry) {
   return tools.get(entry);
 }
 
-/** Called by the data of an entry of SV-COMP or CRV: a table for each category. */
+/** Called by the data of an entry of SV-COMP or CRV, with a table for each category. */
 function mcc_matrices(tables) {
   document.currentScript.take(...tables);
 }
@@ -53,7 +53,7 @@ function drawCompare() {
   const choice = (label, id, list, chosen) => [element("label", { for: id }, label),
     element("select", { id }, list.map(([value, name]) => element("option", { value, selected: String(value) === String(chosen) }, name)))];
   const entries = names.entries.map((of, at) => [at, of.name]);
-  const controls = element("div", { class: "controls" }, choice("Across", "a", entries, a), choice("Up", "b", entries, b),
+  const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b),
     choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what));
   controls.addEventListener("change", () => {
     const value = id => document.getElementById(id).value;
@@ -62,10 +62,10 @@ function drawCompare() {
   const place = element("div", {}, element("p", {}, "Loading …"));
   BOX.replaceChildren(controls, place);
   Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown(names.entries[a].name, names.entries[b].name, what, x, y)),
-    () => place.replaceChildren(element("p", {}, "The data of one of them are missing.")));
+    () => place.replaceChildren(element("p", {}, "The data of one of the two entries are missing.")));
 }
 
-/** What both made of the same run: where, who gave a right value, both runs. */
+/** The runs of both entries: instance and examination, which of the two gave a right value, and both runs. */
 function pairsOf(x, y, at) {
   const pairs = [];
   for (const [key, one] of x) {
@@ -80,9 +80,9 @@ function pairsOf(x, y, at) {
 function shown(a, b, what, x, y) {
   const figure = FIGURES[what];
   const pairs = pairsOf(x, y, figure.at);
-  if (!pairs.length) return [element("p", {}, "No run of both was measured.")];
+  if (!pairs.length) return [element("p", {}, "No run was measured for both entries.")];
   const count = (kind, less) => thousands(pairs.filter(of => of.kind === kind && (!less || less(of.one[figure.at], of.other[figure.at]))).length);
-  const words = `${thousands(pairs.length)} runs. Of ${count("both")} in which both gave a right value, ${a} needed less in ${count("both", (x, y) => x < y)}, ${b} in ${count("both", (x, y) => x > y)}. Only ${a} gave one in ${count("x")}, only ${b} in ${count("y")}.`;
+  const words = `${thousands(pairs.length)} runs. Both gave a right value in ${count("both")}: ${a} needed less in ${count("both", (x, y) => x < y)} of them, ${b} in ${count("both", (x, y) => x > y)}. Only ${a} gave a right value in ${count("x")}, only ${b} in ${count("y")}.`;
   const picture = draw(a, b, figure, pairs, words);
   const file = `${what}-${a}-${b}`;
   saved.forEach(address => URL.revokeObjectURL(address));
@@ -124,7 +124,7 @@ function draw(a, b, figure, pairs, words) {
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
     svg("path", { class: "g", d: ticks.map(both).join("") }),
     ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),
-    // Texts side by side are left out where they would touch.
+    // If there are many ticks, every second text of the x axis is left out: they would touch.
     ...ticks.filter((_, at) => (ticks.length - 1 - at) % (ticks.length > 7 ? 2 : 1) === 0)
       .map(tick => text(x(tick), BOTTOM + 18, "s m", figure.text(tick))),
     svg("path", { class: "a", d: `M${LEFT} ${BOTTOM}L${LEFT + SIDE} ${TOP}` }),

@@ -1,5 +1,5 @@
 "use strict";
-// One instance and, by the fragment of the address, one of its examinations, runs or values.
+// The page of an instance, or of one of its examinations, runs or values, as the fragment of the URL names it.
 
 let shown = null;
 const VERDICTS = { "+": ["✓", "right", "k"], "-": ["✗", "wrong", "w"], "?": ["?", "unjudged", "u"], ".": ["–", "not computed", "n"] };
@@ -18,7 +18,7 @@ function where() {
   };
 }
 
-/** Loads a file of data and hands what it calls its function with to `take`; `failed` is called where there is none. */
+/** Loads a file of data and passes its data to `take`; calls `failed` if the file is missing. */
 function load(path, take, failed) {
   const script = element("script", { src: path });
   script.take = take;
@@ -28,28 +28,28 @@ function load(path, take, failed) {
 
 /** Called by instances/INSTANCE.js. */
 const mcc_instance = data => document.currentScript.take(data);
-/** Called by the file of a run's outputs. */
+/** Called by the file of excerpts of a run's outputs. */
 const mcc_outputs = outputs => document.currentScript.take(outputs);
 
 function open() {
   const part = where();
   const number = part.instance;
-  if (number === null || number < 0) return say("Instance", "No such instance on this site.");
+  if (number === null || number < 0) return showMessage("Instance", "This site does not have this instance.");
   if (shown?.instance === number) return draw(part);
   const [name, , , segment] = names.instances[number];
   load(`instances/${segment ?? name}.js`, data => {
     for (const block of data.blocks) block.cells = block.cells.map(cell => cellOf(cell, block.values.length));
     shown = data;
     if (where().instance === number) draw(where());
-  }, () => say(name, "The data of this instance are missing."));
+  }, () => showMessage(name, "The data of this instance are missing."));
 }
 
-/** What a cell's numbers and texts are; its verdicts by position. */
+/** A cell with named fields, and a verdict for each position. */
 function cellOf([entry, ending, verdicts, points, cost, rest], count) {
   return { entry, ending, verdicts: verdicts.length < count ? verdicts.repeat(count) : verdicts, points, cost, ...rest };
 }
 
-function say(title, text) {
+function showMessage(title, text) {
   document.getElementById("instance").replaceChildren(element("h1", { tabindex: "-1" }, title), element("p", {}, text));
   document.title = `${title} · ${names.contest}`;
 }
@@ -57,8 +57,8 @@ function say(title, text) {
 function draw(part) {
   const block = part.examination === null ? null : shown.blocks.find(of => of.examination === part.examination);
   const view = part.entry !== null ? drawRun : part.position !== null ? drawValue : part.examination !== null ? drawExamination : drawInstancePage;
-  if (part.entry !== null && part.entry < 0) return say("Run", "No such entry on this site.");
-  if (part.examination !== null && !block && part.entry === null) return say("Examination", "Nothing of this examination was judged on this instance.");
+  if (part.entry !== null && part.entry < 0) return showMessage("Run", "This site does not have this entry.");
+  if (part.examination !== null && !block && part.entry === null) return showMessage("Examination", "This examination was not judged on this instance.");
   const { title, parts } = view(part, block);
   const page = document.getElementById("instance");
   page.replaceChildren(...parts.flat().filter(of => of));
@@ -80,7 +80,7 @@ function crumbs({ instance, examination, entry, position }) {
   ]));
 }
 
-// --- pieces ---------------------------------------------------------------------------------------------------
+// --- parts ----------------------------------------------------------------------------------------------------
 
 const section = (title, ...children) => element("section", {}, element("h2", {}, title), ...children);
 
@@ -99,7 +99,7 @@ const tiles = list => element("dl", { class: "tiles" }, list);
 const sign = verdict => element("span", {}, element("span", { class: `s ${VERDICTS[verdict][2]}`, "aria-hidden": "true" }, VERDICTS[verdict][0]), ` ${VERDICTS[verdict][1]}`);
 const link = (part, ...children) => element("a", { href: address(part) }, ...children);
 
-/** A value; shortened in its middle where it is too long for a table. */
+/** A value; if it is too long for a table, its middle is left out. */
 function value(text, none) {
   if (text == null) return element("span", { class: "muted" }, none ?? "unknown");
   if (text.length <= 60) return text;
@@ -111,7 +111,7 @@ const given = (block, cell, position) => {
   const other = (cell.given ?? []).find(([of]) => of === position);
   return other ? other[1] : cell.verdicts[position] === "." ? null : block.values[position];
 };
-/** The id of a position; empty where a published table does not say. */
+/** The property id of a position; empty if the published table does not have it. */
 const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
 const counts = cell => {
@@ -119,7 +119,7 @@ const counts = cell => {
   return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...cell.cost];
 };
 
-/** What its basis means, and what must be said beside it. */
+/** The basis of a value with its notes, its meaning, and the kind of weak evidence. */
 function basis(block, position) {
   const word = at(block.bases, position);
   const weak = (block.weak ?? []).find(([of]) => of === position);
@@ -151,7 +151,7 @@ function drawInstancePage(part) {
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
     element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
-    tableOf("Examinations and tools: values right (✓), wrong (✗) and unjudged (?), and how the run ended",
+    tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
 }
@@ -170,15 +170,15 @@ function drawExamination({ instance, examination }, block) {
   const foot = ["Points", "", "", ...block.cells.map(cell => element("td", { title: cell.points }, decimal(cell.points)))];
   return { title: `${name} of ${names.instances[instance][0]}`, parts: [
     element("h1", { tabindex: "-1" }, name, element("small", {}, `of ${names.instances[instance][0]}`)),
-    element("p", { class: "lead" }, "Every value leads to why it is trusted; every tool to its run."),
-    tableOf("Trusted values, and who gave what", ["Position", "Trusted value", "Basis", ...heads], [...rows, foot], "grid values"),
+    element("p", { class: "lead" }, "Each position links to the explanation of its value, each tool to its run."),
+    tableOf("Trusted values and the values of each tool", ["Position", "Trusted value", "Basis", ...heads], [...rows, foot], "grid values"),
     others({ instance, examination }),
   ] };
 }
 
-/** Why a value is trusted, who said what, and who got what. */
+/** The page of a value: why it is trusted, and the answer and verdict of each tool. */
 function drawValue({ instance, examination, position }, block) {
-  if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "No such position.")] };
+  if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "This examination does not have this position.")] };
   const { word, rule, weak } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
@@ -186,10 +186,10 @@ function drawValue({ instance, examination, position }, block) {
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const share = sum([names.points]).split("/").map(BigInt);
   const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
-  const story = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
-  if (weak) story.push(element("p", {}, weak === "single-backer" ? "One entry alone gave it: no other tool confirms it." : "Only variants of one tool gave it: no other tool confirms it."));
+  const explanation = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
+  if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && word !== "override") {
-    story.push(element("p", {}, `Confidence of those who gave it: ${confidence(backers)} of ${confidence(voters)} of all voters that answered.`));
+    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the voters that gave this value, ${confidence(voters)} of all voters that answered.`));
   }
   const rows = block.cells.map(cell => {
     const entry = names.entries[cell.entry];
@@ -204,10 +204,10 @@ function drawValue({ instance, examination, position }, block) {
     element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
-      tile("Worth", `${decimal(right)} points`, [`a wrong one costs ${decimal(sum([names.penalty]))} times that; then times ${decimal(shown.weight)} (`, ruleLink("E-4"), ")"])]),
-    section("Why", ...story),
-    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some run has no result (infrastructure, or not made yet).") : null,
-    section("Who said what", tableOf("Answers of every tool", ["Entry", "Said", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
+      tile("Points of a right value", `${decimal(right)} points`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
+    section("Explanation", ...explanation),
+    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
+    section("Answers", tableOf("The answer of each tool", ["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
     others({ instance, examination }),
   ] };
 }
@@ -234,13 +234,13 @@ function drawRun({ instance, examination, entry }, block) {
       sign(cell.verdicts[position]), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
-    parts.push(section("Answers", tableOf("What the tool gave for each position, and the trusted value",
+    parts.push(section("Answers", tableOf("The value of the tool and the trusted value at each position",
       ["Position", "Given", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows, "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
-    if (rest.length) parts.push(section("Others on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
+    if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
       link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
-  } else parts.push(section("Answers", element("p", {}, "The judgement says nothing about this run.")));
+  } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
   if (recorded) parts.push(...recordOf(recorded));
   return { title: `${name} · ${where} · ${of}`, parts };
 }
@@ -262,24 +262,24 @@ function costTiles(cell) {
   return cpu == null ? [] : [tile("CPU time", duration(cpu)), tile("Wall-clock time", duration(wall)), tile("Memory", memory == null ? "not measured" : size(memory))];
 }
 
-/** What the record has of a run. */
+/** The sections of a recorded run. */
 function recordOf(run) {
-  const output = element("section", {}, element("h2", {}, "Output"), element("p", {}, run.outputs ? "Loading …" : "Nothing was kept: the tool was never started."));
+  const output = element("section", {}, element("h2", {}, "Output"), element("p", {}, run.outputs ? "Loading …" : "No output was kept: the tool was not started."));
   if (run.outputs) {
-    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of its outputs is missing.")));
+    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs is missing.")));
   }
   const attempts = run.attempts.map(of => [`${of.number}`, of.state, of.outcome, of.started, of.host, of.marks,
     element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
-  const picture = run.picture ? section("Over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),
+  const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),
     element("figcaption", {}, element("a", { href: `${run.picture[0]}.csv` }, "CSV")))) : null;
   return [output, picture,
-    section("Attempts", tableOf("Every attempt at this run; the last one is judged", ["Attempt", "Standing", "Outcome", "Started", "Host", "Marks", "Raw outputs"], attempts)),
+    section("Attempts", tableOf("All attempts at this run; the last one is judged", ["Attempt", "State", "Outcome", "Started", "Host", "Marks", "Raw outputs"], attempts)),
     section("Machine",
       element("dl", { class: "facts" }, run.facts.map(([name, fact]) => element("div", {}, element("dt", {}, name), element("dd", {}, fact)))),
-      disks.length ? tableOf("Every disk the machine saw", ["Disk", "SHA-256", "Size"], disks.map(([role, digest, bytes]) => [role, element("td", { class: "id" }, digest), bytes])) : null,
-      machine.length ? element("details", { class: "box" }, element("summary", {}, "QEMU’s arguments"), element("pre", { tabindex: "0" }, machine.join("\n"))) : null)];
+      disks.length ? tableOf("All disks of the machine", ["Disk", "SHA-256", "Size"], disks.map(([role, digest, bytes]) => [role, element("td", { class: "id" }, digest), bytes])) : null,
+      machine.length ? element("details", { class: "box" }, element("summary", {}, "Arguments of QEMU"), element("pre", { tabindex: "0" }, machine.join("\n"))) : null)];
 }
 
 function drawOutput(output) {
@@ -288,7 +288,7 @@ function drawOutput(output) {
   return [
     element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
     output.bytes === 0 ? element("p", { class: "muted" }, "Empty.") : text(output.head, output.name),
-    ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out here; the raw file has all …`), text(output.tail, `${output.name}, its end`)] : []),
+    ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out; the raw file is complete …`), text(output.tail, `${output.name}, end`)] : []),
     element("p", { class: "digest" }, output.sha256 ? ["SHA-256 ", element("code", {}, output.sha256)] : ""),
   ];
 }

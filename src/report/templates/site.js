@@ -1,22 +1,22 @@
 "use strict";
-// What all scripts of the site share. Texts become text nodes, never markup: data come from tools.
+// Functions of all scripts of the site. Texts become text nodes, never markup, because data come from tools.
 
 let names = null;
 const waiting = [];
 
-/** Called by contest.js: what data refer to by number. */
+/** Called by contest.js, with the names to which data refer by number. */
 function mcc_names(data) {
   names = data;
   waiting.splice(0).forEach(run => run());
 }
 
-/** Runs when the names are there. */
+/** Calls `run` when the names are loaded. */
 function withNames(run) {
   if (names) run();
   else waiting.push(run);
 }
 
-/** An element with attributes and children; nothing is left out but null. */
+/** An element with attributes and children; attributes that are null or false and children that are null are left out. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -26,13 +26,13 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-/** The way from the page to the top of the site. */
+/** The relative path from the page to the top of the site. */
 const root = () => document.body.dataset.root;
 
-/** A link to the rule of that code. */
+/** A link to the rule with that code. */
 const ruleLink = code => element("a", { href: `${root()}rules.html#${code}` }, code);
 
-/** The way to an instance, examination, run or value. */
+/** The URL of an instance, examination, run or value. */
 function address({ instance, examination, entry, position }) {
   const parts = [];
   const add = (key, name) => parts.push(`${key}=${encodeURIComponent(name)}`);
@@ -45,13 +45,13 @@ function address({ instance, examination, entry, position }) {
 
 const two = number => String(number).padStart(2, "0");
 
-/** 1234567 as `1 234 567`, as on the other pages. */
+/** 1234567 as `1 234 567`, with narrow no-break spaces as on the other pages. */
 function thousands(digits) {
   const text = String(digits);
   return text.length <= 4 || text.length > 18 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** An exact number `p` or `p/q` for people: whole, or rounded half away from zero to so many decimals. */
+/** An exact number `p` or `p/q` as text: an integer, or rounded half away from zero to `places` decimals. */
 function decimal(exact, places = 2) {
   const [p, q = 1n] = exact.split("/").map(BigInt);
   const [sign, size] = p < 0n ? ["−", -p] : ["", p];
@@ -61,7 +61,7 @@ function decimal(exact, places = 2) {
   return `${sign}${thousands(scaled / scale)}.${String(scaled % scale).padStart(places, "0")}`;
 }
 
-/** The sum of exact numbers, exact. */
+/** The exact sum of exact numbers. */
 function sum(exacts) {
   let [p, q] = [0n, 1n];
   for (const exact of exacts) {

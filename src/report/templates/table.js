@@ -1,18 +1,18 @@
 "use strict";
-// Tables of any length: only the rows in view are in the page. Columns are as wide as their longest cell, in view or not:
-// nothing moves sideways while rows change, and the browser lays out no more than the rows that are new.
+// Tables of any length: only the visible rows are in the page. Columns have the width of their longest cell, visible or
+// not: so columns do not move while rows change, and the browser only lays out new rows.
 
-/** Rows above and below the view that are drawn while it scrolls, so that it shows no gaps. */
+/** Rows above and below the visible ones that are drawn while the table scrolls, to avoid gaps. */
 const SPARE = 8;
-/** Rows that are kept for when they come into view again. */
+/** Drawn rows that are kept, to be shown again. */
 const KEPT = 500;
-/** Texts by which the width of a column is measured: the one with the most letters need not be the widest. */
+/** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const LONGEST = 8;
 
 /**
- * A table in `place`. Columns: `name`, `note`, `text(row)` for finding, `key(row)` for sorting, `draw(cell, row)`, and
- * `shown(row)`, the text it draws. `find(word)` gives what tells of a row whether something that is no text of a column
- * meets a word of the filter; null for words of texts.
+ * A table in `place`. Columns: `name`, `note`, `text(row)` for the filter, `key(row)` for sorting, `draw(cell, row)`, and
+ * `shown(row)`, the text that it draws. `find(word)` returns a function of a row: whether the row meets a word of the
+ * filter by something else than a text of a column; null for words that are only sought in texts.
  */
 class Table {
   constructor(place, { caption, columns, rows, kind, find, hint, measures }) {
@@ -50,8 +50,8 @@ class Table {
       this.draw();
     });
     this.body.addEventListener("keydown", event => this.step(event));
-    const asked = new URLSearchParams(location.hash.slice(1)).get("filter");
-    if (asked) this.filter.value = asked;
+    const initial = new URLSearchParams(location.hash.slice(1)).get("filter");
+    if (initial) this.filter.value = initial;
     this.select();
   }
 
@@ -65,7 +65,7 @@ class Table {
     }));
   }
 
-  /** Sorts by a column, then the other way round, then not at all. Rows without a key come last. */
+  /** Sorts by a column; the second time in the other direction, the third time not at all. Rows without a key are last. */
   sort(at) {
     const { column, down } = this.sorted;
     if (column !== at) this.sorted = { column: at, down: Boolean(this.columns[at].largest) };
@@ -73,13 +73,13 @@ class Table {
     else this.sorted = { column: null, down: false };
     this.drawHead();
     this.head.children[at].querySelector("button").focus();
-    // The head that sorts has a sign more.
+    // The head of the sorted column has an arrow, which changes its width.
     this.measure();
     this.rank();
     this.select();
   }
 
-  /** Sorts all rows, shown or not: a filter keeps that order. */
+  /** Sorts all rows, filtered or not, so that a new filter needs no sorting. */
   rank() {
     const { column, down } = this.sorted;
     this.ranked = this.rows.map((_, at) => at);
@@ -93,7 +93,7 @@ class Table {
     });
   }
 
-  /** Draws all anew: cells show something else. */
+  /** Draws all rows again, because cells show another figure. */
   renew() {
     this.drawn.forEach(row => row.remove());
     this.drawn.clear();
@@ -104,7 +104,7 @@ class Table {
     this.select();
   }
 
-  /** Finds, for each column, rows in which it shows its longest texts. */
+  /** Finds the rows with the longest texts of each column. */
   findLongest() {
     this.longest = this.columns.map(column => {
       const texts = [...new Map(this.rows.map(row => [column.shown(row), row]))];
@@ -112,10 +112,10 @@ class Table {
     });
   }
 
-  /** Takes the height of a row and the widths of columns from rows of the longest cells. */
+  /** Measures the height of a row and the widths of columns with rows of the longest cells. */
   measure() {
     this.height = 28;
-    // The most that is seen of rows at once: all of the box but the head, which stays in view.
+    // The height in which rows are visible: the box without the head, which is always visible.
     this.view = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
     if (!this.rows.length) return;
     const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
@@ -129,7 +129,7 @@ class Table {
     this.table.classList.add("measured");
   }
 
-  /** Filters anew. */
+  /** Applies the filter. */
   select() {
     this.box.scrollTop = 0;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
@@ -138,13 +138,13 @@ class Table {
       const found = this.find?.(word);
       return at => (this.texts[at].includes(word) || Boolean(found?.(this.rows[at]))) === is;
     });
-    this.order = this.ranked.filter(at => tests.every(meets => meets(at)));
+    this.order = this.ranked.filter(at => tests.every(test => test(at)));
     this.table.setAttribute("aria-rowcount", this.order.length + 1);
     this.count.textContent = `${thousands(this.order.length)} of ${thousands(this.rows.length)}`;
     this.draw(0, 0);
   }
 
-  /** Brings the rows in view into the page, and takes the others out; those that stay are not touched. */
+  /** Adds the visible rows to the page and removes the others; rows that stay are not changed. */
   draw(top = this.box.scrollTop, spare = SPARE) {
     const first = Math.max(0, Math.floor(top / this.height) - spare);
     const last = Math.min(this.order.length, Math.ceil((top + this.view) / this.height) + spare);
@@ -183,28 +183,28 @@ class Table {
     return row;
   }
 
-  /** `data` gives the row that a column shows. */
+  /** Draws a row. `data(number)` is the row of data that column `number` shows. */
   drawRow(data) {
     const row = element("tr");
     this.columns.forEach((column, number) => {
       const cell = element(number === 0 ? "th" : "td", number === 0 ? { scope: "row" } : {});
       column.draw(cell, data(number));
-      // Arrow keys lead through the links of a table; Tab stops at the first of a row.
+      // Arrow keys move between the links of a table; Tab stops only at the first link of a row.
       if (number > 0) cell.querySelectorAll("a").forEach(link => link.tabIndex = -1);
       row.append(cell);
     });
     return row;
   }
 
-  /** Arrow keys go from link to link. */
+  /** Arrow keys move the focus from link to link. */
   step(event) {
     const cell = event.target.closest("th, td");
-    const way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!cell || !way || event.altKey || event.ctrlKey || event.metaKey) return;
+    const direction = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!cell || !direction || event.altKey || event.ctrlKey || event.metaKey) return;
     let row = cell.parentElement, at = [...row.children].indexOf(cell);
     do {
-      row = way[0] < 0 ? row.previousElementSibling : way[0] > 0 ? row.nextElementSibling : row;
-      at += way[1];
+      row = direction[0] < 0 ? row.previousElementSibling : direction[0] > 0 ? row.nextElementSibling : row;
+      at += direction[1];
       const link = row?.children[at]?.querySelector("a");
       if (link) {
         event.preventDefault();
@@ -212,11 +212,11 @@ class Table {
         link.scrollIntoView({ block: "nearest", inline: "nearest" });
         return;
       }
-    } while (row && at >= 0 && at < this.columns.length && way[1]);
+    } while (row && at >= 0 && at < this.columns.length && direction[1]);
   }
 }
 
-/** The name of an instance; the family's part of it can be left away where the page is narrow. */
+/** Draws the name of an instance; the name of its family has an element of its own, which narrow pages hide. */
 function drawInstance(cell, number, link) {
   const [name, family] = names.instances[number];
   const short = name.startsWith(family + "-") ? name.slice(family.length + 1) : name;
@@ -224,7 +224,7 @@ function drawInstance(cell, number, link) {
     name === short ? null : element("i", {}, family + "-"), short));
 }
 
-/** Called by the data of an examination or an entry, instances x runs: drawn, or handed to the script that asked. */
+/** Called by the data of an examination or entry: draws the table, or passes the data to the script that loaded them. */
 function mcc_matrix(data) {
   const take = document.currentScript.take;
   if (take) take(data);
@@ -274,13 +274,13 @@ function drawMatrix(data) {
       key: row => names.instances[row[0]][2],
       draw: (cell, row) => cell.append(names.instances[row[0]][2]),
     };
-    // `LoLA:wrong`: a column by the beginning of its name, and a word for its run.
+    // `LoLA:wrong`: columns whose names begin with the first part, and a word that finds their runs.
     const find = word => {
       const colon = word.lastIndexOf(":");
       if (colon < 0) return null;
-      const [who, meets] = [word.slice(0, colon), runTest(word.slice(colon + 1))];
-      const columns = [...heads.keys()].filter(at => heads[at].name.toLowerCase().startsWith(who));
-      return row => columns.some(at => meets(row[1][at]));
+      const [prefix, test] = [word.slice(0, colon), runTest(word.slice(colon + 1))];
+      const columns = [...heads.keys()].filter(at => heads[at].name.toLowerCase().startsWith(prefix));
+      return row => columns.some(at => test(row[1][at]));
     };
     let table = null;
     const choice = data.costs ? element("select", { id: "measure" },
@@ -291,19 +291,19 @@ function drawMatrix(data) {
     });
     table = new Table(place, {
       caption: acrossEntries
-        ? `${place.dataset.name}: values right (✓), wrong (✗) and unjudged (?), and how the run ended`
-        : `${place.dataset.name}: values right (✓), wrong (✗) and unjudged (?) by examination, and how the run ended`,
+        ? `${place.dataset.name}: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run`
+        : `${place.dataset.name}: right (✓), wrong (✗) and unjudged (?) values by examination, and the ending of the run`,
       kind: "grid",
       columns: [first, second, ...heads.map(column)],
       rows: data.rows,
       find,
-      hint: `Parts of names or “surprise”; ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word leaves such rows out.`,
+      hint: `Parts of names or “surprise”; ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word excludes the rows that it finds.`,
       measures: choice ? element("span", {}, element("label", { for: "measure" }, "Show"), " ", choice) : null,
     });
   });
 }
 
-/** How a column of a list shows and orders what it holds. */
+/** The text and the sort key of each kind of field of a list. */
 const KINDS = {
   text: { text: field => field ?? "", key: field => field ?? null },
   number: { text: field => field == null ? "" : thousands(field), key: field => field ?? null, largest: true },
@@ -340,7 +340,7 @@ function drawList(place, data) {
     kind: "list grid",
     columns,
     rows: data.rows,
-    hint: "Any words of a row; a minus before a word leaves such rows out.",
+    hint: "Any words of a row; a minus before a word excludes the rows that it finds.",
   });
 }
 
@@ -349,7 +349,7 @@ function mcc_list(data) {
   mcc_lists([data]);
 }
 
-/** Called by the data of a page with several; those without rows stay away. */
+/** Called by the data of a page with several lists; lists without rows are not shown. */
 function mcc_lists(lists) {
   withNames(() => document.querySelectorAll(".table").forEach((place, at) => {
     if (lists[at]?.rows.length) drawList(place, lists[at]);

@@ -1,0 +1,358 @@
+//! Runs a tool in every examination on the first instance of each known model, and reports what it did.
+
+use super::report::Checks;
+use super::{
+    AttemptOutputs, Oracle, PerTool, QualifyError, Report, RunLimits, RunQuestions, campaign_file, counted,
+    native,
+};
+use crate::runner::{
+    CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunnerError,
+};
+use mcc_base::digest;
+use mcc_base::names::{EntryName, ExaminationName};
+use mcc_benchkit::Invocation;
+use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run, qualification_wall_s};
+use mcc_edition::{Edition, Examination};
+use mcc_model::Archive;
+use mcc_store::{CampaignFacts, Record};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What is qualified, and under which rules.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The entry's name, BK_TOOL.
+    pub entry: EntryName,
+    pub edition: Edition,
+    /// The edition's name or the path of its file, for the campaign.
+    pub edition_source: String,
+    pub examinations: Vec<Examination>,
+    /// Folder of instance archives (NAME.tgz).
+    pub instances: PathBuf,
+    /// What the tool is submitted as (E-5.3, E-5.4).
+    pub kind: Kind,
+    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, seconds.
+    pub limit_s: NonZero<u32>,
+    /// Attempts at each run.
+    pub repeat: NonZero<u32>,
+    /// Known answers, see `Oracle`.
+    pub oracle: Option<PathBuf>,
+}
+
+/// The machines of a qualification, and what the caller does while they run.
+pub struct Machines<'a> {
+    /// The tool's disk image, or an original disk (with `ssh_key`).
+    pub image: &'a Path,
+    /// The private key that opens an original disk.
+    pub ssh_key: Option<&'a Path>,
+    /// Runs at once; None: as many as cores and memory allow.
+    pub jobs: Option<NonZero<u32>>,
+    /// Run although this host cannot honour the contest's machine.
+    pub allow_degraded: bool,
+    /// Set by the caller to stop, see `CampaignOptions::stop`.
+    pub stop: &'a AtomicBool,
+    /// Gets what happens while the inputs disk is made.
+    pub show_inputs: &'a dyn Fn(InputsEvent),
+    /// Runs all open runs of a campaign, and shows their progress.
+    pub run: &'a dyn Fn(CampaignRunner) -> Result<CampaignEnd, RunnerError>,
+}
+
+/// A qualification of which instances and oracle were read; nothing ran yet.
+pub struct Qualification {
+    settings: Settings,
+    archives: BTreeMap<String, Archive>,
+    limits: RunLimits,
+    runs: Vec<(Run, RunQuestions)>,
+    /// Texts on bad lines of the oracle's tables; those on its other files are in `runs`.
+    unread: Vec<String>,
+}
+
+/// How long a tool is watched beyond its limit, seconds, to see answers that come too late.
+fn grace_s(limit_s: u32) -> u32 {
+    (limit_s / 4).clamp(3, 15)
+}
+
+impl Qualification {
+    /// Reads the instances and the oracle.
+    ///
+    /// # Errors
+    /// They cannot be read, or there is no instance of a known model.
+    pub fn new(settings: Settings) -> Result<Self, QualifyError> {
+        let Settings { edition, examinations, kind, .. } = &settings;
+        let archives = first_instances(&settings.instances, edition)?;
+        let oracle = settings.oracle.as_deref().map(Oracle::open).transpose()?;
+        let vcpus = match kind {
+            Kind::Sequential => edition.machine.sequential_cores,
+            Kind::Concurrent => edition.machine.concurrent_cores,
+        };
+        let cpu_s = u64::from(settings.limit_s.get());
+        let wall_s = qualification_wall_s(edition, cpu_s);
+        let limits = RunLimits { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };
+        let names = examinations.iter().map(|known| known.name.parse());
+        let names: Vec<ExaminationName> = names.collect::<Result<_, _>>()?;
+        let mut runs = vec![];
+        for (instance, archive) in &archives {
+            for (examination, name) in examinations.iter().zip(&names) {
+                let mut asked = RunQuestions::of(archive, examination)?;
+                if let Some(oracle) = &oracle {
+                    asked = asked.with(oracle, instance)?;
+                }
+                let run = Run {
+                    entry: settings.entry.clone(),
+                    instance: archive.instance.clone(),
+                    examination: name.clone(),
+                    model: archive.instance.family().to_owned(),
+                    vcpus,
+                    competes: true,
+                };
+                runs.push((run, asked));
+            }
+        }
+        let unread = oracle.map(|oracle| oracle.unread).unwrap_or_default();
+        Ok(Self { settings, archives, limits, runs, unread })
+    }
+
+    /// Runs the tool's folder on this machine, without a virtual one. The outputs go to the folder `out`; `show` gets
+    /// the id of each run when it begins.
+    ///
+    /// # Errors
+    /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
+    pub fn run_native(&self, folder: &Path, out: &Path, show: &dyn Fn(&str)) -> Result<Report, QualifyError> {
+        let head = folder.join("BenchKit_head.sh");
+        if !head.is_file() {
+            return Err(QualifyError::NoHead(folder.to_owned()));
+        }
+        let mut checks = self.checks(true, false);
+        checks.report.machine = vec![
+            "none: a dry run on this machine is no substitute for qualifying the image".to_owned(),
+            "none: /home/mcc is a temporary folder here; a tool that has /home/mcc written out works in the image only"
+                .to_owned(),
+        ];
+        let (sha256, _) = digest::file(&head).map_err(QualifyError::io(&head))?;
+        checks.report.disks.insert("BenchKit_head.sh".to_owned(), sha256);
+        let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
+        for (run, asked) in &self.runs {
+            let mut ended = vec![];
+            for n in 1..=self.settings.repeat.get() {
+                show(run.id().as_str());
+                let outputs = out.join(run.id().as_str()).join(n.to_string());
+                fs::create_dir_all(&outputs).map_err(QualifyError::io(&outputs))?;
+                let archive = &self.archives[run.instance.as_str()];
+                let invocation = self.invocation(run, false);
+                let done = native::run(folder, archive, &invocation, &self.limits, grace, &outputs);
+                ended.push((done.map_err(QualifyError::io(folder))?, outputs));
+            }
+            let left = ended.iter().map(|(ended, outputs)| AttemptOutputs {
+                outcome: &ended.outcome,
+                marks: &ended.marks,
+                facts: Some(&ended.facts),
+                samples: &ended.facts.samples,
+                outputs,
+            });
+            checks.add(&run.id(), asked, &left.collect::<Vec<_>>())?;
+        }
+        Ok(checks.finish(self.unread()))
+    }
+
+    /// Runs the image as a campaign of its own, `OUT.toml`, with its record in the folder `out`; continues there if
+    /// it was begun.
+    ///
+    /// # Errors
+    /// The campaign cannot be prepared or run, was stopped before its end, or the record cannot be read.
+    pub fn run_in_machines(&self, machines: &Machines, out: &Path) -> Result<Report, QualifyError> {
+        let file = campaign_file::write(out, &self.campaign(machines)?)?;
+        let prepared = PreparedCampaign::new(Campaign::load(&file).map_err(RunnerError::from)?)?;
+        let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
+        let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
+        let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
+        for repetition in 1..=self.settings.repeat.get() {
+            let (record, disks) = prepared.record(out, false, open, machines.show_inputs)?;
+            if repetition > 1 {
+                let reason = format!("repetition {repetition} of {}", self.settings.repeat);
+                let mut fewer = BTreeSet::new();
+                for (run, _) in &self.runs {
+                    if record.attempts(&run.id())?.len() < repetition as usize {
+                        fewer.insert(run.id());
+                    }
+                }
+                record.rerun(|run| fewer.contains(&run.id()), &reason)?;
+            }
+            let options = CampaignOptions {
+                record: &record,
+                edition,
+                hosts: &campaign.hosts,
+                restore: false,
+                disks,
+                file: &file,
+                jobs: machines.jobs.map(|jobs| jobs.get() as usize),
+                max_vcpus: plan.max_vcpus(),
+                marks: vec![],
+                history: History::with_instances(),
+                stop: machines.stop,
+            };
+            // A run that ended in infrastructure is a finding of the report.
+            if (machines.run)(CampaignRunner::new(&host, options)?)? == CampaignEnd::Stopped {
+                return Err(QualifyError::Stopped);
+            }
+        }
+        self.read(out, machines.ssh_key.is_some())
+    }
+
+    /// The report of a record.
+    fn read(&self, out: &Path, original: bool) -> Result<Report, QualifyError> {
+        let record = Record::open_readonly(out)?;
+        let mut checks = self.checks(false, original);
+        let CampaignFacts { disks, instances, .. } = record.facts();
+        let instances =
+            instances.iter().map(|InstanceFacts { name, sha256, .. }| (name.to_string(), sha256.clone()));
+        checks.report.disks = disks.iter().map(|disk| (disk.role.clone(), disk.sha256.clone())).collect();
+        checks.report.disks.extend(instances);
+        let mut machine = BTreeSet::new();
+        let mut boots = vec![];
+        for (run, asked) in &self.runs {
+            let attempts = record.attempts(&run.id())?;
+            // An attempt that failed and was made again says nothing of the tool.
+            let last = attempts.len().saturating_sub(1);
+            let kept = attempts.iter().enumerate();
+            let kept = kept.filter(|(n, attempt)| *n == last || !attempt.outcome.is_infrastructure());
+            let mut left = vec![];
+            for (_, attempt) in kept {
+                boots.extend(attempt.facts.as_ref().map(|facts| facts.boot_ms));
+                machine.insert(format!("accelerator {}, {}", attempt.host.accelerator, attempt.host.qemu));
+                if !attempt.environment.guest_kernel.is_empty() {
+                    machine.insert(format!("guest kernel {}", attempt.environment.guest_kernel));
+                    machine.insert(match attempt.environment.cpu_flags_missing.as_slice() {
+                        [] if attempt.environment.cpu_flags.is_empty() => {
+                            "CPU flags: unknown, the guest did not say".to_owned()
+                        }
+                        [] => "CPU flags: all that E-5.2 requires".to_owned(),
+                        missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
+                    });
+                }
+                let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
+                machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
+                left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
+            }
+            let left = left.iter().map(|(attempt, samples, outputs)| AttemptOutputs {
+                outcome: &attempt.outcome,
+                marks: &attempt.marks,
+                facts: attempt.facts.as_ref(),
+                samples,
+                outputs,
+            });
+            checks.add(&run.id(), asked, &left.collect::<Vec<_>>())?;
+        }
+        if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
+            let times = counted(boots.len(), "time");
+            machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
+        }
+        checks.report.machine = machine.into_iter().collect();
+        Ok(checks.finish(self.unread()))
+    }
+
+    fn invocation<'a>(&'a self, run: &'a Run, original: bool) -> Invocation<'a> {
+        Invocation {
+            tool: &run.entry,
+            instance: &run.instance,
+            examination: &run.examination,
+            confinement_s: u64::from(self.settings.limit_s.get()),
+            memory_mib: self.limits.memory_mib,
+            original,
+        }
+    }
+
+    /// A report without runs yet.
+    fn checks(&self, native: bool, original: bool) -> Checks<'_> {
+        let environment = self.runs.first().map(|(run, _)| {
+            let job = self.invocation(run, original).job(String::new(), 0, String::new());
+            job.env.into_iter().filter(|(name, _)| name.starts_with("BK_") || name == "BIN_DIR").collect()
+        });
+        let report = Report {
+            tool: self.settings.entry.to_string(),
+            edition: self.settings.edition.name.clone(),
+            native,
+            passes: false,
+            limit_s: self.settings.limit_s.get(),
+            instances: self.archives.keys().cloned().collect(),
+            examinations: self.settings.examinations.iter().map(|of| of.name.clone()).collect(),
+            environment: environment.unwrap_or_default(),
+            disks: BTreeMap::new(),
+            machine: vec![],
+            runs: BTreeMap::new(),
+            findings: vec![],
+        };
+        Checks { report, limits: &self.limits, per_tool: PerTool::default() }
+    }
+
+    /// One text for every file of the oracle with bad lines.
+    fn unread(&self) -> impl Iterator<Item = &String> {
+        self.unread.iter().chain(self.runs.iter().filter_map(|(_, asked)| asked.unread.as_ref()))
+    }
+
+    /// The text of the campaign.
+    fn campaign(&self, machines: &Machines) -> Result<String, QualifyError> {
+        let absolute = |path: &Path| -> Result<String, QualifyError> {
+            let path = std::path::absolute(path).map_err(QualifyError::io(path))?;
+            path.to_str().map(str::to_owned).ok_or_else(|| QualifyError::Path(path.clone()))
+        };
+        let Settings { edition_source, instances, examinations, kind, limit_s, .. } = &self.settings;
+        let edition = match edition_source.contains('/') || edition_source.ends_with(".toml") {
+            true => absolute(Path::new(edition_source))?,
+            false => edition_source.clone(),
+        };
+        let mut tool = toml::Table::new();
+        tool.insert("entry".into(), self.settings.entry.to_string().into());
+        tool.insert("image".into(), absolute(machines.image)?.into());
+        let kind = if *kind == Kind::Sequential { "sequential" } else { "concurrent" };
+        tool.insert("kind".into(), kind.into());
+        if let Some(key) = machines.ssh_key {
+            tool.insert("channel".into(), "ssh".into());
+            tool.insert("ssh_key".into(), absolute(key)?.into());
+        }
+        let (limit, more) = (limit_s.get(), grace_s(limit_s.get()));
+        let seconds = |s: u64| toml::Value::from(i64::try_from(s).unwrap_or(i64::MAX));
+        let mut limits = toml::Table::new();
+        limits.insert("confinement_s".into(), seconds(limit.into()));
+        limits.insert("cpu_s".into(), seconds(self.limits.cpu_s + u64::from(more)));
+        limits.insert("wall_s".into(), seconds(self.limits.wall_s + u64::from(more)));
+        let mut hosts = toml::Table::new();
+        if let Some(jobs) = machines.jobs {
+            hosts.insert("jobs".into(), i64::from(jobs.get()).into());
+        }
+        let names = |names: &mut dyn Iterator<Item = &str>| -> toml::Value {
+            names.map(toml::Value::from).collect::<Vec<_>>().into()
+        };
+        let mut campaign = toml::Table::new();
+        campaign.insert("edition".into(), edition.into());
+        campaign.insert("phase".into(), "qualification".into());
+        campaign.insert("inputs".into(), absolute(instances)?.into());
+        campaign.insert("instances".into(), names(&mut self.archives.keys().map(String::as_str)));
+        campaign.insert("examinations".into(), names(&mut examinations.iter().map(|of| of.name.as_str())));
+        campaign.insert("limits".into(), limits.into());
+        campaign.insert("hosts".into(), hosts.into());
+        campaign.insert("tool".into(), vec![toml::Value::from(tool)].into());
+        Ok(toml::to_string(&campaign)?)
+    }
+}
+
+/// Of every known model the first instance, P/T and coloured each, by name.
+fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, Archive>, QualifyError> {
+    let found = campaign::archives_in(folder)
+        .map_err(|source| QualifyError::Instances { path: folder.to_owned(), source })?;
+    let mut seen = BTreeSet::new();
+    let mut first = BTreeMap::new();
+    // By name: the contest pads the numbers of instances.
+    for (name, path) in found {
+        let archive = Archive::open(&path)?;
+        let (family, stripped) = edition.unstripped(archive.instance.family());
+        let known = !stripped && !archive.markers().new_model;
+        if known && seen.insert((family.to_owned(), archive.instance.as_str().contains("-COL-"))) {
+            first.insert(name, archive);
+        }
+    }
+    if first.is_empty() { Err(QualifyError::NoInstance(folder.to_owned())) } else { Ok(first) }
+}

@@ -1,0 +1,109 @@
+//! The executor with closures in the place of machines.
+
+use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
+use mcc_harness::edition::Edition;
+use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FileStamps, State};
+use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
+use mcc_harness::store::{CampaignFacts, Disk, HostFacts, Outcome, Record};
+use mcc_harness::vm::{Backend, DiskFile, Guest};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn run(examination: &str) -> Run {
+    Run {
+        entry: "tool".parse().unwrap(),
+        instance: "DiningTable-PT-03".parse().unwrap(),
+        examination: examination.parse().unwrap(),
+        model: "DiningTable".into(),
+        vcpus: 1,
+        competes: true,
+    }
+}
+
+/// A record with a run of each examination and one retry.
+fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
+    let facts = CampaignFacts {
+        campaign: "edition = \"mcc-2018\"\n".into(),
+        settings: BTreeMap::new(),
+        edition: serde_json::to_string(edition).unwrap(),
+        disks: vec![],
+        entries: vec![EntryFacts {
+            entry: "tool".parse().unwrap(),
+            tool: "tool".into(),
+            kind: Kind::Sequential,
+        }],
+        instances: vec![InstanceFacts {
+            name: "DiningTable-PT-03".parse().unwrap(),
+            family: "DiningTable".into(),
+            status: "known".into(),
+            sha256: "2".repeat(64),
+            questions: BTreeMap::new(),
+        }],
+        retries: 1,
+    };
+    let record = Record::create_or_open(folder, &facts, |_| {}).unwrap();
+    record.plan_runs(examinations.iter().map(|examination| run(examination)).collect::<Vec<_>>()).unwrap();
+    record
+}
+
+#[test]
+fn a_panic_ends_its_attempt_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    let record = record(folder.path(), &edition, &["StateSpace", "UpperBounds", "CTLFireability"]);
+    let run_attempt = |spec: AttemptSpec, enter: &mut dyn FnMut(State)| {
+        enter(State::Examining);
+        assert!(spec.job.env["BK_EXAMINATION"] != "StateSpace", "injected");
+        AttemptResult::without_machine(Outcome::Finished { exit_code: 0 })
+    };
+    let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
+    let guest = Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") };
+    let entry = EntryDisks { guest, disk: disk.clone(), inputs: None, digests: vec![] };
+    let executor = Executor {
+        record: &record,
+        edition: &edition,
+        disks: [("tool".parse().unwrap(), entry)].into(),
+        inputs: disk,
+        inputs_digest: Disk { role: "inputs".into(), sha256: "1".repeat(64), bytes: 1 },
+        states: None,
+        host: HostFacts {
+            name: "node".into(),
+            cpu: "some cpu".into(),
+            cores: 4,
+            memory_mib: 1 << 20,
+            kernel: "6.1".into(),
+            accelerator: "kvm".into(),
+            qemu: "7.2.22".into(),
+        },
+        backend: Backend::Qemu,
+        accelerator: Accelerator::Kvm,
+        policy: Policy::Contest,
+        boot_deadline: Duration::from_secs(60),
+        prepare_deadline: Duration::from_secs(60),
+        collect_deadline: Duration::from_secs(60),
+        stall: Duration::from_secs(10),
+        file_stamps: FileStamps::default(),
+        jobs: 2,
+        marks: vec![],
+        history: History::default(),
+        run_attempt: &run_attempt,
+        stop: &AtomicBool::new(false),
+    };
+    let core = |n| Core { cpus: vec![n], ..Core::default() };
+    let cores = Cores { cores: (0..3).map(core).collect(), allowed: (0..3).collect() };
+    let memory = Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None };
+    executor.run(Leases::new(&cores, &memory), &|_| true, &|_| {}).unwrap();
+
+    let recorded: BTreeMap<String, _> =
+        record.records().map(Result::unwrap).map(|run| (run.run.examination.to_string(), run)).collect();
+    let Outcome::Infrastructure { state, reason } = &recorded["StateSpace"].last.outcome else {
+        panic!("{recorded:?}")
+    };
+    assert_eq!((state.as_str(), recorded["StateSpace"].attempts), ("examining", 2), "with its retry");
+    assert!(reason.contains("the controller panicked: injected"), "{reason}");
+    for examination in ["UpperBounds", "CTLFireability"] {
+        assert_eq!(recorded[examination].last.outcome, Outcome::Finished { exit_code: 0 });
+    }
+}
