@@ -250,7 +250,7 @@ fn is_small(instance: &str) -> bool {
 }
 
 #[test]
-fn both_exhaustive_searches_give_every_expected_answer_on_fixtures() {
+fn both_searches_give_every_expected_answer_on_fixtures() {
     for instance in fixture_instances().iter().filter(|instance| is_small(instance)) {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
         for (examination, _) in EXAMINATIONS {
@@ -265,7 +265,7 @@ fn both_exhaustive_searches_give_every_expected_answer_on_fixtures() {
 }
 
 #[test]
-fn a_walk_gives_only_expected_answers_on_fixtures_and_finds_many() {
+fn a_walk_gives_many_answers_on_fixtures_all_expected() {
     let (mut found, mut asked) = (0, 0);
     for instance in fixture_instances() {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
@@ -303,7 +303,7 @@ fn a_walk_declines_what_it_cannot_prove() {
 }
 
 #[test]
-fn the_liar_is_wrong_at_every_fourth_position_and_right_elsewhere() {
+fn the_liar_is_wrong_at_every_fourth_position_only() {
     for instance in fixture_instances().iter().filter(|instance| is_small(instance)) {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
         for (examination, _) in EXAMINATIONS {
