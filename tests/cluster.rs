@@ -242,7 +242,7 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     assert!(printed.contains("Invalid account"), "{printed}");
     // A second submission would make every run twice; --resume submits only models without a job.
     let printed = submit(&folder, 2);
-    assert!(printed.contains("--resume hands in what is open"), "{printed}");
+    assert!(printed.contains("use --resume to submit its open models"), "{printed}");
     fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
     let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
     let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);

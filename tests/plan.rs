@@ -150,7 +150,7 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("override wall_s: 100 (edition: 4500)"), "{text}");
     assert!(text.contains("override cpu_s: 50 (edition: 3600)"), "{text}");
-    assert!(text.contains("worst case 00:04:00 at 2 at once"), "{text}");
+    assert!(text.contains("worst case 00:04:00 with 2 runs at once"), "{text}");
 }
 
 #[test]

@@ -96,8 +96,8 @@ fn an_archive_is_reproducible_and_readable_by_tar_and_sha256sum() {
     assert_eq!(scores(&folder.path().join("judged")), scores(&unpacked.join("judgement")));
     for input in ["published.tar.zst", "unpacked"] {
         let verified = harness(folder.path(), &["verify", input]).success();
-        assert!(stdout(&verified).contains("whole: 6 runs"), "{}", stdout(&verified));
-        assert!(stdout(&verified).contains("every point computed anew"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("complete: 6 runs"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("all points computed again"), "{}", stdout(&verified));
     }
 }
 
@@ -209,7 +209,7 @@ fn a_resigned_tool_leaves_no_trace_in_an_archive() {
     }
     assert!(others > 3, "the other entries are named");
     let verified = harness(folder, &["verify", "without.tar.zst"]).success();
-    assert!(stdout(&verified).contains("whole: 4 runs"), "{}", stdout(&verified));
+    assert!(stdout(&verified).contains("complete: 4 runs"), "{}", stdout(&verified));
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn the_commands_of_the_guide_for_reviewers_replay_a_run() {
         said += &String::from_utf8_lossy(&output.stdout);
     }
     for expected in [
-        "whole: 1 runs",
+        "complete: 1 runs",
         "breadth-first/DiningTable-PT-03/StateSpace: answers equal",
         "host         the same",
         "\"answers_equal\": true",

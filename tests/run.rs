@@ -109,7 +109,7 @@ fn a_campaign_whose_controller_is_killed_twice_ends_with_the_records_of_an_undis
         assert!((u64::from(at_least)..8).contains(&summary.recorded), "killed in the middle: {summary:?}");
     }
     let resumed = folder.run(&[]).success();
-    assert!(stderr(&resumed).contains("of 8 runs are recorded already"), "{}", stderr(&resumed));
+    assert!(stderr(&resumed).contains("of 8 runs are already recorded"), "{}", stderr(&resumed));
     folder.judge().success();
     assert_eq!(facts(&folder), undisturbed.0);
     assert!(
@@ -132,7 +132,7 @@ fn one_ctrl_c_lets_the_running_runs_end_and_the_campaign_goes_on_later() {
     controller.signal(Signal::SIGINT);
     let (code, said) = controller.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("stopped as asked; the same command goes on"), "{said}");
+    assert!(said.contains("stopped as requested; the same command continues"), "{said}");
     let summary = folder.record().summary().unwrap();
     assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
     assert!(summary.recorded < 8 && folder.running_folders().is_empty(), "{summary:?}");
@@ -413,7 +413,7 @@ fn a_repeated_examination_needs_a_reason_and_counts() {
     assert_eq!(folder.record().summary().unwrap().recorded, 4);
 
     let run = folder.run(&[&anew[..], &["its disk was of <2017>"]].concat()).success();
-    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are made anew"));
+    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are run again"));
     let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
     let runs = folder.runs();
     assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the others stay as they are");

@@ -199,7 +199,7 @@ pub struct Hosts {
     /// Seconds in which the instance must be prepared in the guest.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub prepare_deadline_s: NonZeroU64,
-    /// Seconds from the end of the tool in which its output must end.
+    /// Seconds from the end of the tool to the end of its output.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub collect_deadline_s: NonZeroU64,
     /// Seconds for which the controller may be unable to observe a machine before the attempt is ended.

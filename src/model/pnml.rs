@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let arc = |rest: &str| net(&format!("{NODES}\n<arc id='a' {rest}</arc>"));
         let cases = [
             (

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let twice = set("<deadlock/>").replace(
             "</property-set>",
             "<property>\n<id>x-00</id><formula><deadlock/></formula></property></property-set>",

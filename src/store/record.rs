@@ -134,8 +134,8 @@ pub enum MemorySource {
     Balloon,
 }
 
-/// Measurements, by the host, from the start of the tool (after unpacking) to its end. Over SSH the disk of the tool
-/// unpacks the instance: from the time when it gets the name of the instance until the streams of the tool are closed.
+/// Measurements, by the host, from the start of the tool (after unpacking) to its end; over ssh, where the tool's own
+/// disk unpacks the instance, from the moment the disk gets the name of the instance until the tool's streams close.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
     /// Time from the start of QEMU until the guest was ready.
@@ -144,11 +144,10 @@ pub struct RunFacts {
     pub wall_ms: u64,
     /// CPU time, sum of the vCPU threads.
     pub cpu_ms: u64,
-    /// CPU time of the machine while the instance was prepared; included in `cpu_ms` over SSH, otherwise not.
+    /// CPU time that the machine used while the instance was prepared; over ssh it is part of `cpu_ms`.
     #[serde(default)]
     pub prepare_cpu_ms: u64,
-    /// CPU time of the machine from the end of the tool to the end of its output; included in `cpu_ms` over SSH,
-    /// otherwise not.
+    /// CPU time that the machine used from the tool's end to the end of its output; over ssh it is part of `cpu_ms`.
     #[serde(default)]
     pub collect_cpu_ms: u64,
     /// Number of vCPUs.
