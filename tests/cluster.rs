@@ -187,14 +187,14 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
     for _ in 0..3 {
         until("the tool runs", || begun.exists());
         slurm.harness(&["cancel", "results"], 0);
-        until("the job is gone", || slurm.state("DiningTable") == "open");
+        until("the job has ended", || slurm.state("DiningTable") == "open");
         fs::remove_file(&begun).unwrap();
         slurm.harness(&resume, 0);
     }
     until("the tool runs", || begun.exists());
     folder.fake_qemu("whole_run x");
     slurm.harness(&["cancel", "results"], 0);
-    until("the job is gone", || slurm.state("DiningTable") == "open");
+    until("the job has ended", || slurm.state("DiningTable") == "open");
     slurm.harness(&resume, 0);
     until("done", || slurm.state("DiningTable") == "done");
     slurm.harness(&["collect", "results"], 0);
