@@ -1,8 +1,8 @@
-//! The pure paths that judging and reading at scale go through, one by one (criterion):
-//! `cargo bench --bench hot`. What is promised is measured as ratios by the bench `scale`.
+//! Single steps of judging and reading, measured with criterion: `cargo bench --bench hot`.
+//! The benchmark `scale` measures the ratios of docs/performance.md.
 
 #[path = "scale/synthetic.rs"]
-#[expect(dead_code, reason = "whole editions are for the bench scale")]
+#[expect(dead_code, reason = "the benchmark `scale` uses whole editions")]
 mod synthetic;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

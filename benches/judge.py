@@ -1,9 +1,9 @@
-"""The jury of the MCC 2018 rules (RULES: E-2 to E-4) as one would write it in Python: csv module, dicts, fractions.
+"""Judging by the rules of the MCC 2018 (E-2 to E-4) in plain Python: csv module, dicts, fractions.
 
     python3 benches/judge.py ANSWERS.csv.gz MODELS.csv EDITION.toml OUT
 
-Written only to be compared with `mcc-harness judge`: the same input, the same seven result files, the same content.
-What the published tables of 2018 don't hold (costs, marks, techniques) is not read here either.
+It exists only to be compared with `mcc-harness judge`: the same input, the same seven result files, the same content.
+It does not read costs, marks and techniques, because the published tables of 2018 do not contain them.
 """
 
 import csv
@@ -19,7 +19,7 @@ from fractions import Fraction
 
 
 def read_value(text):
-    """A value as text in one form, None where none was given."""
+    """The value in its canonical text form, or None if no value was given."""
     if text == "?" or (text.startswith("-") and text[1:].isdigit()):
         return None
     if text.isdigit():
@@ -130,8 +130,8 @@ def equals(given, value, any_rounded):
     return agree(given, value, any_rounded or is_rounded(given))
 
 
-def as_read(block, position, voting, value):
-    """The trusted value as its backers gave it, the rounded one where they differ in the digits beyond."""
+def unrounded(block, position, voting, value):
+    """The exact trusted value if all its backers gave the same number, otherwise the rounded one."""
     given = [values[position] for entry, values in block.items() if entry in voting]
     backers = {one for one in given if one is not None and rounded(one) == rounded(value)}
     return backers.pop() if len(backers) == 1 else value
@@ -268,7 +268,7 @@ def main(answers_path, models_path, edition_path, out):
                     if entry in voting:
                         against.append(entry)
             if value is not None:
-                value = as_read(block, position, voting, value)
+                value = unrounded(block, position, voting, value)
             trusted.append({"id": "", "value": value, "basis": basis})
             shown = value or ""
             trusted_rows.append(
@@ -349,7 +349,7 @@ def main(answers_path, models_path, edition_path, out):
             for place in podium["places"]
         ],
     )
-    # Road-runner and camel need costs, which these tables don't have.
+    # Road-runner and camel need costs, which these tables do not contain.
     write_table(out, "awards.csv", ["category", "award", "rank", "tool", "runs_compared", "value", "unit"], [])
     variant = lambda entry: entry.removeprefix(tool_of[entry]).lstrip(".-_+")
     write_table(
@@ -404,7 +404,7 @@ def main(answers_path, models_path, edition_path, out):
         "awards": [],
     }
     with open(os.path.join(out, "judgement.json"), "w", encoding="utf-8") as file:
-        # At once: json.dump to a file would not use the encoder written in C.
+        # json.dumps uses the encoder written in C; json.dump to a file does not.
         file.write(json.dumps(judgement, separators=(",", ":")))
 
 

@@ -1,5 +1,4 @@
-//! How far the figures of memory and CPU time differ that host and guest give of the same tool: the table of
-//! docs/measurement.md.
+//! Compares memory and CPU time of the same tool as measured by host and guest: the table of docs/measurement.md.
 
 #[path = "../tests/script/mod.rs"]
 mod script;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// In words, and as a script.
+/// Description and script of each tool.
 const TOOLS: [(&str, &str); 4] = [
     ("sleeps 4 s", "sleep 4"),
     ("computes for 6 s", "end=$((SECONDS + 6)); while [ $SECONDS -lt $end ]; do :; done"),
@@ -25,7 +24,7 @@ struct Figures {
     peak_kib: u64,
     balloon_kib: u64,
     rss_kib: u64,
-    /// Of the tool's cgroup in the guest, and of the vCPU threads on the host, at the same moment.
+    /// CPU time of the tool's cgroup in the guest and of the vCPU threads on the host, at the same moment.
     guest_cpu_ms: u64,
     host_cpu_ms: u64,
     wall_ms: u64,

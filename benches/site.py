@@ -2,7 +2,7 @@
 """The site of the whole contest of 2018, made by `mcc-harness report` and, of as many runs, by BenchExec's
 table-generator; and what a keystroke in the filter of its longest table costs in Chromium.
 
-    benches/site.py HARNESS TABLE_GENERATOR [--times N] [--rounds N] [--only-ours]
+    benches/site.py HARNESS TABLE_GENERATOR [--times N] [--rounds N] [--harness-only]
 
 Real answers (shared/mcc/2018-answers), seeded times; no raw outputs. With --times 10 every instance stands there ten
 times, under names of its own. Prints wall-clock and CPU seconds, bytes and files of both, and their ratios.
@@ -85,14 +85,14 @@ def results_of_benchexec(content, folder):
 # --- keystrokes -------------------------------------------------------------------------------------------------
 
 class Chromium:
-    """A browser driven over its pipe: messages of its DevTools protocol, ended by a zero byte."""
+    """A browser controlled through a pipe: messages of the DevTools protocol, each ended by a zero byte."""
 
     def __init__(self, folder):
         (its_in, self.out), (self.back, its_out) = os.pipe(), os.pipe()
         def wire():
             os.dup2(its_in, 3)
             os.dup2(its_out, 4)
-            # Where a pipe had that number already, nothing was duplicated and it would be closed.
+            # If the pipe already has that number, dup2 changes nothing, and closing the pipe would close it.
             os.set_inheritable(3, True)
             os.set_inheritable(4, True)
         self.process = subprocess.Popen(
@@ -133,7 +133,7 @@ class Chromium:
         return answer["result"].get("value")
 
 
-# Time from the key to the picture that shows its effect: two frames are begun, so the first is drawn.
+# Time from the key until its effect is visible: the start of a second frame means that the first is drawn.
 PRESS = """new Promise(done => {
   const start = performance.now();
   const field = document.querySelector('.filter');
@@ -145,8 +145,8 @@ PRESS = """new Promise(done => {
 
 
 def keystrokes(page):
-    """Milliseconds of work, and until it is seen, for each key of some filters."""
-    # Its children may still write when it has ended.
+    """For each key of some filters: milliseconds of work, and milliseconds until the effect is visible."""
+    # Child processes of the browser may still write after it has ended.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Chromium(folder)
         try:
@@ -177,7 +177,7 @@ def main():
     arguments.add_argument("table_generator", type=Path)
     arguments.add_argument("--times", type=int, default=1)
     arguments.add_argument("--rounds", type=int, default=int(os.environ.get("ROUNDS", 3)))
-    arguments.add_argument("--only-ours", action="store_true")
+    arguments.add_argument("--harness-only", action="store_true")
     given = arguments.parse_args()
     if not (SHARED / "mcc/2018-answers").is_dir():
         print(f"not run: {SHARED}/mcc/2018-answers is not there")
@@ -187,24 +187,24 @@ def main():
         harness = given.harness.resolve()
         judged, content = judgement(harness, folder, given.times)
         runs = sum(len(block["cells"]) for block in content["blocks"])
-        results = [] if given.only_ours else results_of_benchexec(content, folder)
+        results = [] if given.harness_only else results_of_benchexec(content, folder)
         print(f"{runs} runs, {len(content['instances'])} instances")
         del content
-        site, ours, theirs = folder / "site", [], []
+        site, harness_times, generator_times = folder / "site", [], []
         for turn in range(given.rounds):
             shutil.rmtree(site, ignore_errors=True)
-            ours.append(timed([harness, "report", judged, "--out", site]))
-            # It takes minutes: once is enough to be sure of a factor of twenty.
+            harness_times.append(timed([harness, "report", judged, "--out", site]))
+            # One measurement is enough to show a factor of twenty; each takes minutes.
             if results and turn == 0:
-                theirs.append(timed([given.table_generator, "--no-diff", "-f", "html", "-f", "csv",
+                generator_times.append(timed([given.table_generator, "--no-diff", "-f", "html", "-f", "csv",
                                      "-o", folder / "tables", *results]))
-        wall, cpu = sorted(ours)[len(ours) // 2]
+        wall, cpu = sorted(harness_times)[len(harness_times) // 2]
         count, files = size(site)
         print(f"mcc-harness report: {wall:.2f} s ({cpu:.2f} s CPU), {count / 1e6:.1f} MB in {files} files")
         front = sum((site / name).stat().st_size for name in ["index.html", "site.css"])
         print(f"the front page with its looks: {front / 1e3:.0f} KB")
-        if theirs:
-            their_wall, their_cpu = theirs[0]
+        if generator_times:
+            their_wall, their_cpu = generator_times[0]
             their_size, _ = size(folder / "tables")
             print(f"table-generator: {their_wall:.1f} s ({their_cpu:.1f} s CPU), {their_size / 1e6:.1f} MB")
             print(f"ratios: {their_wall / wall:.1f} in wall-clock time, {their_cpu / cpu:.1f} in CPU time, "

@@ -1,5 +1,5 @@
-//! What is fuzzed: readers of what others wrote. Each takes any bytes, and panics only where a promise is broken.
-//! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions on stable Rust.
+//! The fuzz targets: readers of untrusted input. Each accepts any bytes, and panics only if a promise is broken.
+//! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions.
 
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
@@ -10,9 +10,10 @@ use mcc_harness::model::{Net, Nupn, Property};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The name of its corpus, and what takes its bytes.
+/// The name of a target and of its corpus, and the function that reads the bytes.
 type Target = (&'static str, fn(&[u8]));
 
+/// All targets.
 pub const TARGETS: [Target; 9] = [
     ("answers", answers),
     ("table", table),
@@ -25,7 +26,7 @@ pub const TARGETS: [Target; 9] = [
     ("measurements", measurements),
 ];
 
-/// A tool's output, as every kind of examination: every position has an id, and every value reads back as printed.
+/// The output of a tool, read as each kind of examination: every position has an id, and every value can be read back.
 pub fn answers(data: &[u8]) {
     for (answers, values) in
         [(AnswerKind::StateSpace, 4), (AnswerKind::Boolean, 16), (AnswerKind::Number, 16)]
@@ -33,16 +34,16 @@ pub fn answers(data: &[u8]) {
         let mut questions =
             Questions::as_printed(&Examination { name: "UpperBounds".to_owned(), answers, values });
         for published in [false, true] {
-            let read =
-                Answers::read(data, &questions, Reading { strict: false, published }).expect("memory reads");
+            let read = Answers::read(data, &questions, Reading { strict: false, published })
+                .expect("reading from memory");
             assert_eq!(read.ids.len(), read.values.len());
             for value in read.values.iter().flatten() {
                 assert_eq!(value.to_string().parse::<Value>().as_ref(), Ok(value));
             }
-            // Asked for what was printed, the same is found.
+            // With the printed ids as questions, the same values are found.
             if answers != AnswerKind::StateSpace && read.ids.len() == values && !published {
                 questions.ids = Some(read.ids.clone());
-                let again = Answers::read(data, &questions, Reading::default()).expect("memory reads");
+                let again = Answers::read(data, &questions, Reading::default()).expect("reading from memory");
                 assert_eq!(again.values, read.values);
                 questions.ids = None;
             }
@@ -50,7 +51,7 @@ pub fn answers(data: &[u8]) {
     }
 }
 
-/// A table of answers in either form: what is read judges, and its export judges the same.
+/// A table of answers in either form: a table that is read can be judged, and its export has the same judgement.
 pub fn table(data: &[u8]) {
     static RULES: OnceLock<Edition> = OnceLock::new();
     let rules = RULES.get_or_init(|| Edition::load("mcc-2018").expect("the edition of 2018"));
@@ -61,22 +62,22 @@ pub fn table(data: &[u8]) {
     let Ok(ballots) = read() else { return };
     let Some(before) = decided(rules, ballots) else { return };
     let out = folder.path().join("export.csv");
-    let Ok(ballots) = read() else { panic!("it was read before") };
+    let Ok(ballots) = read() else { panic!("the same table is refused when read again") };
     let written = export(rules, ballots, &Cores::new(), Layout::Results(Form::Exact), &out);
-    let written = written.expect("what judges can be exported");
+    let written = written.expect("a judged table can be exported");
     let mut again = match source::read_answers(rules, &written.paths[0]) {
         Ok(ballots) => ballots,
-        // A table of which only resigned entries were left has no row.
+        // The export of a table with resigned entries only has no row.
         Err(source::SourceError::Empty { .. }) => return,
-        Err(error) => panic!("our own export: {error}"),
+        Err(error) => panic!("the export is refused: {error}"),
     };
     let models = source::read_models(rules, &mut again, &written.paths[1]);
-    models.expect("our own models");
-    source::read_tools(&mut again, &written.paths[2]).expect("our own tools");
-    assert_eq!(decided(rules, again).expect("our own export judges"), before);
+    models.expect("the exported models are read");
+    source::read_tools(&mut again, &written.paths[2]).expect("the exported tools are read");
+    assert_eq!(decided(rules, again).expect("the export can be judged"), before);
 }
 
-/// What a judgement decides, not what it was read from or what it says of that.
+/// The judgement as JSON without its inputs and notes, or None if it is refused.
 fn decided(rules: &Edition, ballots: Ballots) -> Option<String> {
     let mut judgement = mcc::judge(rules, ballots).ok()?;
     judgement.inputs.clear();
@@ -84,7 +85,7 @@ fn decided(rules: &Edition, ballots: Ballots) -> Option<String> {
     Some(serde_json::to_string(&judgement).expect("a judgement is plain data"))
 }
 
-/// PNML and its NUPN section.
+/// A PNML model and its NUPN section.
 pub fn pnml(data: &[u8]) {
     let net = Net::read(data, "model.pnml");
     let nupn = Nupn::read(data, "model.pnml");
@@ -93,35 +94,36 @@ pub fn pnml(data: &[u8]) {
     }
 }
 
+/// A property file.
 pub fn properties(data: &[u8]) {
     let _ = Property::read_set(&String::from_utf8_lossy(data), "UpperBounds.xml");
 }
 
-/// An edition that is read is written and read again the same.
+/// An edition file: an edition that is read equals the one read from its JSON.
 pub fn edition(data: &[u8]) {
     let Ok(edition) = Edition::parse(&String::from_utf8_lossy(data), "edition.toml") else { return };
     let json = serde_json::to_string(&edition).expect("an edition is plain data");
     assert_eq!(serde_json::from_str::<Edition>(&json).expect("its own JSON"), edition);
 }
 
-/// A job file that is read is written and read again the same; as a campaign it is refused or made.
+/// A job file: a file that is read equals the one read from its written form; a campaign is made of it or refused.
 pub fn jobs(data: &[u8]) {
     let Ok(file) = JobFile::read(&String::from_utf8_lossy(data)) else { return };
     if let Ok(text) = file.write() {
-        assert_eq!(JobFile::read(&text).expect("our own file"), file);
+        assert_eq!(JobFile::read(&text).expect("the written file is read"), file);
     }
     static RULES: OnceLock<Edition> = OnceLock::new();
     let rules = RULES.get_or_init(|| Edition::load("mcc-2018").expect("the edition of 2018"));
     let _ = mcc_harness::campaign::CampaignFromJobFile::new(&file, "mcc-2018", rules, Path::new("models"));
 }
 
-/// A result file of BenchExec: what is read judges.
+/// A result file of BenchExec.
 pub fn benchexec(data: &[u8]) {
     static RULES: OnceLock<Rules> = OnceLock::new();
     other_contests(&RULES, "svcomp-2024", "result.xml", data);
 }
 
-/// A table of scores of SV-COMP, with what is known of its categories.
+/// A table of scores of SV-COMP.
 pub fn scores(data: &[u8]) {
     static RULES: OnceLock<Rules> = OnceLock::new();
     other_contests(&RULES, "svcomp-2013", "scores.csv", data);
@@ -133,11 +135,11 @@ pub fn measurements(data: &[u8]) {
     other_contests(&RULES, "crv-2014", "measurements.csv", data);
 }
 
-/// Reads and judges twice: the same both times.
+/// Reads and judges the data twice; both judgements must be equal.
 fn other_contests(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8]) {
     let Rules::Other(rules) = rules.get_or_init(|| Rules::load(edition).expect("an edition of this build"))
     else {
-        panic!("{edition} is no other contest's")
+        panic!("{edition} is no edition of SV-COMP or CRV")
     };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);

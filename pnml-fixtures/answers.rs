@@ -7,10 +7,10 @@ use super::families::{Instance, StateSpace};
 use super::formulas::{Atoms, Draw, as_ctl};
 use super::naive::Graph;
 
-/// Properties per examination, as everywhere in the contest.
+/// Properties per examination, as in the contest.
 const PROPERTIES: usize = 16;
 
-/// All that is asked about an instance, and the answers.
+/// All questions about an instance, and their answers.
 pub struct Sheet {
     pub state_space: StateSpace,
     pub has_deadlock: bool,
@@ -56,8 +56,8 @@ pub fn sheet(instance: &Instance) -> Sheet {
     Sheet { state_space, has_deadlock, examinations }
 }
 
-/// Draws until the formula has the truth a coin asked for and says more than its initial marking shows; the
-/// last try is taken as it is. `meaning` is the formula in CTL.
+/// Draws formulas until one has a truth value drawn at random before, and is not decided by the initial marking. The last of
+/// a limited number of tries is taken in any case. `meaning` returns the formula in CTL.
 fn chosen(
     draw: &mut Draw,
     graph: &Graph,
@@ -78,7 +78,7 @@ fn chosen(
     }
 }
 
-/// EF of what holds initially, AG of what does not.
+/// Whether the initial marking decides the formula: EF of a formula that holds there, AG of one that does not.
 fn shown_at_once(graph: &Graph, formula: &Expr) -> bool {
     match formula {
         Expr::ExistsPath(path) => matches!(&**path, Expr::Finally(state) if graph.holds_initially(state)),
@@ -93,7 +93,7 @@ fn bounds(instance: &Instance, named: &Net, graph: &Graph) -> Vec<(Property, Str
     (0..PROPERTIES)
         .map(|position| {
             let (places, value) = if position == PROPERTIES - 1 && instance.shortcut.is_some() {
-                // A token per switch: all places together hold as many as there are switches.
+                // Each switch has one token, so the sum over all places is the number of switches.
                 let all = instance.net.places.iter().map(|place| place.id.clone()).collect();
                 (all, BigUint::from(instance.net.places.len() / 2))
             } else {
@@ -118,7 +118,7 @@ fn letter(truth: bool) -> String {
 }
 
 impl Sheet {
-    /// `examination,position,id,value`; StateSpace's ids are the words tools print.
+    /// The table `examination,position,id,value`; the ids of StateSpace are its keywords.
     pub fn to_csv(&self) -> String {
         let mut text = String::from("examination,position,id,value\n");
         let space = &self.state_space;

@@ -1,4 +1,4 @@
-//! The nets. Each family is a classic of its kind, drawn anew, under a name no contest model has.
+//! The nets of the fixtures: well-known families, constructed again, with names that no contest model has.
 
 use mcc_harness::model::{Arc, Net, NetKind, Place, Transition};
 use num_bigint::BigUint;
@@ -45,18 +45,18 @@ pub struct Instance {
     pub family: Family,
     pub scale: String,
     pub net: Net,
-    /// States by a formula of the family's parameters.
+    /// The number of states by a formula of the parameters.
     pub states: BigUint,
-    /// Where the net is too large to explore: what it is judged by instead.
+    /// For a net that is too large to explore: how its answers are computed instead.
     pub shortcut: Option<Shortcut>,
 }
 
-/// How the answers of a huge net are known.
+/// How the answers of a huge net are computed.
 pub struct Shortcut {
     pub state_space: StateSpace,
-    /// Formulas name only nodes of this part of the net.
+    /// The part of the net whose nodes formulas may name.
     pub named: Net,
-    /// A net in which those formulas have the same truth.
+    /// A small net in which these formulas have the same truth values.
     pub equivalent: Net,
 }
 
@@ -71,7 +71,7 @@ pub fn instances() -> Vec<Instance> {
     let mut all = Vec::new();
     all.extend([3, 5, 8].map(dining_table));
     all.extend([3, 5, 8].map(token_loop));
-    all.extend([(5, 2), (20, 5)].map(|(readers, writers)| library_room(readers, writers)));
+    all.extend([(5, 2), (20, 5)].map(|(readers, writers)| readers_and_writers(readers, writers)));
     all.extend(
         [(3, 2, 12), (5, 3, 40)].map(|(crate_size, order, slots)| crate_depot(crate_size, order, slots)),
     );
@@ -81,9 +81,9 @@ pub fn instances() -> Vec<Instance> {
     all
 }
 
-/// Philosophers who take the left fork first: all of them holding one is the deadlock. A state is a
-/// circle of thinking, waiting and eating ones where who sits after an eating one thinks: as many as the
-/// Pell-Lucas number, q(n) = 2 q(n-1) + q(n-2) from q(0) = q(1) = 2.
+/// Philosophers who take the left fork first. In the deadlock each one has one fork. A state is a circle of
+/// thinking, waiting and eating philosophers in which the one after an eating philosopher thinks. Their number is the
+/// Pell-Lucas number: q(n) = 2 q(n-1) + q(n-2), q(0) = q(1) = 2.
 fn dining_table(n: usize) -> Instance {
     let mut net = Builder::new();
     let seats: Vec<_> = (1..=n)
@@ -108,8 +108,8 @@ fn dining_table(n: usize) -> Instance {
     net.instance(Family::DiningTable, format!("{n:02}"), q)
 }
 
-/// A token circulates among stations; one that wants the line waits for it, and keeps it while it sends.
-/// The token travels (n places, 2^n wishes) or is used (n places, 2^(n-1) wishes of the others).
+/// A token circulates among stations. A station that is to send waits for the token and keeps it while it sends.
+/// States: the token travels (n places, 2^n sets of waiting stations) or is used (n places, 2^(n-1) sets of the others).
 fn token_loop(n: usize) -> Instance {
     let mut net = Builder::new();
     let stations: Vec<_> = (1..=n)
@@ -128,9 +128,9 @@ fn token_loop(n: usize) -> Instance {
     net.instance(Family::TokenLoop, format!("{n:02}"), 3 * n * (1 << (n - 1)))
 }
 
-/// Readers share a room, a writer needs it alone: it takes as many permits as there are readers.
-/// Either no writer is in (readers out, waiting, reading; writers out, waiting), or one is.
-fn library_room(readers: u64, writers: u64) -> Instance {
+/// Readers and writers: a writer excludes all readers, because it takes as many permits as there are readers.
+/// States: no writer writes (readers out, waiting, reading; writers out, waiting), or one does.
+fn readers_and_writers(readers: u64, writers: u64) -> Instance {
     let mut net = Builder::new();
     let [out, waiting, reading] =
         [("ReadersOut", readers), ("ReadersWaiting", 0), ("Reading", 0)].map(|(id, n)| net.place(id, n));
@@ -147,8 +147,8 @@ fn library_room(readers: u64, writers: u64) -> Instance {
     net.instance(Family::LibraryRoom, format!("R{readers:02}W{writers:02}"), states)
 }
 
-/// Producers fill a depot crate by crate, consumers empty it order by order, three of each. Both sizes
-/// have no common divisor here and the depot holds a crate and an order: every level can be reached.
+/// Three producers fill a depot crate by crate, three consumers empty it order by order. The sizes of crate and order
+/// have no common divisor, and the depot has space for both, so every level can be reached.
 fn crate_depot(crate_size: u64, order: u64, slots: u64) -> Instance {
     let mut net = Builder::new();
     let [packing, packed] = [("Packing", 3), ("Packed", 0)].map(|(id, n)| net.place(id, n));
@@ -161,8 +161,8 @@ fn crate_depot(crate_size: u64, order: u64, slots: u64) -> Instance {
     net.instance(Family::CrateDepot, format!("K{crate_size}M{order}B{slots}"), 4 * 4 * (slots + 1))
 }
 
-/// n clerks, n stamps; each clerk takes two, one after the other: all of them holding one is the deadlock.
-/// States: who holds none, one and two, as far as the stamps reach.
+/// n clerks and n stamps; each clerk takes two, one after the other. In the deadlock each one has one stamp.
+/// States: the clerks with no, one and two stamps, with at most n stamps in all.
 fn greedy_clerks(n: usize) -> Instance {
     let mut net = Builder::new();
     let stamps = net.place("Stamps", n as u64);
@@ -182,7 +182,7 @@ fn greedy_clerks(n: usize) -> Instance {
     net.instance(Family::GreedyClerks, format!("{n:02}"), states)
 }
 
-/// n switches, each on or off, none knowing of the others.
+/// n independent switches, each on or off.
 pub fn switch_board(n: usize) -> Net {
     let mut net = Builder::new();
     for i in 1..=n {
@@ -194,8 +194,8 @@ pub fn switch_board(n: usize) -> Net {
     net.net(format!("SwitchBoard-PT-{n:04}"))
 }
 
-/// 2^n states, n firings in each. A formula about some switches cannot tell how many others there are, if
-/// there are any: their firings, always possible, change nothing it sees (the boards are bisimilar).
+/// 2^n states, n firings in each. The truth of a formula about some switches does not depend on the number of others, if
+/// there is at least one: their firings are always possible and change no atom (the boards are bisimilar).
 fn instance_of_switches(n: usize, huge: bool) -> Instance {
     const NAMED: usize = 5;
     let states = BigUint::from(2_u32).pow(n as u32);
@@ -213,8 +213,8 @@ fn instance_of_switches(n: usize, huge: bool) -> Instance {
     Instance { family: Family::SwitchBoard, scale: format!("{n:04}"), net, states, shortcut }
 }
 
-/// n chunks of `unit` coins wander from vault to counter to purse and back; as many lie in a reserve that
-/// is only counted. More tokens than 32 bits hold, and in the larger one together more than 64 bits.
+/// n chunks of `unit` coins move from vault to counter to purse and back. A reserve has the same number of coins and is
+/// only counted. The number of tokens exceeds 32 bits, and in the larger instance their sum exceeds 64 bits.
 fn coin_vault(n: u64, unit: u64) -> Instance {
     let mut net = Builder::new();
     let all = n * unit;

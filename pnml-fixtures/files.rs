@@ -1,4 +1,4 @@
-//! An instance's files and archive, as the contest lays them out.
+//! The files and the archive of an instance, in the layout of the contest.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use mcc_harness::model::{Count, Expr, Formula, Net, Property};
 use super::answers::Sheet;
 use super::families::Instance;
 
-/// 2018-05-15 00:00 UTC: archives must not depend on when they were made.
+/// 2018-05-15 00:00 UTC, so that archives do not depend on the time of their creation.
 const MTIME: u64 = 1_526_342_400;
 
 /// A `.tgz` of one folder named like the instance.
@@ -93,7 +93,7 @@ fn pnml(net: &Net) -> String {
     text + &format!("    </page>\n    <name><text>{}</text></name>\n  </net>\n</pnml>\n", net.id)
 }
 
-/// What is known of the net, as far as the contest's definitions leave no choice.
+/// The stated properties of the net whose definition by the contest leaves no choice.
 fn verdicts(instance: &Instance, sheet: &Sheet) -> String {
     let net = &instance.net;
     let mut transitions = net.transitions.iter();

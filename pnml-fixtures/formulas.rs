@@ -1,35 +1,35 @@
-//! Formulas drawn at random, always the same for the same instance and examination.
+//! Random formulas, the same for the same instance and examination.
 
 use mcc_harness::model::{Count, Expr, Net};
 
 use super::naive::Graph;
 
-/// What atoms speak of.
+/// The kind of atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atoms {
     Cardinality,
     Fireability,
 }
 
-/// Draws formulas about a net from a seed.
+/// Draws formulas about a net; a seed determines them.
 pub struct Draw<'a> {
     /// The nodes that may be named.
     net: &'a Net,
-    /// Where constants are taken from, so that they lie in reach.
+    /// Constants are token counts of its states, so that comparisons are not trivial.
     graph: &'a Graph<'a>,
     random: u64,
 }
 
 impl<'a> Draw<'a> {
     pub fn new(net: &'a Net, graph: &'a Graph<'a>, seed: &str) -> Self {
-        // FNV-1a over the seed's text.
+        // FNV-1a of the seed.
         let random = seed.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
         Self { net, graph, random }
     }
 
-    /// A number below `n`.
+    /// A random number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         // SplitMix64.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -43,7 +43,7 @@ impl<'a> Draw<'a> {
         self.ids(self.net.places.iter().map(|place| &place.id).collect())
     }
 
-    /// One to three different ones, in the order of the net.
+    /// One to three different ids, in the order of the net.
     fn ids(&mut self, all: Vec<&String>) -> Vec<String> {
         let wanted = 1 + self.below(3.min(all.len()));
         let mut chosen = std::collections::BTreeSet::new();
@@ -66,7 +66,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// The sum these places have somewhere, or one more.
+    /// The sum of tokens of these places in a random state, or one more.
     fn constant(&mut self, places: &[String]) -> Count {
         let state = self.below(self.graph.states.len());
         let sum = self.graph.tokens(state, places) + self.below(2);
@@ -109,7 +109,7 @@ impl<'a> Draw<'a> {
         if self.below(2) == 0 { Expr::AllPaths(Box::new(path)) } else { Expr::ExistsPath(Box::new(path)) }
     }
 
-    /// An LTL formula of those that say the same as a CTL formula (`as_ctl`).
+    /// An LTL formula that is equivalent to a CTL formula (`as_ctl`).
     pub fn ltl(&mut self, atoms: Atoms) -> Expr {
         let last = match self.below(4) {
             0 => self.atom(atoms),
@@ -117,7 +117,7 @@ impl<'a> Draw<'a> {
             2 => Expr::Globally(Box::new(self.atom(atoms))),
             _ => Expr::Until(Box::new(self.atom(atoms)), Box::new(self.atom(atoms))),
         };
-        // Next only in front: there is a next state there, in every fixture.
+        // Next only at the front: the initial markings of all fixtures have a next marking.
         let path = match self.below(4) {
             0 => Expr::Next(Box::new(last)),
             1 => Expr::Next(Box::new(Expr::Next(Box::new(last)))),
@@ -128,8 +128,8 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// `A` of a path formula as CTL, for paths where that is the same: on all paths G of something is AG of it
-/// on all paths from there, likewise X; F and U of atoms are AF and AU.
+/// Converts an LTL formula to an equivalent CTL formula: A G p is AG of (A p), A X p is AX of (A p), and F and U of atoms are
+/// AF and AU.
 pub fn as_ctl(ltl: &Expr) -> Expr {
     let Expr::AllPaths(path) = ltl else { panic!("an LTL formula begins with all-paths") };
     let all = |inner: &Expr| Box::new(as_ctl(&Expr::AllPaths(Box::new(inner.clone()))));
@@ -141,7 +141,7 @@ pub fn as_ctl(ltl: &Expr) -> Expr {
             Expr::Until(before.clone(), reach.clone())
         }
         atom if is_atom(atom) => return atom.clone(),
-        other => panic!("not known as CTL: {other:?}"),
+        other => panic!("no equivalent CTL formula is implemented: {other:?}"),
     };
     Expr::AllPaths(Box::new(path))
 }

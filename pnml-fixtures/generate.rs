@@ -1,5 +1,5 @@
-//! Makes the fixtures: `cargo run --release --example pnml-fixtures [-- FOLDER]` writes the archives,
-//! `expected/` and `models.csv` there, by default into this folder, always the same bytes.
+//! Generates the fixtures: `cargo run --release --example pnml-fixtures [-- FOLDER]` writes the archives, `expected/` and
+//! `models.csv` to FOLDER, by default to this folder. The bytes are always the same.
 
 mod answers;
 mod families;

@@ -1,5 +1,5 @@
-//! Answers by definition: all markings in a table, every operator as its fixpoint, iterated until nothing
-//! changes. Slow and obvious on purpose; shares nothing with the reference tool.
+//! Answers by definition: all markings in a table, and every operator computed as its fixpoint by iteration. The code is
+//! simple rather than fast, and shares nothing with the reference tool.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::families::StateSpace;
 pub struct Graph<'a> {
     net: &'a Net,
     pub states: Vec<Vec<u64>>,
-    /// Per state: (transition, state reached).
+    /// For each state its firings: (transition, target state).
     firings: Vec<Vec<(usize, usize)>>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Graph<'a> {
         self.truth(formula)[0]
     }
 
-    /// Per state: is the CTL formula true there?
+    /// The truth of a CTL formula in each state.
     fn truth(&self, formula: &Expr) -> Vec<bool> {
         let all = 0..self.states.len();
         match formula {
@@ -104,7 +104,7 @@ impl<'a> Graph<'a> {
 
     fn path_truth(&self, path: &Expr, all: bool) -> Vec<bool> {
         let dead = |state: usize| self.firings[state].is_empty();
-        // In the next state, on all paths or on one; a dead state has no next state.
+        // The truth in all next states or in one; a dead state has none.
         let next = |truth: &[bool], state: usize| {
             let mut reached = self.firings[state].iter().map(|(_, target)| truth[*target]);
             if all { reached.all(|truth| truth) } else { reached.any(|truth| truth) }

@@ -1,7 +1,7 @@
 //! mcc-harness runs and scores the Model Checking Contest.
 //!
 //! Data flows one way: `campaign -> plan -> executor -> vm -> store -> benchkit -> judge -> report`.
-//! Each of these modules is a crate in the folder of its name; docs/architecture.md says what each may depend on.
+//! Each of these modules is a crate in the folder of its name; docs/architecture.md lists what each may depend on.
 
 pub mod archive;
 pub mod cli;

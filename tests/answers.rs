@@ -1,4 +1,4 @@
-//! What tools print is read right.
+//! Reading of the outputs of tools.
 
 mod data;
 
@@ -45,7 +45,7 @@ fn text(answers: &Answers) -> String {
     answers.values.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
-fn complaints(answers: &Answers) -> Vec<String> {
+fn anomalies(answers: &Answers) -> Vec<String> {
     answers.anomalies.iter().map(|a| format!("{}: {}", a.line, a.kind)).collect()
 }
 
@@ -56,12 +56,12 @@ fn results_are_found_among_noise_with_their_techniques() {
     assert_eq!(text(&answers), "T F");
     assert_eq!(answers.techniques, [vec!["A1"], vec!["EXPLICIT", "SAT_SMT"]]);
     assert_eq!(answers.lines, [Some(3), Some(2)]);
-    assert_eq!(complaints(&answers), [""; 0]);
+    assert_eq!(anomalies(&answers), [""; 0]);
     assert_eq!(answers.declared, None);
 }
 
 #[test]
-fn numbers_are_exact_however_long_and_bounds_can_be_infinite() {
+fn long_numbers_are_exact_and_bounds_can_be_infinite() {
     let long = "7".repeat(24_000);
     let q = questions("UpperBounds", &["a", "b", "c", "d"]);
     let output = format!(
@@ -87,11 +87,11 @@ fn state_space_has_its_own_lines_and_minus_one_is_not_given() {
     assert_eq!(answers.ids, ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"]);
     assert_eq!(text(&answers), "166 ? ? 6");
     assert_eq!(answers.cannot_compute, [false, true, false, false]);
-    assert_eq!(complaints(&answers), [""; 0], "the protocol's own way to leave a metric out");
+    assert_eq!(anomalies(&answers), [""; 0], "the protocol has -1 for a metric that is not given");
 
     let answers = read_as(b"STATE_SPACE STATES -1 TECHNIQUES A", &q, Reading::default());
     assert_eq!(answers.declared, Some(Declaration::CannotCompute));
-    assert!(complaints(&answers)[0].contains("STATES is mandatory"));
+    assert!(anomalies(&answers)[0].contains("STATES is mandatory"));
     let answers =
         read_as(b"FORMULA x TRUE TECHNIQUES A\nSTATE_SPACE EDGES 3 TECHNIQUES A", &q, Reading::default());
     assert!(answers.is_empty());
@@ -105,17 +105,17 @@ fn an_infinite_count_of_a_state_space_is_read_as_overflow() {
         let answers = read_as(output.as_bytes(), &questions("StateSpace", &[]), Reading::default());
         assert_eq!(text(&answers), "Inf Inf ? ?", "{word}: {:?}", answers.anomalies);
     }
-    // Of the form alone nothing is complained.
+    // The form itself is no anomaly.
     let real = "Planning-PT-none StateSpace\nSTATE_SPACE STATES +inf TECHNIQUES TEDD2020\n";
     let answers = read_as(real.as_bytes(), &questions("StateSpace", &[]), Reading::default());
-    assert_eq!(complaints(&answers), [""; 0]);
+    assert_eq!(anomalies(&answers), [""; 0]);
     let answers =
         read_as(b"STATE_SPACE STATES -inf TECHNIQUES A", &questions("StateSpace", &[]), Reading::default());
     assert_eq!((text(&answers).as_str(), answers.anomalies.len()), ("? ? ? ?", 1));
 }
 
 #[test]
-fn the_last_value_wins_and_a_contradiction_is_recorded() {
+fn the_last_value_counts_and_a_contradiction_is_recorded() {
     let answers = ctl(
         "FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 TRUE TECHNIQUES B\nFORMULA x-00 FALSE TECHNIQUES C",
     );
@@ -125,11 +125,11 @@ fn the_last_value_wins_and_a_contradiction_is_recorded() {
     let alike = ctl("FORMULA x-01 TRUE TECHNIQUES A\nFORMULA x-01 TRUE TECHNIQUES B\n");
     assert_eq!((alike.repeated, alike.anomalies.len()), (vec![None, Some(Repeat::Same)], 0));
     assert_eq!(
-        complaints(&answers),
-        ["3: x-00 was T in line 2 and is F now: the last value counts; print a value when it is final"]
+        anomalies(&answers),
+        ["3: x-00 was T in line 2 and is F now: the last value counts; print a value only when it is final"]
     );
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 CANNOT_COMPUTE");
-    assert_eq!(text(&answers), "T ?", "giving up is no value");
+    assert_eq!(text(&answers), "T ?", "CANNOT_COMPUTE is no value");
     assert!(matches!(answers.anomalies[0].kind, AnomalyKind::ValueRetracted { line_before: 1, .. }));
 }
 
@@ -148,7 +148,7 @@ fn without_techniques_a_value_counts_with_a_warning_unless_strict() {
 }
 
 #[test]
-fn not_competing_not_computing_and_not_answering_stay_apart() {
+fn not_competing_not_computing_and_no_answer_are_distinct() {
     let cases = [
         ("noise\nDO_NOT_COMPETE\n", Some(Declaration::DoNotCompete)),
         ("  CANNOT_COMPUTE \r\n", Some(Declaration::CannotCompute)),
@@ -185,16 +185,16 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
         ),
         ("FORMULA x-00 CANNOT COMPUTE", "write CANNOT_COMPUTE with underscores"),
         ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", "write FORMULA x-00 CANNOT_COMPUTE and nothing else"),
-        ("FORMULA x-00 DO_NOT_COMPETE", "it is only for a whole examination"),
+        ("FORMULA x-00 DO_NOT_COMPETE", "it is for a whole examination only"),
         ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00; write TRUE or FALSE"),
-        ("FORMULA x-00", "1: nothing follows x-00; write TRUE or FALSE"),
+        ("FORMULA x-00", "1: x-00 has no value; write TRUE or FALSE"),
         ("FORMULA x-00 TRUE in 3 s", "`in` follows the value of x-00: the line is ignored"),
-        ("FORMULA y-00 TRUE TECHNIQUES A", "y-00 is not asked for here: ignored; the ids are those"),
+        ("FORMULA y-00 TRUE TECHNIQUES A", "the examination has no id y-00: ignored; the ids are those"),
         (
             "STATE_SPACE STATES 3 TECHNIQUES A",
             "a STATE_SPACE line: ignored; CTLCardinality is answered by FORMULA",
         ),
-        ("NOT_A_FORMULA x-00 TRUE TECHNIQUES A", "`FORMULA` is stuck to the word before it"),
+        ("NOT_A_FORMULA x-00 TRUE TECHNIQUES A", "`FORMULA` is part of a longer word"),
         ("FORMULA x-00 TRUE TECHNIQUES OPTIM-1", "the technique `OPTIM-1` of x-00"),
         (
             "FORMULA x-00 TRUE TECHNIQUES A FORMULA x-01 TRUE TECHNIQUES B",
@@ -211,23 +211,23 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
         ("really CANNOT_COMPUTE", "CANNOT_COMPUTE is not alone on its line"),
         ("DO_NOT_COMPETE\nCANNOT_COMPUTE", "2: CANNOT_COMPUTE after DO_NOT_COMPETE: the last one counts"),
     ];
-    for (output, complaint) in cases {
-        let found = complaints(&ctl(output));
-        assert!(found.len() == 1 && found[0].contains(complaint), "{output}: {found:?}");
+    for (output, expected) in cases {
+        let found = anomalies(&ctl(output));
+        assert!(found.len() == 1 && found[0].contains(expected), "{output}: {found:?}");
     }
 }
 
 #[test]
-fn talk_about_formulas_is_noise() {
+fn log_text_about_formulas_is_ignored() {
     let noise = "Parsing FORMULA\nFORMULA_NAME x-00\nthe FORMULA is large\nformula x-00 TRUE\nMY_FORMULA y TRUE TECHNIQUES A\n\
                  FORMULAE about x-00 TRUE TECHNIQUES A\nCOMPUTED in 3 s, COMPETES\nNUM_VECTOR\nBK_STOP 1\n";
     let answers = ctl(noise);
     assert!(answers.is_empty());
-    assert_eq!(complaints(&answers), [""; 0]);
+    assert_eq!(anomalies(&answers), [""; 0]);
 }
 
 #[test]
-fn an_examination_of_one_value_is_answered_by_its_bare_name_too() {
+fn an_examination_of_one_value_is_answered_by_its_name_too() {
     let q = questions("ReachabilityDeadlock", &["N-PT-1-ReachabilityDeadlock-0"]);
     for id in ["N-PT-1-ReachabilityDeadlock-0", "ReachabilityDeadlock"] {
         let output = format!("FORMULA {id} TRUE TECHNIQUES A");
@@ -242,7 +242,7 @@ fn an_examination_of_one_value_is_answered_by_its_bare_name_too() {
 }
 
 #[test]
-fn without_an_archive_ids_are_taken_as_printed_in_the_order_of_the_contest() {
+fn without_an_archive_the_printed_ids_are_used() {
     let mut printed = String::new();
     for number in (0..18).rev() {
         printed += &format!("FORMULA n-{number:02} TRUE TECHNIQUES A\n");
@@ -259,11 +259,11 @@ fn without_an_archive_ids_are_taken_as_printed_in_the_order_of_the_contest() {
     let both =
         b"FORMULA n-ReachabilityDeadlock-0 TRUE TECHNIQUES A\nFORMULA ReachabilityDeadlock TRUE TECHNIQUES A";
     let answers = read_as(both, &one, Reading::default());
-    assert_eq!((text(&answers).as_str(), complaints(&answers).len()), ("T", 0));
+    assert_eq!((text(&answers).as_str(), anomalies(&answers).len()), ("T", 0));
 }
 
 #[test]
-fn bytes_no_terminal_would_show_pass_safely() {
+fn escape_codes_and_invalid_utf8_are_read_safely() {
     let mut output =
         b"\x1b[32mFORMULA\x1b[0m x-00 \x1b[1;31mTRUE\x1b[0m TECHNIQUES A\n\xff\xfe\0\0\n".to_vec();
     output.extend_from_slice(b"\0FORMULA x-01\0FALSE TECHNIQUES \xff\n");
@@ -272,7 +272,7 @@ fn bytes_no_terminal_would_show_pass_safely() {
 }
 
 #[test]
-fn a_line_of_100_megabytes_is_read_in_bounded_memory_and_hides_no_result() {
+fn a_line_of_100_megabytes_is_read_in_bounded_memory() {
     let dots = std::io::repeat(b'.').take_bytes(100 << 20);
     let q = questions("CTLCardinality", &["x-00", "x-01"]);
     let chain = |end: &'static [u8]| std::io::BufReader::new(std::io::Read::chain(dots(), end));
@@ -288,7 +288,7 @@ fn a_line_of_100_megabytes_is_read_in_bounded_memory_and_hides_no_result() {
     let number = std::io::Read::chain(&b"FORMULA x-00 "[..], std::io::repeat(b'1').take_bytes(1 << 20)());
     let q = questions("UpperBounds", &["x-00"]);
     let answers = Answers::read(std::io::BufReader::new(number), &q, Reading::default()).unwrap();
-    assert!(complaints(&answers)[0].contains("a result longer than 262144 bytes: ignored"), "{answers:?}");
+    assert!(anomalies(&answers)[0].contains("a result longer than 262144 bytes: ignored"), "{answers:?}");
 }
 
 trait TakeBytes {
@@ -304,13 +304,13 @@ impl TakeBytes for std::io::Repeat {
 }
 
 #[test]
-fn endless_complaints_are_counted_not_kept() {
+fn further_anomalies_are_counted_only() {
     let output = "FORMULA y TRUE TECHNIQUES A\n".repeat(5000);
     let answers = ctl(&output);
     assert_eq!((answers.anomalies.len(), answers.anomalies_dropped), (1000, 4000));
 }
 
-/// The examination an oracle file's suffix stands for.
+/// The examination of the suffix of an oracle file.
 fn of_suffix(suffix: &str) -> &'static str {
     match suffix {
         "SS" => "StateSpace",
@@ -344,7 +344,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_oracle_of_three_editions_is_read_whole() {
+fn every_oracle_of_three_editions_is_read_completely() {
     let mut files = 0;
     for folder in ["mcc/oracle", "mcc/2023/oracle", "mcc/2025/oracle"] {
         let Some(folder) = data::shared(folder) else { return };
@@ -358,7 +358,7 @@ fn every_oracle_of_three_editions_is_read_whole() {
             if examination.name != "StateSpace" {
                 assert_eq!(given, examination.values, "{file}");
             }
-            assert_eq!(complaints(&answers), [""; 0], "{file}");
+            assert_eq!(anomalies(&answers), [""; 0], "{file}");
             files += 1;
         }
     }
@@ -366,7 +366,7 @@ fn every_oracle_of_three_editions_is_read_whole() {
 }
 
 #[test]
-fn every_output_of_real_tools_is_read_as_the_oracle_says() {
+fn outputs_of_real_tools_agree_with_the_oracles() {
     let Some(folder) = data::shared("mcc/real-output") else { return };
     let (Some(inputs), Some(oracles)) = (data::shared("mcc/inputs"), data::shared("mcc/oracle")) else {
         return;
@@ -385,7 +385,7 @@ fn every_output_of_real_tools_is_read_as_the_oracle_says() {
             let output = fs::read(folder.join(tool).join(&file)).unwrap();
             let answers = read_as(&output, &questions, Reading { strict: true, published: false });
             let severe = answers.anomalies.iter().find(|a| a.kind.severity() == Severity::Error);
-            assert!(severe.is_none(), "{file}: {:?}", complaints(&answers));
+            assert!(severe.is_none(), "{file}: {:?}", anomalies(&answers));
             files += 1;
 
             let printed = String::from_utf8_lossy(&output).into_owned();
@@ -425,7 +425,7 @@ fn every_output_of_real_tools_is_read_as_the_oracle_says() {
     assert_eq!(compared, 361);
 }
 
-/// Lines that say nothing of x-00, x-01 and the whole examination: of any letters, and of the protocol's own words.
+/// Lines without a result for x-00, x-01 or the whole examination: of any letters, and of words of the protocol.
 fn noise() -> impl Strategy<Value = String> {
     let words = [
         "FORMULA",
@@ -451,7 +451,7 @@ fn noise() -> impl Strategy<Value = String> {
     ];
     let sentence =
         prop::collection::vec(prop::sample::select(words.to_vec()), 0..8).prop_map(|words| words.join(" "));
-    let says = |line: &String| {
+    let is_result = |line: &String| {
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         // A keyword may follow other letters, but not as a part of a word.
         let keyword = |word: &str| {
@@ -462,7 +462,7 @@ fn noise() -> impl Strategy<Value = String> {
         matches!(words[..], ["CANNOT_COMPUTE" | "DO_NOT_COMPETE"])
             || words.windows(2).any(|pair| keyword(pair[0]) && subject(pair[1]))
     };
-    prop_oneof!["[ -~]{0,60}", sentence].prop_filter("it says something", move |line| !says(line))
+    prop_oneof!["[ -~]{0,60}", sentence].prop_filter("the line has a result", move |line| !is_result(line))
 }
 
 proptest! {
@@ -492,7 +492,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_between_results_changes_nothing(
+    fn noise_between_results_has_no_effect(
         noise in prop::collection::vec(noise(), 3),
         chunk in 1usize..64,
     ) {
@@ -500,21 +500,21 @@ proptest! {
         let plain = ctl(&results.concat());
         let noisy: String = noise.iter().zip(results).map(|(noise, result)| format!("{noise}\n{result}")).collect();
         let q = questions("CTLCardinality", &["x-00", "x-01"]);
-        // However the bytes arrive.
+        // The size of the chunks has no effect.
         let source = std::io::BufReader::with_capacity(chunk, noisy.as_bytes());
         let read = Answers::read(source, &q, Reading::default()).unwrap();
-        let said = |answers: Answers| {
+        let content = |answers: Answers| {
             let Answers { ids, values, techniques, cannot_compute, repeated, declared, .. } = answers;
             (ids, values, techniques, cannot_compute, repeated, declared)
         };
-        // It may be complained about; what is complained about without it, still is.
+        // Noise may add anomalies, but removes none.
         let kinds: Vec<_> = read.anomalies.iter().map(|anomaly| &anomaly.kind).collect();
         prop_assert!(plain.anomalies.iter().all(|anomaly| kinds.contains(&&anomaly.kind)));
         let protocol = ["FORMULA", "STATE_SPACE", "TECHNIQUES", "COMPETE", "COMPUTE"];
         if !noise.iter().any(|line| protocol.iter().any(|word| line.contains(word))) {
             prop_assert_eq!(read.anomalies.len(), plain.anomalies.len());
         }
-        prop_assert_eq!(said(read), said(plain));
+        prop_assert_eq!(content(read), content(plain));
     }
 }
 
@@ -526,7 +526,7 @@ fn lint(arguments: &[&str], output: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn lint_prints_values_by_position_and_the_lines_that_are_wrong() {
+fn lint_prints_values_by_position_and_wrong_lines() {
     let good = "FORMULA n-01 TRUE TECHNIQUES EXPLICIT\nFORMULA n-00 CANNOT_COMPUTE\n";
     let (code, out, _) = lint(&["-", "--examination", "CTLCardinality"], good);
     assert_eq!(code, 0);
@@ -548,20 +548,20 @@ fn lint_prints_values_by_position_and_the_lines_that_are_wrong() {
 }
 
 #[test]
-fn lint_says_what_is_wrong_with_its_arguments() {
-    for (arguments, complaint) in [
+fn lint_reports_wrong_arguments() {
+    for (arguments, expected) in [
         (
             vec!["-", "--examination", "Deadlock"],
             "mcc-2018 has no examination Deadlock; it has StateSpace, UpperBounds",
         ),
         (
             vec!["absent.out", "--examination", "UpperBounds"],
-            "absent.out: cannot be read; name a tool's saved output",
+            "absent.out: cannot be read; give a file with the output of a tool",
         ),
         (vec!["-", "--examination", "UpperBounds", "--instance", "absent.tgz"], "absent.tgz: "),
     ] {
         let (code, _, errors) = lint(&arguments, "");
         assert_eq!(code, 2, "{errors}");
-        assert!(errors.contains(complaint), "{errors}");
+        assert!(errors.contains(expected), "{errors}");
     }
 }

@@ -1,4 +1,4 @@
-//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and what a broken one does to it.
+//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and failures of the cluster.
 
 mod campaign;
 
@@ -30,22 +30,22 @@ kind = "sequential"
 
 [slurm]
 stage = "stage"
-lost_node = "anew"
-# Else both models land on one node.
+lost_node = "restart"
+# Otherwise both models run on one node.
 options = ["--exclusive"]
 "#;
 
-/// A Slurm cluster of two nodes on this host, ended with the test.
+/// A Slurm cluster of two nodes on this host; ended when it is dropped.
 struct Slurm<'a>(&'a Folder);
 
 impl<'a> Slurm<'a> {
-    fn up(folder: &'a Folder) -> Self {
+    fn start(folder: &'a Folder) -> Self {
         let slurm = Self(folder);
-        slurm.here("up");
+        slurm.script("up");
         slurm
     }
 
-    fn here(&self, verb: &str) {
+    fn script(&self, verb: &str) {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
         let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
         assert!(done.success(), "scripts/slurm-single-node {verb}");
@@ -56,7 +56,7 @@ impl<'a> Slurm<'a> {
         Command::new(program).args(args).env("SLURM_CONF", conf).output().unwrap()
     }
 
-    /// mcc-harness on this cluster; what it printed.
+    /// Runs mcc-harness on this cluster and returns its output.
     fn harness(&self, args: &[&str], exit: i32) -> String {
         let conf = self.0.path().join("slurm/slurm.conf");
         let mut command = assert_cmd::Command::from(self.0.harness(args));
@@ -64,7 +64,7 @@ impl<'a> Slurm<'a> {
         String::from_utf8(done.get_output().stdout.clone()).unwrap()
     }
 
-    /// What `status` says of a model.
+    /// The status of a model, from `status`.
     fn model(&self, name: &str) -> Value {
         let status: Value =
             serde_json::from_str(&self.harness(&["status", "results", "--format", "json"], 0)).unwrap();
@@ -72,16 +72,16 @@ impl<'a> Slurm<'a> {
         models.iter().find(|model| model["model"] == name).unwrap().clone()
     }
 
-    fn stands(&self, name: &str) -> String {
-        self.model(name)["standing"].as_str().unwrap().to_owned()
+    fn state(&self, name: &str) -> String {
+        self.model(name)["state"].as_str().unwrap().to_owned()
     }
 
     fn recorded(&self, name: &str) -> u64 {
         self.model(name)["recorded"].as_u64().unwrap()
     }
 
-    /// Loses a node as a power cut does: all that runs on it ends at once.
-    fn cut(&self, node: &str) {
+    /// Simulates a power failure of a node: kills all its processes.
+    fn kill_node(&self, node: &str) {
         let variable = format!("SLURMD_NODENAME={node}");
         let conf = format!("SLURM_CONF={}", self.0.path().join("slurm/slurm.conf").display());
         let daemon = format!("\0-N\0{node}\0");
@@ -94,10 +94,10 @@ impl<'a> Slurm<'a> {
                 String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
             };
             let environment = read("environ");
-            let ours = environment.split('\0').any(|set| set == conf);
-            let here =
+            let of_cluster = environment.split('\0').any(|set| set == conf);
+            let of_node =
                 environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
-            if ours && here {
+            if of_cluster && of_node {
                 let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
             }
         }
@@ -109,7 +109,7 @@ impl<'a> Slurm<'a> {
 
 impl Drop for Slurm<'_> {
     fn drop(&mut self) {
-        self.here("down");
+        self.script("down");
     }
 }
 
@@ -120,35 +120,35 @@ fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_campaign_on_slurm_survives_a_cancel_a_time_limit_and_a_lost_node_and_judges_as_locally() {
+fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
     let folder = Folder::new(CAMPAIGN);
-    let slurm = Slurm::up(&folder);
+    let slurm = Slurm::start(&folder);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
 
     let jobs = slurm.harness(&submit, 0);
     assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
     slurm.harness(&["cancel", "results"], 0);
-    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.stands(model) == "open"));
+    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "open"));
 
-    // Handed in again; then one model's job is told that its time is up, the other one's node is lost.
+    // Submitted again; then the job of one model gets the signal of its time limit, the node of the other is lost.
     slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
     until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.recorded(model) > 0));
     let (kept, lost) = (slurm.model("DiningTable"), slurm.model("TokenLoop"));
     let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
-    assert_ne!(node(&kept), node(&lost), "each model on a node of its own");
+    assert_ne!(node(&kept), node(&lost), "each model has a node");
     let queue = slurm.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
     let queue = String::from_utf8(queue.stdout).unwrap();
     let job = queue.lines().find_map(|line| line.strip_suffix(&format!(" {}", node(&kept)))).unwrap();
-    let told = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
-    assert!(told.status.success(), "{told:?}");
-    slurm.cut(&node(&lost));
-    until("the loss is seen", || ["open", "pending"].contains(&slurm.stands("TokenLoop").as_str()));
-    assert!(slurm.recorded("TokenLoop") < 8, "lost in the middle");
+    let signalled = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
+    assert!(signalled.status.success(), "{signalled:?}");
+    slurm.kill_node(&node(&lost));
+    until("the loss is seen", || ["open", "pending"].contains(&slurm.state("TokenLoop").as_str()));
+    assert!(slurm.recorded("TokenLoop") < 8, "the model has open runs");
     slurm.harness(&["collect", "results"], 1);
     slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.stands(model) == "done"));
+    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "done"));
 
-    // The kept model stayed on its node, handed on by its own job; the lost one was run anew on the other.
+    // The kept model stayed on its node, continued by a job of its chain; the lost one was repeated on the other node.
     assert_eq!(slurm.model("DiningTable")["nodes"], kept["nodes"]);
     assert_eq!(node(&slurm.model("TokenLoop")), node(&kept));
     let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
@@ -164,7 +164,7 @@ fn a_campaign_on_slurm_survives_a_cancel_a_time_limit_and_a_lost_node_and_judges
     assert!(again.contains("0 attempts and 0 recorded runs were new"), "{again}");
     let record = Record::open_readonly(&folder.results()).unwrap();
     let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
-    assert!(superseded > 0, "what the lost node had recorded is kept");
+    assert!(superseded > 0, "the runs of the lost node are kept");
 
     let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
     assert_cmd::Command::from(folder.harness(&local)).assert().code(0);
@@ -202,7 +202,7 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
     assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
 }
 
-/// Puts programs of Slurm's names on PATH that do what these shell scripts say.
+/// Puts shell scripts with the names of Slurm's commands on PATH.
 fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
     for (name, script) in scripts {
         let path = folder.path().join("bin").join(name);
@@ -218,7 +218,7 @@ fn submit(folder: &Folder, exit: i32) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-const ROOMY: (&str, &str) = ("sinfo", "echo 'here*|infinite'");
+const UNLIMITED: (&str, &str) = ("sinfo", "echo 'here*|infinite'");
 const ARRAYS: (&str, &str) = ("scontrol", "echo 'MaxArraySize = 1001'");
 const EMPTY: (&str, &str) = ("squeue", "");
 
@@ -226,42 +226,45 @@ const EMPTY: (&str, &str) = ("squeue", "");
 fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
     let folder = Folder::new(CAMPAIGN);
     fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'"), ARRAYS, EMPTY, ("sbatch", "exit 1")]);
-    let said = submit(&folder, 2);
-    assert!(said.contains("ends jobs after 3600 s") && said.contains("choose another partition"), "{said}");
+    let printed = submit(&folder, 2);
+    assert!(
+        printed.contains("ends jobs after 3600 s") && printed.contains("choose another partition"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn what_slurm_refuses_is_reported_and_submitted_again() {
     let folder = Folder::new(CAMPAIGN);
     let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
-    fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", refused)]);
-    let said = submit(&folder, 1);
-    assert!(said.contains("Invalid account"), "{said}");
-    // A second submission would run everything twice; --resume hands in what has no job.
-    let said = submit(&folder, 2);
-    assert!(said.contains("--resume hands in what is open"), "{said}");
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", refused)]);
+    let printed = submit(&folder, 1);
+    assert!(printed.contains("Invalid account"), "{printed}");
+    // A second submission would make every run twice; --resume submits only models without a job.
+    let printed = submit(&folder, 2);
+    assert!(printed.contains("use --resume to submit its open models"), "{printed}");
     fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
     let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
     let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
-    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-    assert!(said.contains("job 77: 2 models (DiningTable, ...), 2 cores, 17408 MB"), "{said}");
-    let asked = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.contains("job 77: 2 models (DiningTable, ...), 2 cores, 17408 MB"), "{printed}");
+    let arguments = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
     for part in ["--array=0-1", "--cpus-per-task=2", "--mem=17408M", "--exclusive", "--signal=B:USR1@"] {
-        assert!(asked.contains(part), "{part} in {asked}");
+        assert!(arguments.contains(part), "{part} in {arguments}");
     }
 }
 
 #[test]
 fn collect_works_after_run_on_the_same_results() {
     let folder = Folder::new(CAMPAIGN);
-    fakes(&folder, &[ROOMY, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
     submit(&folder, 0);
     let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
     // As `run` opens it, which leaves the file in WAL mode.
     drop(Record::create_or_open(&folder.results(), &facts, |_| {}).unwrap());
     let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
-    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-    assert!(said.contains("0 of 16 runs are recorded"), "{said}");
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.contains("0 of 16 runs are recorded"), "{printed}");
 }
 
 #[test]
@@ -269,12 +272,12 @@ fn without_a_submission_or_slurm_the_remedy_is_named() {
     let folder = Folder::new(CAMPAIGN);
     for verb in ["cancel", "collect"] {
         let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);
-        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(said.contains("mcc-harness submit CAMPAIGN.toml --out results"), "{said}");
+        let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(printed.contains("mcc-harness submit CAMPAIGN.toml --out results"), "{printed}");
     }
     let args = ["submit", "campaign.toml", "--out", "results"];
     let mut command = assert_cmd::Command::from(folder.harness(&args));
     let done = command.env("PATH", folder.path().join("bin")).assert().code(69);
-    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-    assert!(said.contains("sinfo is not on PATH") && said.contains("slurm-client"), "{said}");
+    let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(printed.contains("sinfo is not on PATH") && printed.contains("slurm-client"), "{printed}");
 }

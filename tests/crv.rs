@@ -1,4 +1,4 @@
-//! `judge`, `report` and `explain` on CRV 2014, as an organizer uses them, and the laws of its judgements.
+//! `judge`, `report` and `explain` on CRV 2014 through the command line, and properties of its judgements.
 
 mod data;
 
@@ -46,16 +46,16 @@ fn podium(out: &Path, track: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgement_says_so() {
+fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
     let Some(input) = data::shared("crv-2014") else { return };
     let out = TempDir::new().unwrap();
     let notes = judge(&input, out.path());
     assert_eq!(
         notes.trim_end(),
-        "note: offline MonPoly, overhead: the printed column sums to 39.721, the printed total says 39.35; benchmark \
-         18 is printed 0.375, its measurements give 0.004; with that put right the total is right"
+        "note: offline MonPoly, overhead: the sum of the printed column is 39.721, the printed total is 39.35; \
+         benchmark 18 is printed as 0.375, its measurements give 0.004; with the computed scores the total is right"
     );
-    // The draw of 5.2, ranks dense.
+    // QEA and JavaMOP share rank 1 (section 5.2); the next rank is 2.
     assert_eq!(
         podium(out.path(), "java"),
         ["1 QEA gold", "1 JavaMOP gold", "2 jUnitRV silver", "3 LARVA bronze"]
@@ -64,25 +64,25 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
     let offline = ["1 QEA gold", "2 MonPoly silver", "3 RITHM-2 bronze", "4 STEPR "];
     assert_eq!(podium(out.path(), "offline"), offline);
 
-    // Correctness exactly, memory to 0.05 over some twenty benchmarks, overhead roughly.
+    // Correctness is exact; the sums of memory differ by at most 0.05, those of overhead by at most 0.2.
     let scores = rows(&out.path().join("scores.csv"));
     let mut compared = 0;
     for total in rows(&input.join("totals.csv")) {
-        let ours =
+        let computed =
             scores.iter().find(|row| row["category"] == total["track"] && row["tool"] == total["tool"]);
         for (column, tolerance) in [("correctness", "0"), ("memory", "0.05"), ("overhead", "0.2")] {
-            let off = (exact(&ours.unwrap()[column]) - exact(&total[column])).abs();
+            let off = (exact(&computed.unwrap()[column]) - exact(&total[column])).abs();
             assert!(off <= exact(tolerance), "{column}: {total:?}");
             compared += 1;
         }
-        let sum = ["correctness", "overhead", "memory"].map(|column| exact(&ours.unwrap()[column]));
-        let points = exact(&ours.unwrap()["points"]);
-        // The C track's printed total is off its printed parts by one in the last digit.
+        let sum = ["correctness", "overhead", "memory"].map(|column| exact(&computed.unwrap()[column]));
+        let points = exact(&computed.unwrap()["points"]);
+        // The printed total of track C differs from the sum of its printed parts by one in the last digit.
         assert!((sum.iter().sum::<BigRational>() - points).abs() <= exact("0.01"));
     }
     assert_eq!(compared, 33);
 
-    // Every printed memory score recomputes to about 0.01, every overhead score within 0.3 but that one.
+    // All but one printed score agree within the tolerances of the edition.
     let verdicts = rows(&out.path().join("verdicts.csv"));
     let mut off = Vec::new();
     for printed in rows(&input.join("benchmarks.csv")) {
@@ -91,12 +91,12 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
                 && row["instance"] == printed["benchmark"]
                 && row["tool"] == printed["tool"]
         };
-        let ours = verdicts.iter().find(|row| key(row)).unwrap();
+        let computed = verdicts.iter().find(|row| key(row)).unwrap();
         for (column, cell, tolerance) in
             [("memory", "memory_score", "0.02"), ("overhead", "overhead_score", "0.3")]
         {
             let printed_score = if printed[cell] == "N/A" { "0" } else { &printed[cell] };
-            if (exact(&ours[column]) - exact(printed_score)).abs() > exact(tolerance) {
+            if (exact(&computed[column]) - exact(printed_score)).abs() > exact(tolerance) {
                 off.push(format!(
                     "{} {} {} {column}",
                     printed["track"], printed["benchmark"], printed["tool"]
@@ -104,7 +104,7 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
             }
         }
         assert_eq!(
-            exact(&ours["points"]) < BigRational::zero(),
+            exact(&computed["points"]) < BigRational::zero(),
             printed["correctness_score"].starts_with('-')
         );
     }
@@ -116,7 +116,7 @@ fn the_tables_of_2014_come_out_and_where_they_contradict_themselves_the_judgemen
         .assert()
         .success();
     let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
-    assert!(page("index.html").contains("printed column sums to 39.721"));
+    assert!(page("index.html").contains("the sum of the printed column is 39.721"));
     assert!(
         page("pictures.html").contains("href=\"compare.html\"") && page("compare.html").contains("time_ms")
     );
@@ -150,7 +150,7 @@ fn measurements_with_an_expected_verdict_follow_section_4() {
                 java,1,heavy,T,N/A,6,T,ok,1\n";
     std::fs::write(&input, format!("{HEADER}{rows}")).unwrap();
     judge(&input, dir.path());
-    // right and heavy share overhead 6 : 2; right has all of memory.
+    // `right` and `heavy` share the overhead points 6 : 2; `right` has all memory points.
     assert_eq!(verdict(dir.path(), "right"), "right 10 55/2 time_s=2 memory_mb=10");
     assert_eq!(verdict(dir.path(), "heavy"), "right 10 25/2 time_s=6");
     assert_eq!(verdict(dir.path(), "late"), "timeout -5 -5 ");
@@ -164,7 +164,7 @@ fn measurements_with_an_expected_verdict_follow_section_4() {
 }
 
 #[test]
-fn repeated_experiments_are_averaged_and_their_number_and_spread_shown() {
+fn repeated_experiments_are_averaged_with_count_and_range() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     let rows = "offline,1,a,T,10,1,T,ok,\noffline,1,a,T,N/A,3,T,ok,\noffline,1,b,T,10,2,T,ok,\n";
@@ -175,14 +175,17 @@ fn repeated_experiments_are_averaged_and_their_number_and_spread_shown() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_remedy() {
+fn bad_input_is_rejected_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     for (rows, part) in [
         ("ada,1,a,T,10,1,T,ok,1", "m.csv:2: no track `ada`; the edition has c, java, offline"),
         ("java,1,a,T,10,1,T,fine,1", "allowed are ok, crash, timeout, inexpressible"),
         ("java,1,a,T,much,1,T,ok,1", "`much` is no number"),
-        ("java,1,a,T,10,0.00,T,ok,1", "a measurement is more than 0; write a finer one, or N/A"),
+        (
+            "java,1,a,T,10,0.00,T,ok,1",
+            "a measurement must be more than 0; write it with more decimals, or N/A",
+        ),
         ("java,1,,T,10,1,T,ok,1", "column tool must not be empty"),
         ("offline,1,a,,10,1,T,timeout,1", "names no timeout of offline monitoring"),
         ("java,1,a,,10,1,T,ok,1", "outcome ok, but column verdict is empty"),
@@ -205,7 +208,7 @@ fn bad_input_is_refused_with_file_line_and_remedy() {
 }
 
 #[test]
-fn who_resigned_is_named_nowhere_in_the_judgement() {
+fn a_resigned_tool_is_not_named_in_the_judgement() {
     let dir = TempDir::new().unwrap();
     let (input, rules, out) =
         (dir.path().join("m.csv"), dir.path().join("mine.toml"), dir.path().join("out"));
@@ -221,7 +224,7 @@ fn who_resigned_is_named_nowhere_in_the_judgement() {
 }
 
 #[test]
-fn tables_that_contradict_each_other_are_refused_with_both_places() {
+fn contradicting_tables_are_rejected_with_both_places() {
     let dir = TempDir::new().unwrap();
     let printed =
         "track,benchmark,tool,verdict,memory_mb,time_s,correctness_score,overhead_score,memory_score\n";
@@ -256,7 +259,7 @@ fn tables_that_contradict_each_other_are_refused_with_both_places() {
 }
 
 #[test]
-fn online_the_mean_time_of_the_experiments_is_what_may_be_late() {
+fn the_mean_time_decides_whether_an_online_verdict_is_late() {
     let dir = TempDir::new().unwrap();
     let input = dir.path().join("m.csv");
     let rows = "java,1,near,T,10,9,T,ok,1\njava,1,near,T,10,10.5,T,ok,1\n\
@@ -285,7 +288,7 @@ fn results(rows: &[Row]) -> Results {
         track: *track,
         benchmark: benchmark.to_string(),
         tool: ["a", "b", "c"][*tool].to_owned(),
-        said: if *right { "T" } else { "F" }.to_owned(),
+        answer: if *right { "T" } else { "F" }.to_owned(),
         expected: Some("T".to_owned()),
         outcome: Outcome::Ok,
         memory_mb: number(memory),
@@ -303,7 +306,7 @@ fn row() -> impl Strategy<Value = Vec<Row>> {
 
 proptest! {
     #[test]
-    fn the_order_of_rows_never_matters(rows in row(), turn in 0..60usize) {
+    fn the_order_of_rows_has_no_effect(rows in row(), turn in 0..60usize) {
         let mut other = rows.clone();
         other.rotate_left(turn % rows.len());
         let judged = |rows: &[Row]| serde_json::to_value(crv::judge(&edition(), results(rows)).unwrap()).unwrap();
@@ -311,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tool_that_cannot_express_anything_changes_nobody(rows in row()) {
+    fn a_tool_that_expresses_nothing_has_no_effect_on_others(rows in row()) {
         let mut with = results(&rows);
         for benchmark in 0..12 {
             let mut silent = results(&[(1, benchmark, 2, false, Some(1), Some(1))]).experiments.remove(0);
@@ -330,7 +333,7 @@ proptest! {
     }
 
     #[test]
-    fn points_are_the_sum_of_their_parts_and_no_benchmark_gives_more_than_it_has(rows in row()) {
+    fn points_are_the_sum_of_parts_and_at_most_the_shared_points(rows in row()) {
         let edition = edition();
         let judgement = crv::judge(&edition, results(&rows)).unwrap();
         for block in &judgement.blocks {
@@ -350,7 +353,7 @@ proptest! {
 }
 
 #[test]
-fn a_result_of_a_track_that_the_edition_lacks_is_an_error() {
+fn a_result_of_an_unknown_track_is_an_error() {
     let mut results = results(&[(0, 1, 0, true, None, None)]);
     results.experiments[0].track = 99;
     let error = crv::judge(&edition(), results).unwrap_err().to_string();

@@ -82,7 +82,7 @@ fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
 
     let outputs = [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));
     let again = demo(folder.path());
-    assert!(again.contains("36 of 36 runs are recorded already"), "{again}");
+    assert!(again.contains("36 of 36 runs are already recorded"), "{again}");
     assert!(!again.contains("[36/36]") && !again.contains("making the"), "something was done again: {again}");
     let outputs_again =
         [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));

@@ -1,4 +1,4 @@
-//! Editions as people use them: listed, shown, changed, planned, run, judged and reported.
+//! Editions through the command line: list, show, change, plan, run, judge and report.
 
 mod campaign;
 mod data;
@@ -19,7 +19,7 @@ fn edition(args: &[&str]) -> String {
 }
 
 #[test]
-fn the_list_names_every_edition_with_its_size_and_what_is_unknown_of_it() {
+fn the_list_has_every_edition_with_its_unknown_settings() {
     let list: serde_json::Value = serde_json::from_str(&edition(&["list", "--format", "json"])).unwrap();
     let rows = list.as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
@@ -37,7 +37,7 @@ fn the_list_names_every_edition_with_its_size_and_what_is_unknown_of_it() {
 }
 
 #[test]
-fn what_is_shown_of_an_edition_is_a_whole_edition_file() {
+fn the_shown_settings_are_a_complete_edition_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
     for name in known() {
@@ -60,7 +60,7 @@ fn what_is_shown_of_an_edition_is_a_whole_edition_file() {
     assert!(stderr(&wrong).contains("did you mean `mcc-2025`?"), "{}", stderr(&wrong));
 }
 
-/// Judges a table of answers in a temporary folder and gives podiums.csv.
+/// Judges a table of answers in a temporary folder and returns podiums.csv.
 fn judged(edition: &str, answers: &str, models: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let answers = format!("tool,instance,examination,answers,wrong\n{answers}");
@@ -76,7 +76,7 @@ fn judged(edition: &str, answers: &str, models: &str) -> String {
 }
 
 #[test]
-fn the_five_global_properties_share_a_podium_and_surprise_models_count_tenfold_from_2023_on() {
+fn global_properties_share_a_podium_and_surprise_counts_tenfold() {
     let mut answers = String::new();
     for (examination, _) in &SIX[..5] {
         for (instance, third) in [("Old-PT-1", "T"), ("New-PT-1", "?")] {
@@ -99,7 +99,7 @@ fn the_five_global_properties_share_a_podium_and_surprise_models_count_tenfold_f
 #[test]
 fn stripped_models_of_2017_belong_to_their_family() {
     let row = |tool: &str, instance: &str| format!("{tool},{instance},ReachabilityDeadlock,T,\n");
-    // Ring has an instance, its stripped twin and the larger family to compare with: nmax = 3.
+    // The family Ring has an instance and its stripped form. Big is the largest family: nmax = 3.
     let instances = ["Ring-PT-1", "S_Ring-PT-1", "Big-PT-1", "Big-PT-2", "Big-PT-3"];
     let answers: String = instances.iter().map(|name| row("a", name) + &row("b", name)).collect();
     let folder = tempfile::tempdir().unwrap();
@@ -110,14 +110,14 @@ fn stripped_models_of_2017_belong_to_their_family() {
         let first = podiums.lines().find(|row| row.starts_with("Reachability,1,a,,")).unwrap();
         first.split(',').nth(4).unwrap().to_owned()
     };
-    // Big weighs 2; Ring with its twin 1 + 1/2, each of them half of that; else both families of one weigh 1.
+    // The weight of Big is 2, that of Ring 1 + 1/2, half of it for each instance. In 2018 these are two families of weight 1.
     assert_eq!(points("mcc-2017"), (16 * 2 + 16 * 3 / 2).to_string());
     assert_eq!(points(file.to_str().unwrap()), (16 * 2 + 16 * 3 / 4 + 3 * 16 * 3 / 4).to_string());
     assert_eq!(points("mcc-2018"), (16 * 2 + 16 + 16).to_string());
 }
 
 #[test]
-fn real_archives_of_later_editions_are_planned_and_linted_in_all_13_examinations() {
+fn archives_of_later_editions_work_in_all_13_examinations() {
     let Some(mcc) = data::shared("mcc") else { return };
     let folder = tempfile::tempdir().unwrap();
     let harness = |args: &[&str]| {
@@ -159,7 +159,7 @@ fn real_archives_of_later_editions_are_planned_and_linted_in_all_13_examinations
     }
 }
 
-/// The five global properties and one more, of all 13: the rest is written down as not competing.
+/// The examinations in which the tools compete: the five global properties and one more, of 13.
 const SIX: [(&str, &str); 6] = [
     ("ReachabilityDeadlock", "RD"),
     ("QuasiLiveness", "QL"),
@@ -172,9 +172,9 @@ const SIX: [(&str, &str); 6] = [
 const NOT_COMPETING: &str = "['State*', 'Upper*', 'ReachabilityC*', 'ReachabilityF*', 'CTLF*', 'LTL*']";
 
 #[test]
-fn a_campaign_of_a_later_edition_runs_and_is_judged_as_its_oracle_says() {
+fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let Some(mcc) = data::shared("mcc") else { return };
-    // Its CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no file at all.
+    // The CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no property file.
     let instance = "ResAllocation-PT-R002C002";
     let mut campaign = format!(
         "edition = 'mcc-2025'\ninputs = {:?}\ninstances = [{instance:?}]\n[hosts]\njobs = 2\n",
@@ -210,7 +210,7 @@ fn a_campaign_of_a_later_edition_runs_and_is_judged_as_its_oracle_says() {
             assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{entry} {examination}");
             assert!(judged.cell(entry, instance, examination).complete, "{entry} {examination}");
         }
-        // The oracle counts positions.
+        // The oracle is by position.
         let oracle = tool::oracle(&mcc.join(format!("2025/oracle/{instance}-{short}.out")));
         let found: Vec<String> =
             trusted[examination].iter().map(|value| value.value.as_ref().unwrap().to_string()).collect();

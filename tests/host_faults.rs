@@ -58,13 +58,13 @@ const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/n
 /// after `repair` and with free space on the disk.
 fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     let stopped = folder.run(&[]).code(1);
-    let said = stderr(&stopped);
-    for words in words.iter().chain(&["nothing recorded", "make room", "`run` again"]) {
-        assert!(said.contains(words), "{words} in {said}");
+    let message = stderr(&stopped);
+    for words in words.iter().chain(&["nothing recorded", "free some space", "`run` again"]) {
+        assert!(message.contains(words), "{words} in {message}");
     }
     assert_eq!(folder.machines(), [0; 0]);
     let summary = folder.record().summary().unwrap();
-    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {said}");
+    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {message}");
     fs::remove_file(folder.results().join("ballast")).unwrap();
     repair();
     folder.run(&[]).success();
@@ -143,7 +143,7 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     folder.qemu(&left(96 << 10));
     let stopped = folder.run(&[]).code(1);
     assert!(stderr(&stopped).contains("Could not create temporary overlay"), "{}", stderr(&stopped));
-    assert!(stderr(&stopped).contains("make room"), "{}", stderr(&stopped));
+    assert!(stderr(&stopped).contains("free some space"), "{}", stderr(&stopped));
     fs::remove_file(folder.results().join("ballast")).unwrap();
     folder.qemu(&left(320 << 10));
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
@@ -416,7 +416,7 @@ fn an_inputs_disk_of_other_edition_or_archives_is_refused() {
     // The same instance, compressed differently.
     fs::write(&packed, recompressed(&original)).unwrap();
     let refused = folder.run(&[]).code(2);
-    assert!(stderr(&refused).contains("does not hold DiningTable-PT-03"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("does not contain DiningTable-PT-03"), "{}", stderr(&refused));
     fs::write(&packed, original).unwrap();
     assert!(!folder.results().exists());
     folder.run(&[]).success();

@@ -127,9 +127,16 @@ fn instances_with_errors_are_refused_by_file_and_line_unless_accepted() {
     let said = String::from_utf8(output).unwrap();
     let line = 1 + pnml[..pnml.find("source=\"").unwrap()].matches('\n').count();
     assert!(said.contains(&format!("model.pnml:{line}:")) && said.contains("nowhere"), "line {line}: {said}");
-    assert!(said.contains("--accept") && !out.exists(), "{said}");
+    assert!(said.contains("--accept-errors") && !out.exists(), "{said}");
 
     let mut accepted = harness();
-    accepted.args(["image", "inputs"]).arg(&models).arg("--out").arg(&out).arg("--accept").assert().success();
+    accepted
+        .args(["image", "inputs"])
+        .arg(&models)
+        .arg("--out")
+        .arg(&out)
+        .arg("--accept-errors")
+        .assert()
+        .success();
     assert!(out.join("inputs.ext4").exists());
 }

@@ -1,4 +1,4 @@
-//! What the contest distributes is read as it is, and what is wrong with it is found.
+//! Reads and checks the instances that the contest distributes, and instances with faults.
 
 mod data;
 
@@ -14,7 +14,7 @@ fn archives(folder: &Path) -> Vec<Archive> {
 }
 
 #[test]
-fn every_instance_of_the_contest_is_as_the_manifest_says() {
+fn every_instance_of_the_contest_is_read_as_its_manifest_states() {
     let Some(folder) = data::shared("mcc/inputs") else { return };
     let mut manifest = csv::Reader::from_path(folder.join("MANIFEST.csv")).unwrap();
     let header = manifest.headers().unwrap().clone();
@@ -54,7 +54,7 @@ fn every_instance_of_the_contest_is_as_the_manifest_says() {
 }
 
 #[test]
-fn published_instances_are_valid_and_their_oddities_are_named() {
+fn published_instances_are_valid_and_have_known_warnings() {
     let mut warnings = Vec::new();
     for (folder, count) in [("mcc/inputs", 48), ("mcc/2023/inputs", 6), ("mcc/2025/inputs", 6)] {
         let Some(path) = data::shared(folder) else { return };
@@ -70,13 +70,14 @@ fn published_instances_are_valid_and_their_oddities_are_named() {
     for expected in [
         "RefineWMG-PT-002002/model.pnml: the net's id is \"RefineWMG-PT-002-002\", not the instance's name",
         "RefineWMG-PT-002002/CTLCardinality.xml: ids such as \"RefineWMG-PT-002-002-CTLCardinality-00\" do not begin",
-        "BART-PT-002/CTLFireability.xml: 6 properties name no place or no transition",
+        "BART-PT-002/CTLFireability.xml: 6 properties have an empty list of places or transitions",
     ] {
         assert!(warnings.iter().any(|warning| warning.contains(expected)), "{expected}\n{warnings:#?}");
     }
 }
 
-/// A small valid instance, unpacked; `change` spoils it: file, what is replaced, by what ("" for all: deleted).
+/// The findings of a small valid, unpacked instance in which `old` in `file` is replaced by `new`. With an empty `old`
+/// the file is missing.
 fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
     let folder = tempfile::TempDir::new().unwrap();
     let instance = folder.path().join("Small-PT-2");
@@ -130,7 +131,7 @@ fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_makes_a_model_improper_is_found_by_file_and_line() {
+fn faults_of_an_instance_are_found_by_file_and_line() {
     assert_eq!(findings("none", "", ""), [""; 0]);
     let cases = [
         ("model.pnml", "</page>", "", "error: Small-PT-2/model.pnml:8: not well-formed XML"),
@@ -145,31 +146,31 @@ fn what_makes_a_model_improper_is_found_by_file_and_line() {
             "model.pnml",
             "ptnet",
             "symmetricnet",
-            "error: Small-PT-2/iscolored:1: iscolored says FALSE, the net is a coloured net",
+            "error: Small-PT-2/iscolored:1: iscolored is FALSE, but the net is a coloured net",
         ),
         (
             "model.pnml",
             "ptnet",
             "symmetricnet",
-            "error: Small-PT-2/model.pnml: the net is a coloured net, the instance's name says",
+            "error: Small-PT-2/model.pnml: the net is a coloured net, but by its name",
         ),
         (
             "model.pnml",
             "<text>1",
             "<text>2",
-            "error: Small-PT-2/model.pnml:6: NUPN says safe, but p begins with 2",
+            "error: Small-PT-2/model.pnml:6: NUPN states safe, but p has 2 initial",
         ),
         (
             "model.pnml",
             "<text>1",
             "<text>2",
-            "error: Small-PT-2/GenericPropertiesVerdict.xml:2: SAFE is true, but p begins with 2 tokens",
+            "error: Small-PT-2/GenericPropertiesVerdict.xml:2: SAFE is true, but p has 2 initial tokens",
         ),
         (
             "model.pnml",
             "target='t'/>",
             "target='t'><inscription><text>3</text></inscription></arc>",
-            "error: Small-PT-2/GenericPropertiesVerdict.xml:3: ORDINARY is true, but an arc at p weighs 3",
+            "error: Small-PT-2/GenericPropertiesVerdict.xml:3: ORDINARY is true, but an arc at p has the weight 3",
         ),
         (
             "model.pnml",
@@ -181,7 +182,7 @@ fn what_makes_a_model_improper_is_found_by_file_and_line() {
             "model.pnml",
             "arcs='1'",
             "arcs='2'",
-            "error: Small-PT-2/model.pnml:6: NUPN states 2 arcs, there are 1",
+            "error: Small-PT-2/model.pnml:6: NUPN states 2 arcs, but there are 1",
         ),
         (
             "GenericPropertiesVerdict.xml",
@@ -193,11 +194,11 @@ fn what_makes_a_model_improper_is_found_by_file_and_line() {
             "iscolored",
             "FALSE",
             "TRUE",
-            "error: Small-PT-2/iscolored:1: iscolored says TRUE, the net is a P/T net",
+            "error: Small-PT-2/iscolored:1: iscolored is TRUE, but the net is a P/T net",
         ),
-        ("iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: says \"no\"; write TRUE or FALSE"),
+        ("iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: is \"no\"; write TRUE or FALSE"),
         ("iscolored", "", "", "error: Small-PT-2/iscolored: is missing"),
-        ("instance", "2", "3", "error: Small-PT-2/instance:1: says \"3\", the instance's name says \"2\""),
+        ("instance", "2", "3", "error: Small-PT-2/instance:1: is \"3\", but \"2\" in the instance's name"),
         ("equiv_col", "", "", "warning: Small-PT-2/equiv_col: is missing"),
         (
             "CTLFireability.xml",
@@ -223,14 +224,14 @@ fn what_makes_a_model_improper_is_found_by_file_and_line() {
             "CTLFireability.xml",
             "<transition>t</transition>",
             "",
-            "warning: Small-PT-2/CTLFireability.xml: 16 properties name no place or no transition",
+            "warning: Small-PT-2/CTLFireability.xml: 16 properties have an empty list",
         ),
         ("LTLFireability.xml", "", "", "error: Small-PT-2/LTLFireability.xml: is missing"),
         (
             "ReachabilityDeadlock.xml",
             "</property-set>",
             "<property><id>b</id><formula><deadlock/></formula></property></property-set>",
-            "error: Small-PT-2/ReachabilityDeadlock.xml: 2 properties, ReachabilityDeadlock has 1",
+            "error: Small-PT-2/ReachabilityDeadlock.xml: 2 properties, but ReachabilityDeadlock has 1",
         ),
         (
             "ReachabilityDeadlock.xml",

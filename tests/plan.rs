@@ -1,4 +1,4 @@
-//! campaign.toml and `plan`: what runs, in which order, how long at worst; and clear refusals.
+//! campaign.toml and `plan`: runs, their order, the worst case, and errors of campaigns.
 
 mod data;
 
@@ -38,7 +38,7 @@ impl Folder {
         plan["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Asserts that it is refused as bad input, and gives the message.
+    /// Asserts that it is refused as bad input, and returns the message.
     fn refusal(&self, args: &[&str]) -> String {
         let assert = self.plan(args).code(2).stdout("");
         String::from_utf8(assert.get_output().stderr.clone()).unwrap()
@@ -49,13 +49,13 @@ fn plan(campaign: &Path, args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("mcc-harness").unwrap().arg("plan").arg(campaign).args(args).assert()
 }
 
-/// An archive with a net of one place, and the bounds of that place asked for 16 times.
+/// An archive with a net of one place and 16 properties of UpperBounds.
 fn archive(folder: &Path, instance: &str) {
-    archive_asking(folder, instance, Some(16));
+    archive_with_properties(folder, instance, Some(16));
 }
 
-/// The same with so many properties, or without their file.
-fn archive_asking(folder: &Path, instance: &str, properties: Option<usize>) {
+/// The same with this number of properties, or without their file.
+fn archive_with_properties(folder: &Path, instance: &str, properties: Option<usize>) {
     let file = fs::File::create(folder.join(format!("{instance}.tgz"))).unwrap();
     let packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     let mut archive = tar::Builder::new(packed);
@@ -129,7 +129,7 @@ fn runs_come_model_by_model_in_the_editions_order_of_examinations() {
 }
 
 #[test]
-fn a_concurrent_tool_gets_four_vcpus_and_a_tool_that_does_not_compete_no_machine() {
+fn kind_decides_vcpus_and_not_competing_needs_no_machine() {
     let folder = Folder::new(&["A-PT-2"], CAMPAIGN);
     let plan = folder.json(&[]);
     let of =
@@ -150,11 +150,11 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("override wall_s: 100 (edition: 4500)"), "{text}");
     assert!(text.contains("override cpu_s: 50 (edition: 3600)"), "{text}");
-    assert!(text.contains("worst case 00:04:00 at 2 at once"), "{text}");
+    assert!(text.contains("worst case 00:04:00 with 2 runs at once"), "{text}");
 }
 
 #[test]
-fn only_takes_the_runs_that_fit_its_glob() {
+fn only_selects_runs_by_glob() {
     let folder = Folder::new(&["A-PT-2", "B-PT-1"], CAMPAIGN);
     assert_eq!(
         folder.ids(&["--only", "LoLA/*/UpperBounds"]),
@@ -162,7 +162,7 @@ fn only_takes_the_runs_that_fit_its_glob() {
     );
     assert_eq!(folder.ids(&["--only", "*/A-*"]).len(), 4);
     let message = folder.refusal(&["--only", "Lola*"]);
-    assert!(message.contains("takes no run; run ids are ENTRY/INSTANCE/EXAMINATION"), "{message}");
+    assert!(message.contains("matches no run; run ids are ENTRY/INSTANCE/EXAMINATION"), "{message}");
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn instances_are_chosen_by_globs() {
     assert_eq!(folder.ids(&[]).len(), 4);
 }
 
-/// A campaign that is wrong in one place, the line of that place, and words the message must hold.
+/// Campaigns with one mistake: the line of the mistake, and words that the message must have.
 #[test]
-fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
-    let slips: &[(&str, &str, usize, &[&str])] = &[
+fn every_mistake_is_refused_with_line_and_allowed_values() {
+    let mistakes: &[(&str, &str, usize, &[&str])] = &[
         ("edition = \"mcc-2018\"", "editon = \"mcc-2018\"", 2, &["editon", "edition"]),
         (
             "examinations = [\"UpperBounds\"",
@@ -195,7 +195,7 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
             "inputs = \"models\"",
             "inputs = \"models\"\ninstances = [\"C-*\"]",
             4,
-            &["\"C-*\" fits no instance"],
+            &["\"C-*\" matches no instance"],
         ),
         ("inputs = \"models\"", "inputs = \"models\"\ninstances = [\"A-[\"]", 4, &["instances"]),
         ("entry = \"LoLA\"", "entry = \"../LoLA\"", 7, &["../LoLA", "must begin with a letter"]),
@@ -206,8 +206,18 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
         ("channel = \"agent\"", "channel = \"serial\"", 16, &["serial", "agent", "ssh"]),
         ("channel = \"agent\"", "channel = \"ssh\"", 16, &["needs ssh_key", "private key"]),
         ("channel = \"agent\"", "channel = \"ssh\"\nssh_key = \"key\"", 17, &["no file", "key"]),
-        ("channel = \"agent\"", "disk = \"ide\"", 16, &["disk is for original disks", "channel = \"ssh\""]),
-        ("not_competing = [\"State*\"]", "not_competing = [\"Stat\"]", 10, &["\"Stat\" fits no examination"]),
+        (
+            "channel = \"agent\"",
+            "disk = \"ide\"",
+            16,
+            &["disk is valid for original disks", "channel = \"ssh\""],
+        ),
+        (
+            "not_competing = [\"State*\"]",
+            "not_competing = [\"Stat\"]",
+            10,
+            &["\"Stat\" matches no examination"],
+        ),
         ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "from 1 to"]),
         (
             "channel = \"agent\"",
@@ -229,7 +239,7 @@ fn every_slip_is_refused_with_file_line_and_what_is_allowed() {
             &["new", "surprise"],
         ),
     ];
-    for (right, wrong, line, words) in slips {
+    for (right, wrong, line, words) in mistakes {
         assert!(CAMPAIGN.contains(right), "{right}");
         let folder = Folder::new(&["A-PT-2"], &CAMPAIGN.replacen(right, wrong, 1));
         let message = folder.refusal(&[]);
@@ -255,13 +265,13 @@ fn a_campaign_without_tools_file_or_instances_is_refused() {
 }
 
 #[test]
-fn an_archive_that_asks_what_the_edition_does_not_is_refused_before_anything_runs() {
+fn an_archive_with_a_wrong_number_of_properties_is_refused() {
     let folder = Folder::new(&["A-PT-2"], CAMPAIGN);
     let models = folder.0.path().join("models");
-    archive_asking(&models, "B-PT-1", Some(17));
+    archive_with_properties(&models, "B-PT-1", Some(17));
     let refusal = folder.refusal(&[]);
     assert!(refusal.contains("B-PT-1.tgz: UpperBounds.xml has 17 properties"), "{refusal}");
-    archive_asking(&models, "B-PT-1", None);
+    archive_with_properties(&models, "B-PT-1", None);
     let refusal = folder.refusal(&[]);
     assert!(refusal.contains("B-PT-1.tgz has no UpperBounds.xml; add it"), "{refusal}");
 }
@@ -278,7 +288,7 @@ mod facts {
     }
 
     #[test]
-    fn family_and_status_come_from_name_and_marker_unless_written_down() {
+    fn family_and_status_are_of_name_and_marker_unless_given() {
         let written = "[[model]]\ninstance = \"B-PT-1\"\nfamily = \"Bees\"\nstatus = \"stripped\"\n";
         let folder = Folder::new(&["A-PT-2", "Surprise-COL-9", "B-PT-1"], &format!("{CAMPAIGN}{written}"));
         let facts: Vec<_> =
@@ -292,7 +302,7 @@ mod facts {
     }
 
     #[test]
-    fn a_table_of_models_is_read_and_its_slips_are_named_by_line() {
+    fn a_table_of_models_is_read_and_its_faults_have_a_line() {
         let campaign = CAMPAIGN.replace("inputs", "models = \"year.csv\"\ninputs");
         let folder = Folder::new(&["A-PT-2"], &campaign);
         let table = folder.0.path().join("year.csv");
@@ -308,7 +318,7 @@ mod facts {
     }
 
     #[test]
-    fn a_campaign_resumed_with_other_jobs_has_the_same_settings_and_with_other_tools_not() {
+    fn settings_depend_on_tools_but_not_on_jobs() {
         let load =
             |text: &str| Campaign::load(&Folder::new(&["A-PT-2"], text).campaign()).unwrap().settings();
         assert_eq!(load(CAMPAIGN), load(&format!("# a remark\n{CAMPAIGN}[hosts]\njobs = 7\n")));
@@ -354,7 +364,7 @@ mod facts {
 }
 
 #[test]
-fn what_libvirt_machines_cannot_do_is_refused_with_its_line() {
+fn features_without_libvirt_support_are_refused_with_a_line() {
     let campaign = |start: &str, channel: &str| {
         format!(
             "edition = \"mcc-2018\"\ninputs = \"models\"\nexaminations = [\"UpperBounds\"]\nstart = \"{start}\"\n[[tool]]\nentry = \"a\"\n\

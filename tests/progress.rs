@@ -78,7 +78,7 @@ fn progress_shows_machines_endings_and_the_last_failure() {
     }
     until("both machines are counted", || terminal.text().contains("0/2 runs; 2 machines"));
     std::fs::write(folder.path().join("die"), "").expect("written");
-    until("the failure is shown", || terminal.text().contains("last failure of ours: ["));
+    until("the failure is shown", || terminal.text().contains("last infrastructure failure: ["));
     std::fs::write(folder.path().join("end"), "").expect("written");
     let (code, drawn) = terminal.end();
     assert_eq!(code, Some(1), "{drawn}");

@@ -148,7 +148,7 @@ fn every_command_of_the_authors_guide_works_and_its_clean_tool_has_no_findings()
     let output = bash.env("PATH", path).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("would pass: 0 errors, 0 warnings (natively: no substitute"), "{said}");
+    assert!(said.contains("would pass: 0 errors, 0 warnings (native run: does not replace"), "{said}");
     assert!(said.contains("would pass: 0 errors, 0 warnings\n"), "{said}");
     assert!(said.contains("would NOT pass: 1 error,"), "the guide's mistake: {said}");
 }
@@ -173,7 +173,7 @@ fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_su
     let home = tenth.split("the first is ").nth(1).unwrap().split_once("/.planted").unwrap().0.to_owned();
     assert_planted(&report, &home);
     assert_eq!(report["native"], true);
-    assert!(report["machine"][0].as_str().unwrap().contains("no substitute"));
+    assert!(report["machine"][0].as_str().unwrap().contains("does not replace"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What reviewers do: take a published archive, check it, run it again elsewhere.
+//! `export`, `verify` and `replay`: archives of records, as reviewers use them.
 
 mod campaign;
 mod images;
@@ -50,7 +50,7 @@ static PUBLISHED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(campaign.folder.path().join("published.tar.zst")).unwrap()
 });
 
-/// A folder with the archive, and with its files in `unpacked`, as `tar` gives them.
+/// A folder with the archive, and with its files in `unpacked`, unpacked by `tar`.
 fn published() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("published.tar.zst"), &*PUBLISHED).unwrap();
@@ -69,8 +69,8 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn the_same_record_gives_the_same_archive_which_opens_with_tar_and_sha256sum() {
-    // Before the campaign, which waits for this one's to end.
+fn an_archive_is_reproducible_and_readable_by_tar_and_sha256sum() {
+    // Before the campaign below, which would wait for the one of this archive.
     let folder = published();
     let campaign = Campaign::new();
     campaign.export(&["one.tar.zst"]).success();
@@ -90,25 +90,25 @@ fn the_same_record_gives_the_same_archive_which_opens_with_tar_and_sha256sum() {
         assert!(unpacked.join(file).is_file(), "{file}");
     }
     assert!(unpacked.join("outputs").join(RUN).join("1/stdout").is_file());
-    // And it is a record like any other.
+    // An unpacked archive is a record.
     harness(folder.path(), &["judge", "unpacked", "--out", "judged"]).success();
     let scores = |folder: &Path| fs::read(folder.join("scores.csv")).unwrap();
     assert_eq!(scores(&folder.path().join("judged")), scores(&unpacked.join("judgement")));
     for input in ["published.tar.zst", "unpacked"] {
         let verified = harness(folder.path(), &["verify", input]).success();
-        assert!(stdout(&verified).contains("whole: 6 runs"), "{}", stdout(&verified));
-        assert!(stdout(&verified).contains("every point computed anew"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("complete: 6 runs"), "{}", stdout(&verified));
+        assert!(stdout(&verified).contains("all points computed again"), "{}", stdout(&verified));
     }
 }
 
-/// What `verify` says of a damaged archive.
+/// The output of `verify` for a damaged archive.
 fn found(folder: &Path, input: &str) -> String {
     let verified = harness(folder, &["verify", input]).code(1);
     assert!(stdout(&verified).contains("NOT as it was published"), "{}", stdout(&verified));
     stdout(&verified)
 }
 
-/// Writes the digest of a file that was changed into SHA256SUMS, as a forger would.
+/// Updates SHA256SUMS after a file was changed, as an attacker would.
 fn forge_sums(unpacked: &Path) {
     let text = fs::read_to_string(unpacked.join("SHA256SUMS")).unwrap();
     let lines = text.lines().filter_map(|line| {
@@ -120,7 +120,7 @@ fn forge_sums(unpacked: &Path) {
 }
 
 #[test]
-fn a_flipped_byte_is_named_by_its_file() {
+fn a_changed_byte_is_reported_with_its_file() {
     let folder = published();
     let unpacked = folder.path().join("unpacked");
     let path = unpacked.join("outputs").join(RUN).join("1/stdout");
@@ -130,14 +130,14 @@ fn a_flipped_byte_is_named_by_its_file() {
     fs::write(&path, bytes).unwrap();
     let said = found(folder.path(), "unpacked");
     assert!(said.contains(&format!("outputs/{RUN}/1/stdout: has sha256")), "{said}");
-    // The list forged, the record still knows.
+    // With a forged list, the record still has the digest.
     forge_sums(&unpacked);
     let said = found(folder.path(), "unpacked");
     assert!(said.contains(&format!("{RUN} attempt 1 stdout: has sha256")), "{said}");
 }
 
 #[test]
-fn a_missing_run_is_named_even_where_its_traces_are_removed() {
+fn a_removed_run_is_reported() {
     let folder = published();
     let unpacked = folder.path().join("unpacked");
     fs::remove_dir_all(unpacked.join("outputs").join(RUN)).unwrap();
@@ -154,7 +154,7 @@ fn a_missing_run_is_named_even_where_its_traces_are_removed() {
 }
 
 #[test]
-fn an_altered_score_is_named_by_its_line_though_every_digest_fits() {
+fn a_changed_score_with_matching_digests_is_reported() {
     let folder = published();
     let unpacked = folder.path().join("unpacked");
     let path = unpacked.join("judgement/scores.csv");
@@ -165,9 +165,9 @@ fn an_altered_score_is_named_by_its_line_though_every_digest_fits() {
     assert!(found(folder.path(), "unpacked").contains("judgement/scores.csv: has sha256"));
     forge_sums(&unpacked);
     let said = found(folder.path(), "unpacked");
-    assert!(said.contains("scores.csv line 2: says"), "{said}");
+    assert!(said.contains("scores.csv line 2: has"), "{said}");
     assert!(said.contains(&better) && said.contains(&format!("recomputed it is `{line}`")), "{said}");
-    // An answer in the table is told too.
+    // A changed answer in the table is reported too.
     let path = unpacked.join("answers.csv");
     let answers = fs::read_to_string(&path).unwrap();
     assert!(answers.contains("18"), "{answers}");
@@ -207,9 +207,9 @@ fn a_resigned_tool_leaves_no_trace_in_an_archive() {
         assert!(!trace && !path.to_string_lossy().contains("tool-1"), "{}", path.display());
         others += usize::from(bytes.windows(6).any(|window| window == b"tool-2"));
     }
-    assert!(others > 3, "the others are named");
+    assert!(others > 3, "the other entries are named");
     let verified = harness(folder, &["verify", "without.tar.zst"]).success();
-    assert!(stdout(&verified).contains("whole: 4 runs"), "{}", stdout(&verified));
+    assert!(stdout(&verified).contains("complete: 4 runs"), "{}", stdout(&verified));
 }
 
 #[test]
@@ -227,6 +227,9 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
     }
     assert!(unpacked.path().join("outputs/tool-2/DiningTable-PT-03/StateSpace/1/stdout").is_file());
     let values = fs::read_to_string(unpacked.path().join("values.csv")).unwrap();
+    assert!(
+        values.starts_with("entry,instance,examination,position,id,value,verdict,trusted,basis,reason\n")
+    );
     assert!(values.contains("00,STATES,18,right,18,unanimous,\n"), "{values}");
     assert!(values.contains(",lost,,unknown:none,answered"), "{values}");
     harness(folder, &["verify", "own.tar.zst"]).success();
@@ -260,7 +263,7 @@ fn crafted(folder: &Path, entries: &[(tar::EntryType, &[u8], u64, &[u8])]) -> Pa
 }
 
 #[test]
-fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outside() {
+fn an_unsafe_entry_of_an_archive_is_refused_by_name() {
     use tar::EntryType as Type;
     let file = |name: &'static [u8]| (Type::Regular, name, 1_u64, b"x".as_slice());
     let empty = |kind: Type, name: &'static [u8], size: u64| (kind, name, size, b"".as_slice());
@@ -268,18 +271,18 @@ fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outs
         ("`/tmp/mcc-evil` has an absolute path", vec![file(b"/tmp/mcc-evil")]),
         ("`../evil` leads out of the archive", vec![file(b"../evil")]),
         ("`outputs/../../evil` leads out of the archive", vec![file(b"outputs/../../evil")]),
-        ("`a//b` has a path that is not written plainly", vec![file(b"a//b")]),
-        ("`link` is no plain file but a link", vec![empty(Type::Symlink, b"link", 0)]),
-        ("`hard` is no plain file but a link", vec![empty(Type::Link, b"hard", 0)]),
-        ("`fifo` is no plain file but a device", vec![empty(Type::Fifo, b"fifo", 0)]),
-        ("`long` is no plain file but an extension", vec![empty(Type::GNULongName, b"long", 1 << 40)]),
-        ("`twice` is there twice", vec![file(b"twice"), file(b"twice")]),
-        ("`a/b` lies in what another entry made a file", vec![file(b"a"), file(b"a/b")]),
+        ("`a//b` has a path with `.`, `//` or a `/` at its end", vec![file(b"a//b")]),
+        ("`link` is not a regular file but a link", vec![empty(Type::Symlink, b"link", 0)]),
+        ("`hard` is not a regular file but a link", vec![empty(Type::Link, b"hard", 0)]),
+        ("`fifo` is not a regular file but a device", vec![empty(Type::Fifo, b"fifo", 0)]),
+        ("`long` is not a regular file but an extension", vec![empty(Type::GNULongName, b"long", 1 << 40)]),
+        ("`twice` occurs twice", vec![file(b"twice"), file(b"twice")]),
+        ("`a/b` is below another entry that is a file", vec![file(b"a"), file(b"a/b")]),
         (
-            "`bomb` of 1152921504606846976 bytes makes it hold more",
+            "`bomb` of 1152921504606846976 bytes makes the archive larger",
             vec![empty(Type::Regular, b"bomb", 1 << 60)],
         ),
-        ("`a/b/c/d/e/f/g` lies deeper", vec![file(b"a/b/c/d/e/f/g")]),
+        ("`a/b/c/d/e/f/g` is deeper", vec![file(b"a/b/c/d/e/f/g")]),
     ];
     for (expected, entries) in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -289,7 +292,7 @@ fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outs
             assert!(stderr(&refused).contains(expected), "{expected}: {}", stderr(&refused));
         }
         let left = fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(left, 1, "{expected}: nothing but the archive");
+        assert_eq!(left, 1, "{expected}: only the archive is there");
     }
     let folder = tempfile::tempdir().unwrap();
     let path = crafted(folder.path(), &[file(b"a"), file(b"b"), file(b"c")]);
@@ -298,7 +301,7 @@ fn a_hostile_archive_is_refused_by_the_name_of_its_entry_and_writes_nothing_outs
     assert!(error.contains("`c` is one more than the 2 allowed"), "{error}");
     let to = tempfile::tempdir().unwrap();
     let error = unpack(&path, to.path(), ArchiveLimits { entries: 9, bytes: 2 }).unwrap_err().to_string();
-    assert!(error.contains("`c` of 1 bytes makes it hold more than the 2 bytes"), "{error}");
+    assert!(error.contains("`c` of 1 bytes makes the archive larger than the 2 bytes"), "{error}");
 }
 
 #[test]
@@ -309,7 +312,7 @@ fn a_cut_or_foreign_archive_is_refused_with_a_remedy() {
         fs::write(&path, bytes).unwrap();
         let refused = harness(folder.path(), &["verify", "cut.tar.zst"]).code(2);
         assert!(
-            stderr(&refused).contains("get it anew") || stderr(&refused).contains("no record"),
+            stderr(&refused).contains("download it again") || stderr(&refused).contains("no record"),
             "{}",
             stderr(&refused)
         );
@@ -319,7 +322,7 @@ fn a_cut_or_foreign_archive_is_refused_with_a_remedy() {
 #[test]
 fn a_replay_names_the_disk_it_needs_by_its_digest() {
     let folder = published();
-    // The disks of that campaign are gone with its folder.
+    // The disks of that campaign were removed with its folder.
     let asked = harness(folder.path(), &["replay", "published.tar.zst", "--run", RUN]).code(2);
     let kernel = mcc_harness::base::digest::bytes("kernel");
     assert!(stderr(&asked).contains(&kernel) && stderr(&asked).contains("--disk"), "{}", stderr(&asked));
@@ -352,7 +355,7 @@ fn guide() -> Vec<String> {
 }
 
 #[test]
-fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_says() {
+fn the_commands_of_the_guide_for_reviewers_replay_a_run() {
     images::image("images/breadth-first");
     let elsewhere = tempfile::tempdir().unwrap();
     let archive = elsewhere.path().join("published.tar.zst");
@@ -366,7 +369,7 @@ fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_
     assert!(commands.len() >= 5, "{commands:?}");
     let mut said = String::new();
     for command in commands {
-        // QEMU's stand-in only denies KVM; the program is first on PATH, as the README puts it there.
+        // The fake QEMU only denies KVM; the program is first on PATH, as in the README.
         let harness = folder.harness(&[]);
         let path = harness.get_envs().find(|(name, _)| *name == "PATH").unwrap().1.unwrap();
         let mut bash = Command::new("bash");
@@ -379,7 +382,7 @@ fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_
         said += &String::from_utf8_lossy(&output.stdout);
     }
     for expected in [
-        "whole: 1 runs",
+        "complete: 1 runs",
         "breadth-first/DiningTable-PT-03/StateSpace: answers equal",
         "host         the same",
         "\"answers_equal\": true",
@@ -388,7 +391,7 @@ fn a_run_is_replayed_from_an_archive_alone_elsewhere_as_the_guide_for_reviewers_
         assert!(said.contains(expected), "{expected}: {said}");
     }
 
-    // Another answer in the record: the replay says so.
+    // The replay reports another answer in the record.
     let unpacked = elsewhere.path().join("changed");
     fs::create_dir(&unpacked).unwrap();
     unpack(&archive, &unpacked, ArchiveLimits::default()).unwrap();

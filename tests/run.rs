@@ -115,7 +115,7 @@ fn a_campaign_killed_twice_ends_with_the_same_records() {
         );
     }
     let resumed = folder.run(&[]).success();
-    assert!(stderr(&resumed).contains("of 8 runs are recorded already"), "{}", stderr(&resumed));
+    assert!(stderr(&resumed).contains("of 8 runs are already recorded"), "{}", stderr(&resumed));
     folder.judge().success();
     assert_eq!(facts(&folder), uninterrupted.0);
     assert!(
@@ -138,7 +138,7 @@ fn one_ctrl_c_lets_running_runs_end_and_starts_no_other() {
     controller.signal(Signal::SIGINT);
     let (code, messages) = controller.end();
     assert_eq!(code, Some(1), "{messages}");
-    assert!(messages.contains("stopped as asked; the same command goes on"), "{messages}");
+    assert!(messages.contains("stopped as requested; the same command continues"), "{messages}");
     let summary = folder.record().summary().unwrap();
     assert_eq!(summary.outcomes.keys().collect::<Vec<_>>(), ["finished"], "{summary:?}");
     assert!(summary.recorded < 8 && folder.running_folders().is_empty(), "{summary:?}");
@@ -420,7 +420,7 @@ fn a_rerun_needs_a_reason_and_its_result_counts() {
     assert_eq!(folder.record().summary().unwrap().recorded, 4);
 
     let run = folder.run(&[&rerun[..], &["its disk was of <2017>"]].concat()).success();
-    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are made anew"));
+    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are run again"));
     let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
     let runs = folder.runs();
     assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the other runs are not repeated");

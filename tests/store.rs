@@ -1,4 +1,4 @@
-//! The record of a campaign: nothing lost, nothing counted twice, whatever kills the controller.
+//! The record of a campaign: no run is lost or counted twice if the controller is killed.
 
 use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
@@ -70,7 +70,7 @@ fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
 
 const FINISHED: Outcome = Outcome::Finished { exit_code: 0 };
 
-fn trouble() -> Outcome {
+fn infrastructure_failure() -> Outcome {
     Outcome::Infrastructure { state: "booting".into(), reason: "boot deadline".into() }
 }
 
@@ -78,14 +78,14 @@ fn open(dir: &Path) -> Record {
     Record::create_or_open(dir, &campaign(), |_| {}).unwrap()
 }
 
-/// Makes one attempt that prints `text` and commits it.
+/// Commits an attempt with the output `text`.
 fn make(record: &Record, run: &RunId, outcome: Outcome, text: &str) -> RunState {
     let dir = record.begin_attempt(run).unwrap();
     std::fs::write(dir.outputs().join("stdout"), text).unwrap();
     record.commit(attempt(run, dir.number(), outcome), dir).unwrap()
 }
 
-/// What a controller leaves that is killed after it moved the outputs and before it committed them.
+/// Leaves the files of a controller that is killed after it moved the outputs and before the transaction.
 fn kill_before_transaction(record: &Record, dir: AttemptDir) {
     let place = record.outputs_dir(dir.run(), dir.number());
     if place.exists() {
@@ -123,7 +123,7 @@ fn a_recorded_run_keeps_its_attempt_and_its_output() {
             bytes: 21
         }]
     );
-    assert_eq!(record.facts(), &campaign(), "judgeable without campaign file and archives");
+    assert_eq!(record.facts(), &campaign(), "the facts needed for judging");
     assert_eq!(std::fs::read_dir(results.path().join("running")).unwrap().count(), 0);
 }
 
@@ -133,11 +133,11 @@ fn infrastructure_is_retried_until_the_budget_is_used_up() {
     let record = open(results.path());
     let run = run("StateSpace");
     record.plan_runs(std::slice::from_ref(&run)).unwrap();
-    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Open { attempts_left: 2 });
+    assert_eq!(make(&record, &run.id(), infrastructure_failure(), ""), RunState::Open { attempts_left: 2 });
     assert_eq!(record.open_runs().next().unwrap().unwrap().attempts, 1);
-    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Open { attempts_left: 1 });
+    assert_eq!(make(&record, &run.id(), infrastructure_failure(), ""), RunState::Open { attempts_left: 1 });
     assert_eq!(record.records().count(), 0);
-    assert_eq!(make(&record, &run.id(), trouble(), ""), RunState::Recorded);
+    assert_eq!(make(&record, &run.id(), infrastructure_failure(), ""), RunState::Recorded);
     assert_eq!(record.attempts(&run.id()).unwrap().len(), 3);
     let summary = record.summary().unwrap();
     assert_eq!((summary.planned, summary.recorded, summary.retried), (1, 1, 2));
@@ -158,21 +158,21 @@ fn outputs_moved_by_a_killed_controller_are_replaced_by_the_rerun() {
         std::fs::write(dir.path().join("overlay.qcow2"), "overlay").unwrap();
         kill_before_transaction(&record, dir);
     }
-    let mut reaped = Vec::new();
+    let mut leftovers = Vec::new();
     let record =
-        Record::create_or_open(results.path(), &campaign(), |dir| reaped.push(dir.join("overlay.qcow2")))
+        Record::create_or_open(results.path(), &campaign(), |dir| leftovers.push(dir.join("overlay.qcow2")))
             .unwrap();
-    assert_eq!(reaped.len(), 1, "the machine of a killed controller can be ended");
-    assert!(!reaped[0].exists(), "its overlay is gone");
+    assert_eq!(leftovers.len(), 1, "the machine of a killed controller can be ended");
+    assert!(!leftovers[0].exists(), "its overlay is removed");
     assert_eq!(open_ids(&record), std::slice::from_ref(&run));
     assert_eq!(make(&record, &run, FINISHED, "whole"), RunState::Recorded);
     let kept = record.outputs_dir(&run, 1);
     assert_eq!(std::fs::read_to_string(kept.join("stdout")).unwrap(), "whole");
-    assert!(!kept.join("stderr").exists(), "nothing of the killed attempt is left");
+    assert!(!kept.join("stderr").exists(), "the outputs of the killed attempt are removed");
 }
 
 #[test]
-fn an_attempt_that_is_given_up_leaves_nothing_and_no_number() {
+fn a_dropped_attempt_leaves_no_files_and_no_number() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     record.plan_runs(&[run("StateSpace")]).unwrap();
@@ -186,7 +186,7 @@ fn an_attempt_that_is_given_up_leaves_nothing_and_no_number() {
 }
 
 #[test]
-fn open_runs_come_in_the_order_they_were_planned_and_records_sorted() {
+fn open_runs_have_the_order_of_the_plan_and_records_are_sorted() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     let plan: Vec<_> = (0..1234).rev().map(|n| run(&format!("X{n:04}"))).collect();
@@ -216,7 +216,7 @@ fn a_second_controller_is_refused_with_the_holders_name() {
 }
 
 #[test]
-fn a_campaign_that_changed_is_not_resumed_and_the_message_says_what_changed() {
+fn a_changed_campaign_is_not_resumed_and_changes_are_listed() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let mut changed = campaign();
@@ -239,12 +239,12 @@ fn more_retries_may_be_given_on_resuming() {
     let more = CampaignFacts { retries: 5, ..campaign() };
     let record = Record::create_or_open(results.path(), &more, |_| {}).unwrap();
     record.plan_runs(&[run("StateSpace")]).unwrap();
-    let standing = make(&record, &run("StateSpace").id(), trouble(), "");
-    assert_eq!(standing, RunState::Open { attempts_left: 5 });
+    let state = make(&record, &run("StateSpace").id(), infrastructure_failure(), "");
+    assert_eq!(state, RunState::Open { attempts_left: 5 });
 }
 
 #[test]
-fn a_record_is_read_while_a_controller_writes_and_never_written_by_a_reader() {
+fn readers_read_while_a_controller_writes_and_write_nothing() {
     let results = tempfile::tempdir().unwrap();
     let writer = open(results.path());
     writer.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
@@ -283,18 +283,18 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-    db.pragma_update(None, "user_version", 4).unwrap();
+    db.pragma_update(None, "user_version", 5).unwrap();
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
         Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
     ] {
-        assert!(error.to_string().contains("format 4"), "{error}");
+        assert!(error.to_string().contains("format 5"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
     }
 }
 
-/// Two samples, as an attempt brings them.
+/// The facts of an attempt with two samples.
 fn measured() -> RunFacts {
     let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7, ..Sample::default() };
     RunFacts {
@@ -312,7 +312,7 @@ fn measured() -> RunFacts {
 }
 
 #[test]
-fn samples_lie_beside_the_outputs_digested_and_never_in_the_database() {
+fn samples_are_a_file_beside_the_outputs_with_a_digest() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     record.plan_runs(&[run("StateSpace")]).unwrap();
@@ -328,7 +328,7 @@ fn samples_lie_beside_the_outputs_digested_and_never_in_the_database() {
 }
 
 #[test]
-fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
+fn an_attempt_with_an_invalid_run_id_is_refused() {
     let results = tempfile::tempdir().unwrap();
     let id = run("StateSpace").id();
     let record = open(results.path());
@@ -340,12 +340,50 @@ fn a_record_whose_attempt_names_a_run_outside_of_it_is_refused() {
     assert!(error.contains("LoLA/../..") && error.contains("special meaning"), "{error}");
 }
 
-/// What a version of mcc-harness left that had format 1.
+/// Writes the attempts as programs of formats 1 to 3 did: the key of the environment was `room`.
+fn write_old_key(db: &rusqlite::Connection) {
+    let changed = db.execute(
+        "UPDATE attempts SET facts =
+             json_set(json_remove(facts, '$.environment'), '$.room', json_extract(facts, '$.environment'))",
+        [],
+    );
+    assert_ne!(changed.unwrap(), 0);
+}
+
+#[test]
+fn a_record_of_format_3_is_read_and_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let ids = [run("StateSpace").id(), run("UpperBounds").id()];
+    let environment = Environment { cpus: vec![1], guest_kernel: "6.1".into(), ..Environment::default() };
+    {
+        let record = open(results.path());
+        record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+        let dir = record.begin_attempt(&ids[0]).unwrap();
+        let attempt = Attempt { environment: environment.clone(), ..attempt(&ids[0], 1, FINISHED) };
+        record.commit(attempt, dir).unwrap();
+    }
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    write_old_key(&db);
+    db.pragma_update(None, "user_version", 3).unwrap();
+    let format = || db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap();
+    let read = Record::open_readonly(results.path()).unwrap();
+    assert_eq!(read.attempts(&ids[0]).unwrap()[0].environment, environment);
+    assert_eq!(read.summary().unwrap().recorded, 1);
+    assert_eq!(format(), 3, "a reader changes nothing");
+    drop(read);
+    let record = open(results.path());
+    assert_eq!(format(), 4, "an older program refuses it from now on");
+    assert_eq!(record.attempts(&ids[0]).unwrap()[0].environment, environment);
+    assert_eq!(make(&record, &ids[1], FINISHED, ""), RunState::Recorded);
+}
+
+/// Turns a record into one of format 1.
 fn make_format_1(results: &Path) {
     let db = rusqlite::Connection::open(results.join("record.db")).unwrap();
     let samples =
         r#"json_set(facts, '$.facts.samples', json('[{"at_ms":1000,"cpu_ms":997,"memory_kib":7}]'))"#;
     db.execute(&format!("UPDATE attempts SET facts = {samples}"), []).unwrap();
+    write_old_key(&db);
     db.execute_batch(
         "DROP TABLE reruns; DROP INDEX ends; DROP INDEX troubles; DROP INDEX runs_of_model;
          ALTER TABLE attempts DROP COLUMN ms; ALTER TABLE runs DROP COLUMN model; PRAGMA user_version = 1",
@@ -354,7 +392,7 @@ fn make_format_1(results: &Path) {
 }
 
 #[test]
-fn a_record_of_the_first_format_is_read_and_resumed() {
+fn a_record_of_format_1_is_read_and_resumed() {
     let results = tempfile::tempdir().unwrap();
     let id = run("StateSpace").id();
     {
@@ -377,7 +415,7 @@ fn a_record_of_the_first_format_is_read_and_resumed() {
     let before = record_summary();
     assert_eq!((before.0.recorded, before.2.runs, before.2.machine_ms), (1, 1, 1 + 2500));
     let record = open(results.path());
-    assert_eq!(record_summary(), before, "indexed, and the same");
+    assert_eq!(record_summary(), before, "the summary of the upgraded record");
     assert_eq!(make(&record, &run("UpperBounds").id(), FINISHED, ""), RunState::Recorded);
     assert_eq!(record.rerun(|run| run.id() == id, "the wrong disk").unwrap(), std::slice::from_ref(&id));
     let last = record.attempts(&id).unwrap().pop().unwrap();
@@ -385,17 +423,17 @@ fn a_record_of_the_first_format_is_read_and_resumed() {
 }
 
 #[test]
-fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
+fn status_lists_open_running_recorded_and_failed_runs() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     let runs = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "LTLCardinality"].map(run);
     record.plan_runs(&runs).unwrap();
-    make(&record, &runs[0].id(), trouble(), "");
+    make(&record, &runs[0].id(), infrastructure_failure(), "");
     let dir = record.begin_attempt(&runs[0].id()).unwrap();
     let facts = Some(RunFacts { samples: vec![], ..measured() });
     record.commit(Attempt { facts, ..attempt(&runs[0].id(), 2, Outcome::CpuLimit) }, dir).unwrap();
     for _ in 0..3 {
-        make(&record, &runs[1].id(), trouble(), "");
+        make(&record, &runs[1].id(), infrastructure_failure(), "");
     }
     let running_folders = record.begin_attempt(&runs[2].id()).unwrap();
     let status = |args: &[&str]| {
@@ -408,12 +446,12 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
         "2 of 4 runs are recorded (50 %)",
         "cpu-limit            1",
         "infrastructure       1",
-        "attempts made anew   3",
-        " s with the 1 that run now\n",
+        "repeated attempts    3",
+        "2 runs left, about ",
         &format!("controller: pid {} on ", std::process::id()),
         "running (1):\n  LoLA/Philosophers-PT-000005/ReachabilityDeadlock  ",
-        "last:\n  LoLA/Philosophers-PT-000005/UpperBounds  infrastructure while booting: boot deadline\n",
-        "last failures of ours:\n  LoLA/Philosophers-PT-000005/UpperBounds",
+        "last attempts:\n  LoLA/Philosophers-PT-000005/UpperBounds  infrastructure while booting: boot deadline\n",
+        "last infrastructure failures:\n  LoLA/Philosophers-PT-000005/UpperBounds",
     ] {
         assert!(said.contains(line), "{line} in\n{said}");
     }
@@ -423,13 +461,13 @@ fn status_tells_what_is_left_what_runs_what_ended_and_what_went_wrong() {
     assert_eq!(json["running"][0]["run"], runs[2].id().as_str());
     let failed = json["failures"].as_array().unwrap();
     assert_eq!((failed.len(), &failed[3]["run"]), (4, &runs[0].id().as_str().into()));
-    // Killed: what it had begun is left, and does not run.
+    // A killed controller: its attempt is left and does not run.
     std::mem::forget(running_folders);
     drop(record);
     let said = status(&["--history", results.path().to_str().unwrap()]);
-    assert!(said.contains("no controller runs it on this host"), "{said}");
-    assert!(said.contains("2 runs are left, 6 s of one machine\n"), "{said}");
-    assert!(said.contains("begun, and without a controller on this host (1):\n"), "{said}");
+    assert!(said.contains("no controller on this host"), "{said}");
+    assert!(said.contains("2 runs left, about 6 s on one machine\n"), "{said}");
+    assert!(said.contains("begun, without a controller on this host (1):\n"), "{said}");
     assert!(!said.contains("running ("), "{said}");
 }
 
@@ -439,15 +477,15 @@ fn a_repeated_run_keeps_the_old_attempts_and_has_a_new_budget() {
     let record = open(results.path());
     record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
     let ids = [run("StateSpace").id(), run("UpperBounds").id()];
-    make(&record, &ids[0], trouble(), "");
+    make(&record, &ids[0], infrastructure_failure(), "");
     make(&record, &ids[0], FINISHED, "old");
     make(&record, &ids[1], FINISHED, "other");
     let reopened = record.rerun(|run| run.examination == "StateSpace", "swapped disks").unwrap();
     assert_eq!(reopened, ids[..1]);
-    assert_eq!(open_ids(&record), ids[..1], "until it is made anew, the record is not whole");
-    assert_eq!(record.rerun(|_| true, "again").unwrap(), ids[1..], "what is open stays as it is");
+    assert_eq!(open_ids(&record), ids[..1], "the run is open until it is repeated");
+    assert_eq!(record.rerun(|_| true, "again").unwrap(), ids[1..], "open runs do not change");
     for attempts_left in [2, 1] {
-        assert_eq!(make(&record, &ids[0], trouble(), ""), RunState::Open { attempts_left });
+        assert_eq!(make(&record, &ids[0], infrastructure_failure(), ""), RunState::Open { attempts_left });
     }
     assert_eq!(make(&record, &ids[0], FINISHED, "new"), RunState::Recorded);
     let attempts = record.attempts(&ids[0]).unwrap();
@@ -461,7 +499,7 @@ fn a_repeated_run_keeps_the_old_attempts_and_has_a_new_budget() {
 }
 
 #[test]
-fn workers_commit_at_once_and_every_run_is_recorded_once() {
+fn workers_commit_in_parallel_and_every_run_is_recorded_once() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
     let plan: Vec<_> = (0..40).map(|n| run(&format!("X{n}"))).collect();
@@ -480,11 +518,12 @@ fn workers_commit_at_once_and_every_run_is_recorded_once() {
     assert_eq!(record.open_runs().count(), 0);
 }
 
-/// What happens to a run next.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Finish,
-    Trouble,
+    /// An infrastructure failure.
+    Fail,
     /// Killed while the tool runs.
     KilledRunning,
     /// Killed after the outputs were moved, before the transaction.
@@ -495,7 +534,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     let step = prop_oneof![
         Just(Step::Finish),
-        Just(Step::Trouble),
+        Just(Step::Fail),
         Just(Step::KilledRunning),
         Just(Step::KilledCommitting),
         Just(Step::Reopen),
@@ -506,7 +545,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
-    /// R1 and R3: whatever happens, a run has one final record or is open, and what is open can be finished.
+    /// R1 and R3: after any events, a run is recorded once or open, and open runs can be recorded.
     #[test]
     fn any_history_ends_with_exactly_one_record_per_run(steps in steps()) {
         let results = tempfile::tempdir().unwrap();
@@ -536,8 +575,8 @@ proptest! {
             };
             std::fs::write(dir.outputs().join("stdout"), number.to_string()).unwrap();
             match step {
-                Step::Finish | Step::Trouble => {
-                    let outcome = if matches!(step, Step::Finish) { FINISHED } else { trouble() };
+                Step::Finish | Step::Fail => {
+                    let outcome = if matches!(step, Step::Finish) { FINISHED } else { infrastructure_failure() };
                     committed.entry(id.clone()).or_default().push(outcome.word());
                     store.commit(attempt(&id, dir.number(), outcome), dir).unwrap();
                 }
@@ -572,7 +611,7 @@ proptest! {
     }
 }
 
-/// A shard of the campaign's one model with these outcomes for its two runs, one after the other.
+/// A shard of the only model, with these outcomes of the attempts at its two runs.
 fn shard(dir: &Path, deadlock: &[Outcome], bounds: &[Outcome]) -> Record {
     let record = Record::create_or_open_shared(dir, &campaign().shard("Philosophers")).unwrap();
     let runs = [run("ReachabilityDeadlock"), run("UpperBounds")];
@@ -591,8 +630,8 @@ fn whole(dir: &Path) -> Record {
     record
 }
 
-/// All that judging, reports and status see of a record.
-fn seen(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<RunId>) {
+/// All data of a record that judging, reports and status use.
+fn content(record: &Record) -> (Vec<Attempt>, Vec<Rerun>, Vec<String>, Vec<RunId>) {
     let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
     let attempts: Vec<Attempt> = runs.iter().flat_map(|run| record.attempts(run).unwrap()).collect();
     let text = |attempt: &Attempt| {
@@ -608,22 +647,18 @@ fn counting(record: &Record) -> RecordPart<'_> {
 }
 
 #[test]
-fn shards_are_collected_while_they_grow_again_and_in_any_order() {
+fn shards_are_collected_repeatedly_while_they_grow() {
     let folder = tempfile::tempdir().unwrap();
-    let grown = shard(&folder.path().join("grown"), &[trouble(), FINISHED], &[FINISHED]);
+    let grown = shard(&folder.path().join("grown"), &[infrastructure_failure(), FINISHED], &[FINISHED]);
     let runs = [run("ReachabilityDeadlock").id(), run("UpperBounds").id()];
 
     let at_once = whole(&folder.path().join("at-once"));
     assert_eq!(at_once.merge_parts(&[counting(&grown)]).unwrap(), MergeCounts { attempts: 3, runs: 2 });
-    assert_eq!(
-        at_once.merge_parts(&[counting(&grown)]).unwrap(),
-        MergeCounts::default(),
-        "again: nothing is new"
-    );
+    assert_eq!(at_once.merge_parts(&[counting(&grown)]).unwrap(), MergeCounts::default(), "nothing is new");
 
-    // The same shard as it was before its last attempt: a copy made by hand, collected before and after.
+    // An early copy of the shard, collected before and after its last attempt.
     let before = folder.path().join("before");
-    let early = shard(&before, &[trouble()], &[]);
+    let early = shard(&before, &[infrastructure_failure()], &[]);
     let copied = early.attempts(&runs[0]).unwrap();
     let step = whole(&folder.path().join("step"));
     assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 0 });
@@ -636,31 +671,34 @@ fn shards_are_collected_while_they_grow_again_and_in_any_order() {
 
     make(&early, &runs[0], FINISHED, "second");
     assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 1 });
-    assert_eq!(seen(&step).3, [runs[1].clone()], "what is missing stays open");
+    assert_eq!(content(&step).3, [runs[1].clone()], "missing runs stay open");
     make(&early, &runs[1], FINISHED, "third");
     assert_eq!(step.merge_parts(&[counting(&early)]).unwrap(), MergeCounts { attempts: 1, runs: 1 });
-    assert_eq!(seen(&step), seen(&early));
+    assert_eq!(content(&step), content(&early));
 }
 
 #[test]
 fn a_model_repeated_after_a_lost_host_keeps_the_old_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let lost = shard(&folder.path().join("lost"), &[trouble(), FINISHED], &[]);
+    let lost = shard(&folder.path().join("lost"), &[infrastructure_failure(), FINISHED], &[]);
     let record = whole(&folder.path().join("whole"));
     record.merge_parts(&[counting(&lost)]).unwrap();
     assert_eq!(record.summary().unwrap().recorded, 1);
 
-    // The node is lost and the model put aside: nothing of it counts any more.
-    let aside = RecordPart { record: &lost, superseded: Some("node lost") };
-    record.merge_parts(&[aside]).unwrap();
+    // The node is lost and the shard superseded: its attempts do not count.
+    let superseded = RecordPart { record: &lost, superseded: Some("node lost") };
+    record.merge_parts(&[superseded]).unwrap();
     assert_eq!(record.summary().unwrap().recorded, 0);
 
-    let anew = shard(&folder.path().join("anew"), &[FINISHED], &[Outcome::CpuLimit]);
-    let aside = RecordPart { record: &lost, superseded: Some("node lost") };
-    assert_eq!(record.merge_parts(&[aside, counting(&anew)]).unwrap(), MergeCounts { attempts: 2, runs: 2 });
-    let (attempts, reruns, _, open) = seen(&record);
-    let told: Vec<_> = attempts.iter().map(|a| (a.number, a.outcome.word())).collect();
-    assert_eq!(told, [(1, "infrastructure"), (2, "finished"), (3, "finished"), (1, "cpu-limit")]);
+    let repeated = shard(&folder.path().join("repeated"), &[FINISHED], &[Outcome::CpuLimit]);
+    let superseded = RecordPart { record: &lost, superseded: Some("node lost") };
+    assert_eq!(
+        record.merge_parts(&[superseded, counting(&repeated)]).unwrap(),
+        MergeCounts { attempts: 2, runs: 2 }
+    );
+    let (attempts, reruns, _, open) = content(&record);
+    let outcomes: Vec<_> = attempts.iter().map(|a| (a.number, a.outcome.word())).collect();
+    assert_eq!(outcomes, [(1, "infrastructure"), (2, "finished"), (3, "finished"), (1, "cpu-limit")]);
     assert_eq!(reruns, [Rerun { after: 2, reason: "node lost".into() }]);
     assert_eq!(open, Vec::<RunId>::new());
     // An older copy of the lost shard alone changes nothing.

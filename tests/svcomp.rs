@@ -1,4 +1,4 @@
-//! `judge`, `report` and `explain` on SV-COMP, as an organizer uses them.
+//! `judge`, `report` and `explain` on SV-COMP through the command line.
 
 mod data;
 mod site_data;
@@ -23,7 +23,7 @@ fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
     table.deserialize().map(|row| row.unwrap()).collect()
 }
 
-/// Judges `input` and returns what was said on stdout and stderr.
+/// Judges `input` and returns stdout and stderr.
 fn judge(input: &Path, edition: &str, out: &Path, more: &[&str]) -> (String, String) {
     let judged = harness()
         .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), edition.as_ref()])
@@ -35,7 +35,7 @@ fn judge(input: &Path, edition: &str, out: &Path, more: &[&str]) -> (String, Str
     (text(&judged.get_output().stdout), text(&judged.get_output().stderr))
 }
 
-/// `rank tool points` of a category, points cut as the report of 2013 prints them.
+/// Rank, tool and points of a category; points are truncated as in the report of 2013.
 fn podium(out: &Path, category: &str) -> Vec<(String, String, String)> {
     let places = rows(&out.join("podiums.csv")).into_iter().filter(|row| row["category"] == category);
     let cut = |points: &str| points.parse::<BigRational>().unwrap().trunc().to_string();
@@ -43,17 +43,17 @@ fn podium(out: &Path, category: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn the_report_of_2013_comes_out_with_every_podium_in_order() {
+fn every_podium_of_the_report_of_2013_is_reproduced() {
     let Some(input) = data::shared("svcomp-2013") else { return };
     let out = TempDir::new().unwrap();
     judge(&input, "svcomp-2013", out.path(), &[]);
     let mut compared = 0;
     for printed in rows(&input.join("podiums.csv")) {
         let place: usize = printed["rank"].parse().unwrap();
-        let ours = &podium(out.path(), &printed["category"])[place - 1];
+        let place = &podium(out.path(), &printed["category"])[place - 1];
         let expected = (printed["rank"].clone(), printed["tool"].clone());
-        assert_eq!((ours.0.clone(), ours.1.clone()), expected, "{}", printed["category"]);
-        // The report rounds ControlFlowInteger (145.85 is printed 146) and cuts Overall.
+        assert_eq!((place.0.clone(), place.1.clone()), expected, "{}", printed["category"]);
+        // The report rounds ControlFlowInteger (145.85 is printed as 146) and truncates Overall.
         let exact = rows(&out.path().join("podiums.csv"))
             .into_iter()
             .find(|row| row["category"] == printed["category"] && row["tool"] == printed["tool"])
@@ -85,7 +85,7 @@ fn the_report_of_2013_comes_out_with_every_podium_in_order() {
     let features: Vec<_> = podium(out.path(), "FeatureChecks").into_iter().take(2).collect();
     let tied = |rank: &str, tool: &str| (rank.to_owned(), tool.to_owned(), "166".to_owned());
     assert_eq!(features, [tied("1", "Predator"), tied("2", "LLBMC")]);
-    // A dash is no 0: UFO opted out of BitVectors and has no place there.
+    // UFO opted out of BitVectors: it has a dash and no place there.
     assert!(podium(out.path(), "BitVectors").iter().all(|(_, tool, _)| tool != "UFO"));
     let scores = rows(&out.path().join("scores.csv"));
     let dash = scores.iter().find(|row| row["tool"] == "UFO" && row["category"] == "BitVectors").unwrap();
@@ -99,7 +99,7 @@ fn the_report_of_2013_comes_out_with_every_podium_in_order() {
     let front = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(front.contains("CPAchecker-SeqCom") && front.contains("not recomputable"));
     assert!(site.join("categories/FeatureChecks.html").is_file() && site.join("data/podiums.csv").is_file());
-    // The report tells no run's time.
+    // The report has no times of runs.
     let pictures = std::fs::read_to_string(site.join("pictures.html")).unwrap();
     assert!(!site.join("compare.html").exists() && !pictures.contains("compare.html"));
 }
@@ -137,7 +137,7 @@ fn write(dir: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// The rules page's example: category 1 has 10 tasks with result TRUE, category 2 has 10 with result FALSE.
+/// The example of the rules: category 1 has 10 tasks with result TRUE, category 2 has 10 with result FALSE.
 fn example(dir: &Path) {
     for (tool, right) in [("A", [5, 5]), ("B", [10, 0]), ("C", [0, 10]), ("D", [8, 8])] {
         for (number, verdict) in ["true", "false"].into_iter().enumerate() {
@@ -162,18 +162,18 @@ fn example(dir: &Path) {
 }
 
 #[test]
-fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() {
+fn the_example_of_the_rules_is_reproduced_from_result_files() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     example(input.path());
-    let (said, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let (output, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
     let overall = podium(out.path(), "Overall");
     let shown: Vec<String> =
         overall.iter().map(|(rank, tool, points)| format!("{rank} {tool} {points}")).collect();
     assert_eq!(shown, ["1 D 24", "2 B 20", "3 A 15", "4 C 10"]);
-    assert!(said.contains("Overall\n   1  D"), "{said}");
-    assert!(notes.contains("results of correctness witnesses are here of A, B, D, nor"), "{notes}");
-    assert!(notes.contains("results of violation witnesses are here of A, C, D, nor"), "{notes}");
-    // The right end of the quantile function is the score; its points weigh as in the meta category.
+    assert!(output.contains("Overall\n   1  D"), "{output}");
+    assert!(notes.contains("no validation results of correctness witnesses of A, B, D, and"), "{notes}");
+    assert!(notes.contains("no validation results of violation witnesses of A, C, D, and"), "{notes}");
+    // The last x of the quantile function is the score of the meta category.
     let quantiles = rows(&out.path().join("quantiles.csv"));
     for (_, tool, points) in overall {
         let mut of = quantiles.iter().filter(|row| row["category"] == "Overall" && row["tool"] == tool);
@@ -196,24 +196,24 @@ fn the_worked_example_of_the_rules_page_comes_out_of_a_folder_of_result_files() 
 }
 
 #[test]
-fn explain_tells_where_a_tool_has_its_points_and_which_answers_cost_it_some() {
+fn explain_shows_points_by_category_and_costly_answers() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let said = [
+    let runs = [
         ("a.yml", "true", "true", "correct", "1", "1"),
         ("b.yml", "false", "true", "wrong", "1", "1"),
         ("c.yml", "true", "false", "wrong", "1", "1"),
     ];
-    write(input.path(), "toolA.xml", &result("toolA", "SV.Loops", "Loops", &said));
+    write(input.path(), "toolA.xml", &result("toolA", "SV.Loops", "Loops", &runs));
     judge(input.path(), "svcomp-2014", out.path(), &[]);
-    let told =
+    let explained =
         harness().args(["explain".as_ref(), out.path().as_os_str()]).args(["--tool", "toolA"]).assert();
-    let told = String::from_utf8_lossy(&told.success().get_output().stdout).into_owned();
+    let explained = String::from_utf8_lossy(&explained.success().get_output().stdout).into_owned();
     let expected = "toolA (svcomp-2014): competing\n\n\
                     category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
                     Loops         1            0      2         0     -10     1  gold\n\n\
-                    2 answers cost 12 points:\n\x20 Loops b.yml  said true, right is false  -8\n\x20 \
-                    Loops c.yml  said false, right is true  -4\n";
-    assert_eq!(told, expected);
+                    2 answers cost 12 points:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
+                    Loops c.yml  answered false, right is true  -4\n";
+    assert_eq!(explained, expected);
 }
 
 /// The edition of a year with something added or replaced.
@@ -233,7 +233,7 @@ fn score(out: &Path, tool: &str, category: &str, column: &str) -> String {
 }
 
 #[test]
-fn an_opt_out_shows_a_dash_and_its_real_results_count_in_the_meta_category() {
+fn an_opt_out_has_a_dash_and_counts_in_the_meta_category() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     example(input.path());
     let opt_out = "\n[[opt_out]]\nentry = \"A\"\ncategories = [\"Category2\"]\n";
@@ -246,7 +246,7 @@ fn an_opt_out_shows_a_dash_and_its_real_results_count_in_the_meta_category() {
 }
 
 #[test]
-fn a_new_category_needs_three_teams_and_leaves_its_meta_category_otherwise() {
+fn a_new_category_with_fewer_than_three_teams_is_not_held() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     example(input.path());
     let new = "category,tasks,parent,new\nCategory1,10,Overall,no\nCategory2,10,Overall,yes\nOverall,,,no\n";
@@ -261,7 +261,7 @@ fn a_new_category_needs_three_teams_and_leaves_its_meta_category_otherwise() {
 }
 
 #[test]
-fn validators_confirm_answers_in_their_time_and_a_merged_file_goes_before_the_raw_one() {
+fn validators_confirm_in_time_and_merged_files_replace_raw_ones() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let tasks = ["a.yml", "b.yml", "c.yml"];
     let runs = tasks.map(|task| (task, "true", "true", "correct", "10", "10"));
@@ -270,7 +270,7 @@ fn validators_confirm_answers_in_their_time_and_a_merged_file_goes_before_the_ra
     write(input.path(), "two.xml.bz2", &text("two"));
     let merged = text("two").replacen("value=\"correct\"", "value=\"correct-unconfirmed\"", 1);
     write(input.path(), "two.xml.bz2.merged.xml.bz2", &merged);
-    // b is confirmed too late, c by nobody.
+    // The confirmation of b comes too late; c is not confirmed.
     let checked = [
         ("a.yml", "true", "true", "correct", "899", "899"),
         ("b.yml", "true", "true", "correct", "900", "900"),
@@ -287,8 +287,11 @@ fn validators_confirm_answers_in_their_time_and_a_merged_file_goes_before_the_ra
         ("2".into(), "1".into(), "2".into())
     );
     assert_eq!((of("two", "points"), of("two", "unconfirmed")), ("4".into(), "1".into()));
-    assert!(notes.contains("two.xml.bz2 is passed over: a later state of it is there"), "{notes}");
-    assert!(notes.contains("table.xml is no result file but <table>"), "{notes}");
+    assert!(notes.contains("two.xml.bz2 is not read: a later state of it is there"), "{notes}");
+    assert!(
+        notes.contains("table.xml is not read: it is no result file, its root element is <table>"),
+        "{notes}"
+    );
     judge(input.path(), "svcomp-2018", out.path(), &[]);
     assert_eq!(score(out.path(), "one", "ReachSafety-Loops", "points"), "4");
     judge(input.path(), "svcomp-2014", out.path(), &[]);
@@ -296,19 +299,19 @@ fn validators_confirm_answers_in_their_time_and_a_merged_file_goes_before_the_ra
 }
 
 #[test]
-fn a_whole_run_definition_gives_way_to_its_blocks_and_runs_they_lack_are_named() {
+fn a_whole_run_definition_is_judged_by_its_blocks() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let run = |task| (task, "true", "true", "correct", "1", "1");
     write(input.path(), "t.xml", &result("t", "SV", "", &[run("a.yml"), run("b.yml"), run("c.yml")]));
     write(input.path(), "t.Loops.xml", &result("t", "SV.Loops", "Loops", &[run("a.yml")]));
     write(input.path(), "t.Arrays.xml", &result("t", "SV.Arrays", "Arrays", &[run("b.yml")]));
     let (_, notes) = judge(input.path(), "svcomp-2013", out.path(), &[]);
-    assert!(notes.contains("t.xml: 1 of its runs are in no block's file and are not judged"), "{notes}");
+    assert!(notes.contains("t.xml: 1 of its runs are in no file of a block and are not judged"), "{notes}");
     assert_eq!(rows(&out.path().join("verdicts.csv")).len(), 2);
 }
 
 #[test]
-fn an_entry_that_started_on_half_of_its_tasks_or_less_is_judged_and_not_ranked() {
+fn an_entry_that_started_on_half_of_its_tasks_is_not_ranked() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let runs = [
         ("a.c", "true", "true", "correct", "1", "1"),
@@ -326,7 +329,7 @@ fn an_entry_that_started_on_half_of_its_tasks_or_less_is_judged_and_not_ranked()
 }
 
 #[test]
-fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
+fn verdicts_on_real_result_files_agree_with_benchexec() {
     let Some(input) = data::shared("benchexec") else { return };
     let out = TempDir::new().unwrap();
     let file = input.join("integration-predicateAnalysis.2015-10-20_1355.results.xml.bz2");
@@ -335,7 +338,7 @@ fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
     for row in rows(&out.path().join("verdicts.csv")) {
         *counts.entry(row["verdict"].clone()).or_default() += 1;
     }
-    // BenchExec's own categories there: 338 correct, 8 wrong, 119 error, 17 unknown, 2 runs without result.
+    // The categories of BenchExec in this file: 338 correct, 8 wrong, 119 error, 17 unknown, 2 runs without result.
     let counted: Vec<(&str, usize)> = counts.iter().map(|(word, count)| (word.as_str(), *count)).collect();
     assert_eq!(
         counted,
@@ -345,11 +348,11 @@ fn result_files_of_real_tools_are_judged_as_benchexec_judged_them() {
         judge(&input.join(name), "svcomp-2013", out.path(), &[]);
     }
     let (_, notes) = judge(&input, "svcomp-2013", out.path(), &[]);
-    assert!(notes.contains("had a time limit of 60 s, the edition has 900 s"), "{notes}");
+    assert!(notes.contains("has a time limit of 60 s, the edition has 900 s"), "{notes}");
 }
 
 #[test]
-fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
+fn the_site_compares_measurements_of_two_tools_by_task() {
     let Some(results) = data::shared("benchexec") else { return };
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     for tool in ["predicate", "value"] {
@@ -389,7 +392,7 @@ fn the_site_compares_what_benchexec_measured_of_two_tools_task_by_task() {
     assert!(std::fs::read_to_string(site.join("pictures.html")).unwrap().contains("href=\"compare.html\""));
 }
 
-/// What `judge --compare` shows.
+/// The output of `judge --compare`.
 fn compared(before: &Path, after: &Path, more: &[&str]) -> String {
     let mut command = harness();
     command.args(["judge", "--compare"]).args([before, after]).args(more);
@@ -397,7 +400,7 @@ fn compared(before: &Path, after: &Path, more: &[&str]) -> String {
 }
 
 #[test]
-fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
+fn judgements_compare_only_within_the_same_contest() {
     type Runs<'r> = &'r [(&'r str, &'r str, &'r str, &'r str, &'r str, &'r str)];
     let judged = |runs: Runs<'_>, tasks: u32| {
         let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
@@ -434,7 +437,7 @@ fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
         "0 of 2 right answers differ\n",
         "2 ranks or medals change\n  Loops  B  rank 2 silver 0.00  ->  rank 1 gold 0.00\n  Loops  A  rank 1 gold 5.00    ->  rank 2 silver -13.00\n",
         "1 scores differ (the greatest differences first)\n  A  Loops  5.00  ->  -13.00  -18.00\n",
-        "1 of 3 runs got other points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
+        "1 of 3 runs have different points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
         "1 of 3 answers differ\n  A  l/1.yml Loops unreach-call  true  ->  false(unreach-call)\n",
         "1 of 3 verdicts differ\n  A  l/1.yml Loops unreach-call  right  ->  wrong\n",
         "1 of 3 CPU times differ\n  A  l/2.yml Loops unreach-call  10.000 s  ->  90.000 s\n",
@@ -472,7 +475,7 @@ fn two_judgements_compare_as_those_of_the_mcc_do_and_contests_are_not_mixed() {
 }
 
 #[test]
-fn bad_input_is_refused_with_file_line_and_remedy() {
+fn bad_input_is_rejected_with_file_line_and_remedy() {
     let dir = TempDir::new().unwrap();
     let refused = |name: &str, content: &str, parts: &[&str]| {
         let input = if content.is_empty() { dir.path().join(name) } else { write(dir.path(), name, content) };
@@ -490,7 +493,11 @@ fn bad_input_is_refused_with_file_line_and_remedy() {
     refused("a.csv", &format!("{header}T,Loops,no,,1\n"), &["a.csv:2", "or yes in column opted_out"]);
     refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
     refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
-    refused("a.csv", &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"), &["a.csv:3", "again", "keep one"]);
+    refused(
+        "a.csv",
+        &format!("{header}T,Loops,no,1,1\nT,Loops,no,2,1\n"),
+        &["a.csv:3", "already", "keep one"],
+    );
     refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
     refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
@@ -516,7 +523,7 @@ fn bad_input_is_refused_with_file_line_and_remedy() {
 }
 
 #[test]
-fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
+fn results_of_an_opted_out_category_are_not_shown() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     example(input.path());
     let opt_out = "\n[[opt_out]]\nentry = \"A\"\ncategories = [\"*2\"]\n";
@@ -534,9 +541,9 @@ fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
         .success()
         .stdout(predicates::str::is_match("(?m)^A ").unwrap().not())
         .stdout(predicates::str::is_match("(?m)^D ").unwrap());
-    // A name or a pattern that fits nothing would let the entry be ranked against its will.
+    // A misspelt name or pattern would leave the entry ranked although it opted out.
     for (wrong, note) in [
-        (opt_out.replace("*2", "Kategory2"), "A opted out of categories that are not here"),
+        (opt_out.replace("*2", "Kategory2"), "A opted out of categories that do not exist"),
         (opt_out.replace("\"A\"", "\"Aa\""), "Aa opted out and has no results"),
     ] {
         let rules = edition(out.path(), 2024, ("", ""), &wrong);
@@ -554,7 +561,7 @@ fn what_an_entry_did_where_it_opted_out_is_nowhere_in_the_judgement() {
 }
 
 #[test]
-fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
+fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let runs = [
         ("a.yml", "true", "true", "correct", "1", "1"),
@@ -562,16 +569,16 @@ fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
         ("c.yml", "false", "false", "correct", "1", "1"),
     ];
     write(input.path(), "one.xml", &result("one", "SV.ReachSafety-Loops", "ReachSafety-Loops", &runs));
-    // A violation validator confirms b; that it found a to hold confirms nothing.
+    // A violation validator confirms b. Its answer TRUE for a confirms nothing.
     let checked = [runs[0], runs[1]];
     let name = "val-validate-violation-witnesses-one";
     write(input.path(), "val.xml", &result(name, "SV", "ReachSafety-Loops", &checked));
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
     let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
     assert_eq!([of("points"), of("right"), of("unconfirmed")], ["3", "2", "1"]);
-    let note = "no validator's results of correctness witnesses are here of one, nor does a result file of theirs \
-                say correct-unconfirmed: each of their right answers true counts as confirmed";
-    assert!(notes.contains(note) && !notes.contains("violation witnesses are here"), "{notes}");
+    let note = "no validation results of correctness witnesses of one, and no run of theirs with the category \
+                correct-unconfirmed: each of their right answers true counts as confirmed";
+    assert!(notes.contains(note) && !notes.contains("of violation witnesses of"), "{notes}");
     write(
         input.path(),
         "val.xml",
@@ -581,16 +588,16 @@ fn validators_of_one_kind_of_witness_say_nothing_of_the_other() {
     let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
     assert_eq!([of("points"), of("right"), of("unconfirmed")], ["4", "3", "0"]);
     assert!(
-        notes.contains("of violation witnesses are here of one") && notes.contains("right answers false"),
+        notes.contains("of violation witnesses of one,") && notes.contains("right answers false"),
         "{notes}"
     );
-    // Where an unconfirmed TRUE counts like a confirmed one, nobody needs to know who confirmed it.
+    // Without a note if an unconfirmed TRUE counts as much as a confirmed one.
     let (_, notes) = judge(input.path(), "svcomp-2016", out.path(), &[]);
     assert!(!notes.contains("correctness witnesses"), "{notes}");
 }
 
 #[test]
-fn a_meta_category_none_of_whose_parts_is_held_is_not_held_either() {
+fn a_meta_category_without_held_parts_is_not_held() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let categories = "category,tasks,parent,new\nOverall,,,\nSub,,Overall,\nNew,5,Sub,yes\n";
     write(input.path(), "categories.csv", categories);
@@ -604,21 +611,21 @@ fn a_meta_category_none_of_whose_parts_is_held_is_not_held_either() {
         let of = |number: usize| {
             (&judgement["categories"][number]["held"], &judgement["categories"][number]["note"])
         };
-        assert_eq!(of(0), (&false.into(), &"not held: none of its parts is".into()));
+        assert_eq!(of(0), (&false.into(), &"not held: none of its parts is held".into()));
         assert_eq!(of(1), of(0));
         assert_eq!(of(2), (&false.into(), &"new and not held: fewer than 3 teams took part".into()));
     }
 }
 
 #[test]
-fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_time_is_known() {
+fn an_unknown_time_ranks_after_known_times() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let runs = [("a.c", "true", "true", "correct", "5", "5"), ("b.c", "true", "unknown", "unknown", "", "5")];
     let text = |entry: &str, runs: &[_]| {
         let text = result(entry, "SV.Loops", "Loops", runs);
         text.replace("    <column title=\"cputime\" value=\"s\"/>\n", "")
     };
-    // Whose time is missing where there are no points has lost nothing by it.
+    // A missing time of a run without points has no effect.
     write(input.path(), "timed.xml", &text("timed", &runs));
     write(input.path(), "other.xml", &text("other", &[("a.c", "true", "true", "correct", "", "5")]));
     judge(input.path(), "svcomp-2013", out.path(), &[]);
@@ -626,12 +633,12 @@ fn an_entry_that_has_points_for_a_run_of_unknown_time_goes_after_those_whose_tim
     assert_eq!(podium(out.path(), "Loops"), [place("1", "timed"), place("2", "other")]);
     let times = ["timed", "other"].map(|tool| score(out.path(), tool, "Loops", "success_cpu_s"));
     assert_eq!(times, ["5", ""]);
-    // No function of time can be drawn of it.
+    // It has no quantile function.
     assert!(rows(&out.path().join("quantiles.csv")).iter().all(|row| row["tool"] == "timed"));
 }
 
 #[test]
-fn who_resigned_is_named_nowhere_in_the_judgement() {
+fn a_resigned_tool_is_not_named_in_the_judgement() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let run = [("a.yml", "true", "true", "correct", "1", "1")];
     for entry in ["goner", "goner-next", "stays", "val-validate-correctness-witnesses-1.0-goner"] {
@@ -641,9 +648,9 @@ fn who_resigned_is_named_nowhere_in_the_judgement() {
     let more = "\n[teams]\nalone = [\"goner\"]\nboth = [\"goner-next\", \"stays\"]\n\n[[status]]\npattern = \
                 \"goner*\"\nstatus = \"resigned\"\n\n[[opt_out]]\nentry = \"goner\"\ncategories = [\"Loops\"]\n";
     let rules = edition(input.path(), 2024, ("", ""), more);
-    let (said, notes) = judge(input.path(), &rules, out.path(), &[]);
-    assert!(notes.contains("stays.xml had a time limit of 60s"), "{notes}");
-    let mut texts = vec![said, notes];
+    let (output, notes) = judge(input.path(), &rules, out.path(), &[]);
+    assert!(notes.contains("stays.xml has a time limit of 60s"), "{notes}");
+    let mut texts = vec![output, notes];
     for file in std::fs::read_dir(out.path()).unwrap() {
         texts.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
     }
@@ -654,7 +661,7 @@ fn who_resigned_is_named_nowhere_in_the_judgement() {
 }
 
 #[test]
-fn who_is_withdrawn_is_named_with_the_reason_and_not_judged() {
+fn a_withdrawn_entry_is_named_with_reason_and_not_judged() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let run = [("a.yml", "true", "true", "correct", "1", "1")];
     for entry in ["gone", "stays"] {
@@ -687,7 +694,7 @@ fn a_result_file_without_a_name_is_an_error() {
         let mut command = harness();
         command.args(["judge", "a.xml", "--edition", "svcomp-2013", "--out", "judged"]);
         let done = command.current_dir(dir.path()).assert().code(2);
-        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(said.contains(&format!("a.xml: the result file names no {missing}")), "{said}");
+        let error = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(error.contains(&format!("a.xml: the result file names no {missing}")), "{error}");
     }
 }

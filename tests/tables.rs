@@ -223,7 +223,7 @@ fn overrides_and_infrastructure_failures_are_exported() {
     // An infrastructure failure is not read as a run without an answer, in either form.
     let failed = row("b", "ReachabilityDeadlock", "", "infrastructure");
     file("answers.csv", &[HEADER, &deadlock("a"), &failed].concat());
-    for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-form"]] {
+    for form in [&["--csv", "raw.csv"][..], &["--csv", "raw.csv", "--contest-rounding"]] {
         done(folder.path(), &[&["export", "answers.csv"], form, &edition].concat());
         let (code, _, error) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
@@ -310,7 +310,7 @@ fn a_record_exported_and_read_again_judges_the_same() {
     assert!(of("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
 
     // The contest's form is rounded, so its judgement can differ; it must be readable.
-    done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-form"]);
+    done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-rounding"]);
     let contest = fs::read_to_string(folder.path().join("contest.csv")).unwrap();
     assert!(contest.contains("E+00") && !contest.contains("marks/") && !contest.contains("cpu-limit"));
     done(folder.path(), &["judge", "contest.csv", "--edition", "mcc-2018", "--out", "third"]);
@@ -642,7 +642,7 @@ fn job_files_and_campaigns_are_converted_both_ways() {
     let (plan, _) = done(folder.path(), &["plan", "campaign.toml"]);
     assert!(plan.contains("4 runs, 4 of them in a machine") && plan.contains("wall_s: 60"), "{plan}");
 
-    let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--at", "fko@tall"];
+    let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--login", "fko@tall"];
     done(folder.path(), &back);
     let text = fs::read_to_string(folder.path().join("r002.bkjobs")).unwrap();
     let expected = ["#BK_CONFIGURATION:r002:fko:tall:31:mcc:60:16384:4:", "# tool lola (lola.qcow2)\n"];

@@ -1,4 +1,4 @@
-//! QEMU by nothing but a process and sockets: what the harness is compared with.
+//! QEMU controlled through a process and sockets only: the reference for the harness.
 
 use mcc_harness::base::guest::Request;
 use mcc_harness::host::Qemu;
@@ -9,19 +9,19 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The port that only the bare machine has.
+/// The name of the additional port of the bare machine.
 pub const PORT: &str = "bare";
 
 pub struct BareQemu {
     qemu: Child,
     control: BufReader<UnixStream>,
     port: UnixStream,
-    /// Held open, never read.
+    /// Kept open; never read.
     _others: Vec<UnixStream>,
 }
 
 impl BareQemu {
-    /// The same arguments, started running, and a port more; returns when its agent is ready.
+    /// Starts QEMU with the harness's arguments, but running and with an additional port. Returns when the agent is ready.
     pub fn boot(spec: &MachineSpec, folder: &Path) -> Self {
         let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
         let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
@@ -41,10 +41,10 @@ impl BareQemu {
         command.args(["-chardev", &format!("socket,id={PORT},fd={}", fd(5))]);
         command.args(["-device", &format!("virtserialport,chardev={PORT},name={PORT}")]);
         let qemu = command.spawn().unwrap();
-        let mut ours: Vec<UnixStream> = pairs.into_iter().map(|(ours, _)| ours).collect();
-        let port = ours.remove(5);
-        let control = BufReader::new(ours.remove(2));
-        let mut bare = Self { qemu, control, port, _others: ours };
+        let mut host_ends: Vec<UnixStream> = pairs.into_iter().map(|(host_end, _)| host_end).collect();
+        let port = host_ends.remove(5);
+        let control = BufReader::new(host_ends.remove(2));
+        let mut bare = Self { qemu, control, port, _others: host_ends };
         bare.expect_event("ready");
         bare
     }
@@ -54,19 +54,19 @@ impl BareQemu {
         self.control.get_mut().write_all(line.as_bytes()).unwrap();
     }
 
-    /// The agent's next word, which must be this one.
+    /// Reads the next event of the agent; panics if it is another one.
     pub fn expect_event(&mut self, event: &str) {
         let mut line = String::new();
         self.control.read_line(&mut line).unwrap();
         assert!(line.contains(event), "{event}: {line}");
     }
 
-    /// Reads so many bytes from its port and drops them.
+    /// Reads that many bytes from its port and drops them.
     pub fn take(&mut self, mut bytes: u64) {
         let mut buffer = vec![0; 1 << 18];
         while bytes > 0 {
             let read = self.port.read(&mut buffer).unwrap();
-            assert!(read > 0, "the port was closed with {bytes} bytes to come");
+            assert!(read > 0, "the port was closed with {bytes} bytes missing");
             bytes -= read as u64;
         }
     }

@@ -1,5 +1,5 @@
-//! What the controller costs while a tool runs: (its CPU time) / (that of the tool's one vCPU) <= 1 %. On an idle host the
-//! latter is the wall time of the run; on a busy one this is the stricter measure.
+//! CPU time of the controller while a tool runs, divided by that of the tool's vCPU: at most 1 %. On an idle host the vCPU's
+//! CPU time equals the wall time of the run; on a busy host it is less, so the ratio is stricter than one of wall times.
 
 use super::{MachineSetup, run};
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// `depth-first` needs hours for its CTLCardinality.
 pub const INSTANCE: &str = "SwitchBoard-PT-0040";
 
-/// Seconds; of an hour's run, boot and commit are a smaller part still.
+/// Seconds. In a run of an hour, boot and commit are a smaller part.
 const CPU_LIMIT_S: u64 = 30;
 
 pub fn controller(setup: &MachineSetup) {
@@ -24,7 +24,7 @@ pub fn controller(setup: &MachineSetup) {
     let cpu = cpu_time() - before;
     let facts = record.attempts(&runs[0].id()).unwrap().pop().unwrap().facts.expect("the tool ran");
     assert!(facts.cpu_ms >= CPU_LIMIT_S * 1000, "the tool ended before its limit");
-    println!("-- what the controller costs while a tool runs");
+    println!("-- CPU time of the controller while a tool runs");
     println!(
         "controller, CPU time                {:>6} ms, of the tool's {} ms",
         cpu.as_millis(),

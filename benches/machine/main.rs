@@ -1,9 +1,8 @@
-//! What the machine room promises of its speed, as ratios in one run of this program: what a run costs beyond its
-//! tool against bare QEMU, what the controller costs while a tool runs, and how fast output streams against the
-//! bare channel.
+//! Performance of machines, as ratios that one run of this program measures: time of a run without its tool against bare
+//! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
-//! One section alone: `cargo setup --setup machine -- streaming` (run, starts, controller, streaming). What is compared
-//! takes turns, so that whatever else the machine does hits both.
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming). The compared
+//! programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
 mod long_run;
@@ -42,7 +41,7 @@ fn main() {
     }
 }
 
-/// What every measurement needs.
+/// The input of every measurement.
 struct MachineSetup<'a> {
     folder: &'a Path,
     inputs: Image,
@@ -69,7 +68,7 @@ impl<'a> MachineSetup<'a> {
         Image::open(&images.join(name)).expect("scripts/setup makes it")
     }
 
-    /// A contest's machine of one vCPU, nothing pinned.
+    /// A machine of the contest with one vCPU, not pinned.
     fn spec(&self, image: &Image) -> MachineSpec {
         let (kernel, initrd) = image.boot().unwrap();
         MachineSpec {
@@ -141,11 +140,11 @@ impl<'a> MachineSetup<'a> {
     }
 }
 
-/// (harness time per run without the tool) / (bare QEMU: boot of the same disk to readiness, and halt).
+/// The ratio of the time of a run without its tool to bare QEMU (boot of the same disk to readiness, and halt).
 fn per_run(setup: &MachineSetup, rounds: usize) {
     let image = MachineSetup::image("reference");
     let spec = setup.spec(&image);
-    // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends.
+    // The reference disk has no tool: its BenchKit_head.sh prints one line and ends.
     let runs: Vec<Run> =
         (0..rounds).map(|n| run(&format!("nothing-{n}"), INSTANCE, "ReachabilityDeadlock")).collect();
     let record = setup.record("per-run", &runs);
@@ -162,7 +161,7 @@ fn per_run(setup: &MachineSetup, rounds: usize) {
         boot.push(Duration::from_millis(facts.boot_ms));
     }
     let (bare, harness) = (median(bare), median(harness));
-    println!("-- what a run costs beyond its tool");
+    println!("-- time of a run without its tool");
     println!("bare QEMU, boot to ready and halt   {:>6} ms", bare.as_millis());
     println!("harness, boot to ready              {:>6} ms", median(boot).as_millis());
     println!("harness, per run without the tool   {:>6} ms", harness.as_millis());
@@ -184,7 +183,7 @@ fn run(entry: &str, instance: &str, examination: &str) -> Run {
     }
 }
 
-/// QEMU with the same arguments, started running, by nothing but a process and sockets.
+/// Boots and halts QEMU with the same arguments, controlled through a process and sockets only.
 fn bare_boot(spec: &MachineSpec, folder: &Path) -> Duration {
     let begun = Instant::now();
     BareQemu::boot(spec, folder).halt();

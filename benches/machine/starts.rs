@@ -1,4 +1,4 @@
-//! What it costs to begin: booting, restoring, ssh, and a loop as BenchKit does it.
+//! Time to start a run: booting, restoring, ssh, and a loop like that of BenchKit.
 
 use super::{INSTANCE, MachineSetup, median, run};
 use mcc_harness::campaign::Run;
@@ -14,9 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Harness time per run without the tool / a loop written as BenchKit does it, on the reference disk as a kit makes
-/// it bootable, and the harness over ssh on that very disk / the loop; readiness of a restored machine / of a
-/// booted one.
+/// Three ratios: time of a run without its tool to a loop like that of BenchKit, on the reference disk made bootable by a
+/// kit; the same over ssh on that disk; readiness of a restored machine to that of a booted one.
 pub fn starts(setup: &MachineSetup, rounds: usize) {
     let image = MachineSetup::image("reference");
     let spec = setup.spec(&image);
@@ -28,8 +27,8 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         disk: DiskFile::new(kit.disk(), "vmdk"),
         ..spec
     };
-    // The reference disk carries no tool: its BenchKit_head.sh prints one line and ends; that of the kit made for
-    // tests is one `exec` away from the reference tool on a small net.
+    // The reference disk has no tool: its BenchKit_head.sh prints one line and ends. That of the kit made for tests
+    // executes the reference tool on a small net.
     let ways = ["booted", "restored", "ssh"];
     let runs: Vec<Run> = (0..rounds)
         .flat_map(|n| ways.map(|way| run(&format!("{way}-{n}"), INSTANCE, "ReachabilityDeadlock")))
@@ -69,21 +68,21 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         ("harness, per run without the tool", booted),
         ("harness over ssh, boot to ready", ssh_ready),
         ("harness over ssh, per run without the tool", ssh),
-        ("as BenchKit does it, per run with next to no tool", benchkit),
+        ("loop like BenchKit, per run with a minimal tool", benchkit),
     ] {
         println!("{what:<50} {:>6} ms", time.as_millis());
     }
     for (what, over, under) in [
-        ("harness / as BenchKit does it", booted, benchkit),
-        ("harness over ssh / as BenchKit does it", ssh, benchkit),
+        ("harness / loop like BenchKit", booted, benchkit),
+        ("harness over ssh / loop like BenchKit", ssh, benchkit),
         ("restored / booted, to ready", restored, ready),
     ] {
         println!("{what:<50} {:>6.2}   ({rounds} rounds, medians)", over.as_secs_f64() / under.as_secs_f64());
     }
 }
 
-/// One run by the loop of BenchKit (2017): `ssh` as root with a timeout of one second until it succeeds, a monitor
-/// and a second's sleep, the command, the monitor's figures, the kill and a second's sleep.
+/// One run with the loop of BenchKit (2017): `ssh` as root with a timeout of one second until it succeeds, a monitor and a
+/// sleep of one second, the command, the figures of the monitor, the kill and a sleep of one second.
 fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let ssh = |user: &str, timeout: &str, command: &str| {

@@ -1,5 +1,5 @@
-//! How fast a tool's output streams: (1 GB through agent, port and controller into the file that is kept) / (1 GB
-//! written by root to a bare port and dropped by whoever reads it) <= 1.3.
+//! Throughput of a tool's output: the time for 1 GB through agent, port and controller into the kept file, divided by the
+//! time for 1 GB that root writes to a bare port and the host drops: at most 1.3.
 
 use super::bare_qemu::{BareQemu, PORT};
 use super::{MachineSetup, median};

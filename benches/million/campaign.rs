@@ -1,4 +1,4 @@
-//! A campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
+//! Generates a campaign of any number of runs: ten entries, nine examinations, eleven instances per model.
 
 use mcc_harness::base::names::ExaminationName;
 use mcc_harness::campaign::{Campaign, History, InstanceFacts, Plan};
@@ -20,10 +20,11 @@ pub struct GeneratedCampaign {
 }
 
 impl GeneratedCampaign {
-    /// Of at least so many runs; `place` gets its campaign.toml. With `models`: about so many, of as many instances each.
+    /// A campaign of at least `runs` runs; its campaign.toml is written to `place`. With `models` it has about that many
+    /// models, with the same number of instances each.
     pub fn new(place: &Path, runs: u64, models: Option<u64>) -> Self {
         let file = place.join("campaign.toml");
-        // Its archives would be read, were they there; here their facts are made.
+        // The folder has no archives: the facts of the instances are generated.
         fs::create_dir_all(place.join("models")).unwrap();
         let mut text = "edition = \"mcc-2018\"\ninputs = \"models\"\n[hosts]\nretries = 2\n".to_owned();
         for n in 0..ENTRIES {
@@ -43,7 +44,7 @@ impl GeneratedCampaign {
         Plan::new(&self.campaign, &self.edition, &self.facts.instances).unwrap()
     }
 
-    /// The campaign of `place` handed to a cluster: its shared record with every run planned, and the cluster beside it.
+    /// Submits the campaign of `place`: creates its shared record with every run planned, and the cluster's files.
     pub fn submit(&self, place: &Path, id: &str) -> (Record, Cluster) {
         let results = place.join("results");
         let (record, plan) = (Record::create_or_open_shared(&results, &self.facts).unwrap(), self.plan());
@@ -62,7 +63,7 @@ impl GeneratedCampaign {
     }
 }
 
-/// With as many ids as a real one has.
+/// The facts of an instance, with as many property ids as a real one.
 fn instance(n: u64, of_a_model: u64, edition: &Edition) -> InstanceFacts {
     let family = format!("Synthetic{:04}", n / of_a_model);
     let name = format!("{family}-PT-{:04}", n % of_a_model);

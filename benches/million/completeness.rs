@@ -1,4 +1,4 @@
-//! Whether a campaign ended whole, and left nothing behind.
+//! Checks that a campaign is complete and left no temporary files.
 
 use mcc_harness::base::digest;
 use mcc_harness::store::{Attempt, Record, RunRecord};
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct CheckedCounts {
     pub runs: u64,
-    /// Those whose retries for infrastructure were used up.
+    /// Runs recorded as infrastructure after all their retries.
     pub infrastructure: u64,
     pub attempts: u64,
-    /// Attempts that count no more: of lost nodes.
+    /// Attempts on lost nodes, which do not count.
     pub superseded: u64,
 }
 
-/// Every planned run has one record, its outputs are those that were digested, and no other output is there; `printed`
-/// says whether an attempt's output is what its tool printed.
+/// Checks that every planned run has one record, that its outputs have the recorded digests, and that there are no other
+/// outputs. `printed` returns whether an output is what the tool printed.
 pub fn checked(record: &Record, retries: u32, printed: impl Fn(&RunRecord, &str) -> bool) -> CheckedCounts {
     let summary = record.summary().unwrap();
     assert_eq!(summary.recorded, summary.planned, "every planned run is recorded");
@@ -45,7 +45,7 @@ pub fn checked(record: &Record, retries: u32, printed: impl Fn(&RunRecord, &str)
             ended.infrastructure += 1;
         } else {
             let text = fs::read(record.outputs_dir(&id, run.last.number).join("stdout")).unwrap();
-            assert!(printed(&run, &String::from_utf8_lossy(&text)), "{id}: another output");
+            assert!(printed(&run, &String::from_utf8_lossy(&text)), "{id}: wrong output");
         }
         ended.attempts += attempts.len() as u64;
         ended.superseded += old.len() as u64;
@@ -55,11 +55,11 @@ pub fn checked(record: &Record, retries: u32, printed: impl Fn(&RunRecord, &str)
     assert_eq!(ended.runs, summary.planned);
     let outputs = walkdir::WalkDir::new(record.dir().join("outputs")).min_depth(4).max_depth(4);
     let found: BTreeSet<PathBuf> = outputs.into_iter().map(|item| item.unwrap().into_path()).collect();
-    assert_eq!(found, folders, "outputs of every attempt, and of nothing else");
+    assert_eq!(found, folders, "outputs of all attempts and no others");
     ended
 }
 
-/// No file of ours but these lies in a folder of results, and nothing under way.
+/// Checks that a folder of results has exactly these files, and no running attempt.
 pub fn clean(results: &Path, expected: &[&str]) {
     let mut left: Vec<String> = fs::read_dir(results)
         .unwrap()
@@ -68,10 +68,10 @@ pub fn clean(results: &Path, expected: &[&str]) {
         .collect();
     left.sort();
     assert_eq!(left, expected, "{}", results.display());
-    assert_eq!(fs::read_dir(results.join("running")).unwrap().count(), 0, "attempts under way");
+    assert_eq!(fs::read_dir(results.join("running")).unwrap().count(), 0, "running attempts");
 }
 
-/// Open descriptors of a process, and its resident memory in KiB; None: it has ended.
+/// The number of open descriptors of a process and its resident memory in KiB, or None if it has ended.
 pub fn held(process: &str) -> Option<(usize, u64)> {
     let folder = Path::new("/proc").join(process);
     let status = fs::read_to_string(folder.join("status")).ok()?;

@@ -1,5 +1,5 @@
-//! A simulated edition on a cluster of four nodes, with faults: QEMUs die, disks fill, controllers are killed, nodes are
-//! lost. It must end with every planned run recorded once, and leave nothing behind.
+//! A simulated edition on a cluster of four nodes, with faults: QEMU processes end, disks fill, controllers are killed,
+//! nodes are lost. At its end every planned run must be recorded once, and there must be no temporary files.
 
 use super::campaign::GeneratedCampaign;
 use super::simulated_machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 const NODES: usize = 4;
 const MODELS: u64 = 20;
 
-/// Machine hours between two faults of a kind; several times as often as a well kept cluster has them.
+/// Mean machine hours between two faults of a kind. Real clusters have fewer faults.
 const QEMU_DIES: u64 = 200;
 const DISK_FULL: u64 = 2000;
 const CONTROLLER_KILLED: u64 = 500;
-/// Of the controllers' deaths, so many take their node with them.
+/// One in so many killed controllers loses its node too.
 const NODE_LOST: u64 = 8;
 
-/// A controller's exit code when it stopped for a full disk.
+/// The exit code of a controller that stopped because of a full disk.
 const STOPPED: i32 = 3;
 
 pub fn run_with_faults(folder: &tempfile::TempDir) {
@@ -48,7 +48,7 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
     let worked = begun.elapsed();
     let descriptors = || completeness::held("self").unwrap().0;
     let before = descriptors();
-    // In the middle of it all and again: the same comes out.
+    // A second collect must add nothing.
     collect(&record, &cluster, &[]).unwrap();
     let again = collect(&record, &cluster, &[]).unwrap();
     assert_eq!((again.merged.attempts, again.merged.runs), (0, 0), "collected twice");
@@ -69,14 +69,14 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
     println!("{} runs of {hours} machine hours in {:.0} s, seed {seed}", ended.runs, worked.as_secs_f64());
     println!("  attempts                       {}", ended.attempts);
     println!(
-        "  QEMUs that died                {}",
+        "  QEMU processes killed          {}",
         ended.attempts - ended.runs - ended.superseded + ended.infrastructure
     );
     println!("  controllers killed             {}", seen.killed);
     println!("  disks full                     {}", seen.full);
     println!("  nodes lost                     {}, with {} attempts superseded", seen.lost, ended.superseded);
-    println!("  runs out of retries            {}", ended.infrastructure);
-    println!("  longest life of a controller   {} commits", seen.longest);
+    println!("  runs without further retries   {}", ended.infrastructure);
+    println!("  longest controller process     {} commits", seen.longest);
     println!(
         "  descriptors in it              {} in its first half, {} in its second",
         seen.descriptors.0, seen.descriptors.1
@@ -92,12 +92,12 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
     );
 }
 
-/// What the nodes share.
+/// The state that the nodes share.
 struct Site<'a> {
     place: &'a Path,
     cluster: &'a Cluster,
     seed: u64,
-    /// Models without a job.
+    /// Models that have no job.
     waiting: Mutex<VecDeque<String>>,
     seen: Mutex<Seen>,
 }
@@ -107,14 +107,15 @@ struct Seen {
     killed: u64,
     full: u64,
     lost: u64,
-    /// Commits of the longest life, the least descriptors it held in either half, and its memory early and at its end.
+    /// Of the controller process with the most commits: commits, least open descriptors in each half, and memory in KiB
+    /// after the first commits and at its end.
     longest: u64,
     descriptors: (u64, u64),
     kib: (u64, u64),
 }
 
 impl Site<'_> {
-    /// Takes model after model, as Slurm gives its jobs to a node.
+    /// Runs one model after the other, as Slurm assigns jobs to a node.
     fn node(&self, node: usize) {
         loop {
             let next = self.waiting.lock().unwrap().pop_front();
@@ -130,13 +131,13 @@ impl Site<'_> {
             let ended = self.live(model, life);
             match ended.code() {
                 Some(0) => return,
-                // Room is made; the same command goes on.
+                // Space was freed; the same command continues.
                 Some(STOPPED) => self.seen.lock().unwrap().full += 1,
                 Some(other) => panic!("a controller of {model} ended with {other}"),
                 None => {
                     self.seen.lock().unwrap().killed += 1;
                     if drawn(self.seed, &[model, "node", &life.to_string()]).is_multiple_of(NODE_LOST) {
-                        // What `submit --resume` does with `lost_node = "anew"`.
+                        // The effect of `submit --resume` with `lost_node = "restart"`.
                         self.cluster.supersede(model).unwrap();
                         lost += 1;
                         self.seen.lock().unwrap().lost += 1;
@@ -146,13 +147,13 @@ impl Site<'_> {
         }
     }
 
-    /// A controller from its start to its end.
+    /// Runs one controller process until it ends or is killed.
     fn live(&self, model: &str, life: u64) -> ExitStatus {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg("controller").arg(self.cluster.results()).arg(model);
         command.args([life.to_string(), self.seed.to_string()]).env("TMPDIR", self.place.join("tmp"));
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        // One life in three ends at a moment of its own, be it in the middle of a commit.
+        // One process in three is killed at a random time, possibly during a commit.
         let draw = drawn(self.seed, &[model, "moment", &life.to_string()]);
         let killed_after = draw.is_multiple_of(3).then(|| Duration::from_millis(draw / 3 % 4000));
         if let Some(after) = killed_after {
@@ -163,7 +164,7 @@ impl Site<'_> {
         let rows: Vec<Vec<u64>> =
             said.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
         if rows.len() >= 10 {
-            // The least of each half: at any moment three other runs hold files open.
+            // The least of each half, because up to three other runs have open files.
             let (early, late) = rows.split_at(rows.len() / 2);
             let least = |rows: &[Vec<u64>]| rows.iter().map(|row| row[1]).min().unwrap();
             let (descriptors, kib) = ((least(early), least(late)), (rows[0][2], rows[rows.len() - 1][2]));
@@ -179,7 +180,7 @@ impl Site<'_> {
     }
 }
 
-/// Kills it after a while, unless it ended.
+/// Kills the child after that time, unless it has ended.
 fn end_after(child: &mut Child, after: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < after {
@@ -191,8 +192,8 @@ fn end_after(child: &mut Child, after: Duration) {
     child.kill().unwrap();
 }
 
-/// One controller's life, in a process of its own: a shard's open runs, with faults. Every 100 commits it says how many
-/// it made, and what it holds.
+/// A controller process that runs the open runs of a shard, with faults. Every 100 commits it prints the number of commits,
+/// its open descriptors and its memory.
 pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
     let cluster = Cluster::open(results).unwrap();
     let whole = Record::open_readonly(results).unwrap();
@@ -204,7 +205,7 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
     let mut history = History::default();
     record.add_run_times_to(&mut history).unwrap();
 
-    // The same word is drawn anew in every attempt at a run.
+    // The number of the attempt is part of the draw, so each attempt has its own faults.
     let attempts: Mutex<BTreeMap<String, u64>> = Mutex::default();
     let fault = |words: &[&str; 3], ms: u64| {
         let again = {

@@ -1,4 +1,4 @@
-//! How the time and memory of each step grow with the runs of a campaign.
+//! Measures how time and memory of each step grow with the number of runs of a campaign.
 
 use super::campaign::GeneratedCampaign;
 use super::measure::{Measurement, line, run};
@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Commits whose time is taken.
+/// The number of measured commits.
 const COMMITS: usize = 200;
 
 pub fn measured(folder: &tempfile::TempDir) {
@@ -47,7 +47,7 @@ fn run_step(step: &str, place: &Path, runs: u64) -> (Measurement, String) {
 }
 
 fn harness(place: &Path, args: &[&str]) -> (Measurement, String) {
-    // Slurm has no job of ours.
+    // This squeue lists no jobs.
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
     let squeue = place.join("squeue");
     fs::write(&squeue, "#!/bin/sh\n").unwrap();
@@ -55,7 +55,7 @@ fn harness(place: &Path, args: &[&str]) -> (Measurement, String) {
     run(Command::new(env!("CARGO_BIN_EXE_mcc-harness")).args(args).current_dir(place).env("PATH", path))
 }
 
-/// Plan, resume with a tenth open, status, commits.
+/// Measures plan, resume with a tenth of the runs open, status, and commits.
 fn record(place: &Path, size: u64) {
     line("plan, into a new record", this("plan", place, size));
     let bytes = || fs::metadata(place.join("results/record.db")).unwrap().len();
@@ -71,7 +71,8 @@ fn record(place: &Path, size: u64) {
     print!("{}", step_output("commits", place, size));
 }
 
-/// A process is charged with the memory that its parent had, so this one stays small: whatever is large is done in others.
+/// Prepares data in a separate process. The peak memory of a child includes that of its parent at the start, so the
+/// measuring process stays small.
 pub fn prepare(step: &str, place: &Path, size: u64) {
     match step {
         "fill" => {
@@ -96,10 +97,10 @@ fn commits(place: &Path, size: u64) {
         record.commit(recorded(run), dir).unwrap();
     }
     let each = begun.elapsed() / open.len().max(1) as u32;
-    println!("  a commit with one output, brought to the disk: {:.2} ms", each.as_secs_f64() * 1000.0);
+    println!("  a commit with one output, synced: {:.2} ms", each.as_secs_f64() * 1000.0);
 }
 
-/// Status over shards that are not collected, collect, collect again, judge.
+/// Measures status with uncollected shards, collect, a second collect, and judge.
 fn shards(place: &Path, size: u64) {
     let place = &place.join("cluster");
     fs::create_dir(place).unwrap();
@@ -113,9 +114,9 @@ fn shards(place: &Path, size: u64) {
     line("judge", harness(place, &["judge", "results", "--out", "judged"]).0);
 }
 
-/// A campaign on a cluster whose jobs have all ended.
+/// Creates a campaign on a cluster whose jobs have all ended.
 fn submit(place: &Path, size: u64) {
-    // As many as an edition has models, where there are as many instances.
+    // At most as many models as an edition has.
     let made = GeneratedCampaign::new(place, size, Some(number("SHARDS", 1000)));
     let (whole, cluster) = made.submit(place, "million");
     for need in &cluster.facts().needs {
@@ -134,7 +135,7 @@ fn submit(place: &Path, size: u64) {
     }
 }
 
-/// Attempts at the runs that `wanted` takes, by number, as they would have been committed one by one.
+/// Records an attempt for each run whose number `wanted` accepts, as if it had been committed.
 fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) -> bool) {
     let mut db = Connection::open(results.join("record.db")).unwrap();
     db.pragma_update(None, "synchronous", "OFF").unwrap();
@@ -154,7 +155,7 @@ fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) 
     transaction.commit().unwrap();
 }
 
-/// `plan`, and the runs into a new record.
+/// Plans the campaign and writes the runs to a new record.
 pub fn plan(place: &Path, runs: u64) {
     let made = GeneratedCampaign::new(place, runs, None);
     let plan = made.plan();
@@ -163,7 +164,7 @@ pub fn plan(place: &Path, runs: u64) {
     record.plan_runs(plan.runs()).unwrap();
 }
 
-/// What `run` does of a campaign that was interrupted, up to its first machine.
+/// The steps of `run` for an interrupted campaign, up to the first machine.
 pub fn resume(place: &Path, runs: u64) {
     let made = GeneratedCampaign::new(place, runs, None);
     let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();

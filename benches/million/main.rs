@@ -1,8 +1,8 @@
-//! What a million runs cost, and whether a campaign ends whole whatever happens on the way. Everything is the real
-//! thing but the machines: a stand-in takes as long, in virtual time, as runs took in a contest.
+//! Measures the cost of a million runs, and checks that campaigns with faults are complete at their end. All parts are real
+//! except the machines, which are simulated: in virtual time they take as long as the runs of a contest.
 //!
 //!     [SIZES="1000 10000 100000 1000000"] cargo bench --bench million -- growth     figures, as a table
-//!     [RUNS=100000] [SEED=n] cargo bench --bench million -- simulated               endurance with faults
+//!     [RUNS=100000] [SEED=n] cargo bench --bench million -- simulated               a long campaign with faults
 //!     [ROUNDS=n] [SEED=n] cargo bench --bench million -- real                       the same with real machines
 //!
 //! MILLION_IN names the folder to work in; otherwise a temporary one (`simulated`: in memory, if there is /dev/shm).
@@ -25,7 +25,7 @@ fn main() {
         [] | ["growth"] => growth::measured(&folder(None)),
         ["simulated"] => edition::run_with_faults(&folder(Some("/dev/shm"))),
         ["real"] => real_machines::run_with_faults(&folder(None)),
-        // What runs in a process of its own.
+        // Started by this program as a separate process.
         ["plan", place, runs] => growth::plan(Path::new(place), runs.parse().unwrap()),
         ["resume", place, runs] => growth::resume(Path::new(place), runs.parse().unwrap()),
         [step @ ("fill" | "commits" | "submit"), place, runs] => {
@@ -38,7 +38,7 @@ fn main() {
     }
 }
 
-/// A folder of our own, removed when done; in `wish` if that is there.
+/// A temporary folder, removed at the end; below `wish` if that exists.
 fn folder(wish: Option<&str>) -> tempfile::TempDir {
     let place = std::env::var_os("MILLION_IN").map(PathBuf::from);
     let place = place.or_else(|| wish.map(PathBuf::from).filter(|place| place.is_dir()));

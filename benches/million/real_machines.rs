@@ -1,5 +1,5 @@
-//! Hundreds of short runs in real machines in a row, with faults: QEMUs and controllers are killed. Every planned run must
-//! end recorded once, and nothing be left behind.
+//! Hundreds of short runs in real machines, with faults: QEMU processes and controllers are killed. At the end every planned
+//! run must be recorded once, and there must be no temporary files.
 
 use super::simulated_machines::drawn;
 use super::{completeness, number};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const RETRIES: u32 = 3;
 
-/// Of controllers.
+/// The number of controllers that are killed.
 const KILLS: u64 = 5;
 
 const INSTANCES: &str = "DiningTable-PT-03 DiningTable-PT-05 TokenLoop-PT-03 TokenLoop-PT-05 TokenLoop-PT-08 \
@@ -44,7 +44,7 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
     let mut longest = ((0, 0), (0, 0));
     loop {
         let mut controller = start(place);
-        // The first lives end by a kill, one to three minutes after they began; meanwhile machines die.
+        // The first controllers are killed after one to three minutes; meanwhile machines are killed too.
         let draw = drawn(seed, &["life", &lives.to_string()]);
         let after = (lives < KILLS).then(|| Duration::from_secs(60 + draw % 120));
         let (ended, held) = watched(&mut controller, after, seed + lives, &results, &mut machines_killed);
@@ -53,13 +53,13 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
         }
         lives += 1;
         if let Some(code) = ended {
-            // 1: a run is recorded as infrastructure, its retries being used up.
+            // 1: a run is recorded as infrastructure after all its retries.
             assert!([0, 1].contains(&code), "run ended with {code}");
             if Record::open_readonly(&results).unwrap().open_runs().next().is_none() {
                 break;
             }
         }
-        // They die with their controller.
+        // Machines end with their controller.
         let gone = Instant::now() + Duration::from_secs(30);
         while !machines(&results).is_empty() {
             assert!(Instant::now() < gone, "machines outlive their controller");
@@ -75,8 +75,8 @@ pub fn run_with_faults(folder: &tempfile::TempDir) {
     let retried = ended.attempts - ended.runs;
     println!("{} runs in real machines in {:.0} s, seed {seed}", ended.runs, begun.elapsed().as_secs_f64());
     println!("  controllers killed             {}", lives - 1);
-    println!("  QEMUs killed                   {machines_killed}, {retried} attempts made anew");
-    println!("  runs out of retries            {}", ended.infrastructure);
+    println!("  QEMU processes killed          {machines_killed}, {retried} attempts repeated");
+    println!("  runs without further retries   {}", ended.infrastructure);
     let ((descriptors, kib), (later, kib_later)) = longest;
     println!("  descriptors of a controller    {descriptors} after its first minute, {later} at its end");
     println!("  memory of a controller         {kib} KiB after its first minute, {kib_later} KiB at its end");
@@ -93,8 +93,8 @@ fn start(place: &Path) -> Child {
 
 type Held = (usize, u64);
 
-/// Until it ends, or is killed `after` a while. Now and then one of its machines is killed. Its exit code, and what it
-/// held after its first minute and last.
+/// Waits until the controller ends, or kills it `after` that time; kills one of its machines at random times. Returns its
+/// exit code, and its descriptors and memory after the first minute and at its end.
 fn watched(
     controller: &mut Child,
     after: Option<Duration>,
@@ -121,7 +121,7 @@ fn watched(
             first.get_or_insert(last);
         }
         let draw = drawn(seed, &["machine", &look.to_string()]);
-        // Every minute and a half in the mean.
+        // One kill in 90 seconds on average.
         if draw.is_multiple_of(450) {
             let machines = machines(results);
             if let Some(&machine) = machines.get((draw / 450) as usize % machines.len().max(1)) {
@@ -132,7 +132,7 @@ fn watched(
     }
 }
 
-/// Processes that belong to these results: QEMU is told its private folder in TMPDIR.
+/// The QEMU processes of these results: their TMPDIR is the private folder of an attempt.
 fn machines(results: &Path) -> Vec<i32> {
     let tmpdir = format!("TMPDIR={}", results.join("running").display());
     let mut numbers: Vec<i32> = fs::read_dir("/proc")

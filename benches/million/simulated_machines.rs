@@ -1,5 +1,5 @@
-//! What stands in for machines: it enters a run's states, prints what a tool would, and took as long as a tool might, in
-//! virtual time. Now and then something happens to it.
+//! Simulated machines: they enter the states of a run, print the output of a tool, and take its time in virtual time, with
+//! random faults.
 
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::edition::Edition;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 pub const JOBS: usize = 4;
 
-/// A number that words have, well mixed: the same draw for the same words, whatever thread asks.
+/// A pseudo-random number that depends on the seed and the words only.
 pub fn drawn(seed: u64, words: &[&str]) -> u64 {
-    // FNV-1a, then SplitMix64's finish.
+    // FNV-1a, then the finalizer of SplitMix64.
     let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
     for byte in words.iter().flat_map(|word| word.bytes().chain([0])) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -26,12 +26,12 @@ pub fn drawn(seed: u64, words: &[&str]) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Whether something happens that happens once in so many machine hours, in a run of so many milliseconds.
+/// Whether an event that occurs once in `hours` machine hours occurs in a run of `ms` milliseconds.
 pub fn happens(draw: u64, hours: u64, ms: u64) -> bool {
     draw % (hours * 3_600_000) < ms
 }
 
-/// How long a run takes, milliseconds. As the tools of 2018: half of them below a minute, an eighth up to the hour.
+/// The duration of a run in milliseconds, similar to 2018: half of the runs below a minute, an eighth a full hour.
 pub fn took_ms(entry: &str, instance: &str, examination: &str) -> u64 {
     let draw = drawn(2018, &[entry, instance, examination]);
     match draw % 8 {
@@ -42,17 +42,17 @@ pub fn took_ms(entry: &str, instance: &str, examination: &str) -> u64 {
     }
 }
 
-/// What a tool prints, so that it is known again.
+/// The output of a tool, which identifies its run.
 pub fn printed(entry: &str, instance: &str, examination: &str) -> String {
     format!(
         "{entry} on {instance} in {examination}\nFORMULA {instance}-{examination}-00 TRUE TECHNIQUES EXPLICIT\n"
     )
 }
 
-/// What can happen to the machine of a run.
+/// A fault during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// QEMU is killed, in a state.
+    /// QEMU is killed in this state.
     Qemu(State),
     /// The host's disk is full.
     DiskFull,
@@ -60,7 +60,7 @@ pub enum Fault {
     Kill,
 }
 
-/// One attempt; `fault` says what happens to it, given its words (entry, instance, examination) and how long it takes.
+/// Simulates one attempt. `fault` returns its fault, given entry, instance and examination, and its duration in milliseconds.
 pub fn attempt(
     attempt_spec: AttemptSpec,
     enter: &mut dyn FnMut(State),
@@ -127,7 +127,7 @@ pub fn host(name: &str) -> HostFacts {
     }
 }
 
-/// An attempt as a machine leaves it, its facts as large as a real one's.
+/// The attempt of a finished machine, with facts of realistic size.
 pub fn recorded(run: &Run) -> Attempt {
     let mut facts = facts(took_ms(&run.entry, &run.instance, &run.examination));
     facts.samples.clear();
@@ -148,7 +148,7 @@ pub fn recorded(run: &Run) -> Attempt {
     }
 }
 
-/// Sixteen cores and the memory for as many machines.
+/// Leases of sixteen cores and the memory for as many machines.
 pub fn leases() -> Leases {
     let core = |n: u32| Core { cpus: vec![n], ..Core::default() };
     let cores = Cores { cores: (0..17).map(core).collect(), allowed: (0..17).collect() };
@@ -158,7 +158,7 @@ pub fn leases() -> Leases {
 
 pub type AttemptFn<'a> = &'a (dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync);
 
-/// The executor of a record whose entries are `campaign::ENTRIES`.
+/// The executor of a record with `campaign::ENTRIES` entries.
 pub fn executor<'a>(
     record: &'a Record,
     edition: &'a Edition,

@@ -1,4 +1,4 @@
-//! A record of any number of runs, as a campaign leaves it.
+//! Generates the record of a finished campaign with any number of runs.
 
 use super::synthetic::Rng;
 use mcc_harness::base::names::RunId;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const ENTRIES: usize = 10;
 
-/// Makes at least so many runs, most of their answers alike.
+/// Makes a record with at least that many runs; most answers of the entries agree.
 pub fn make(results: &Path, count: usize, seed: u64) {
     let edition = Edition::load("mcc-2018").unwrap();
     let examinations = ["ReachabilityCardinality", "CTLFireability", "LTLCardinality", "UpperBounds"];
@@ -105,7 +105,7 @@ fn attempt(run: &RunId) -> Attempt {
             cpu_ms: 1000,
             vcpus: 1,
             memory_kib: Some(1000),
-            // As ten minutes have.
+            // The samples of ten minutes.
             samples: (0..600).map(sample).collect(),
             ..RunFacts::default()
         }),

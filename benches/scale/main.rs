@@ -1,9 +1,9 @@
-//! What judging and reading cost at scale, as ratios measured in one run of this program: ours and what it is compared
-//! with take turns, each in a process of its own.
+//! Cost of judging and reading large inputs, as ratios that one run of this program measures. mcc-harness and the program
+//! that it is compared with run alternately, each in a process of its own.
 //!
 //!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [editions] [logs] [nets] [record]
 //!
-//! PERCENT makes the made inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
+//! PERCENT makes the generated inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
 
 mod generated_record;
 mod measure;
@@ -21,18 +21,18 @@ use std::process::Command;
 
 const SEED: u64 = 2018;
 
-/// Measures in a folder of its own, and prints.
+/// Measures one section in its own folder and prints the figures.
 type Section = fn(&Path);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        // What a process of its own is measured at.
+        // Started by this program, to be measured as a separate process.
         ["read-net", path] => return read_net(Path::new(path)),
         ["read-events", path] => return read_events(Path::new(path)),
         ["read-log", path] => return read_log(Path::new(path)),
         ["compare", folder] => {
-            return compare(&Path::new(folder).join("ours"), &Path::new(folder).join("python"));
+            return compare(&Path::new(folder).join("harness"), &Path::new(folder).join("python"));
         }
         _ => {}
     }
@@ -82,68 +82,68 @@ fn harness_judge(answers: &Path, models: &Path, out: &Path) -> Command {
     command
 }
 
-/// The answers of 2018, from the published table to all result files.
+/// Judges the answers of 2018: from the published table to all result files.
 fn judge(folder: &Path) {
     let (answers, models) =
         (data("mcc/2018-answers/answers-2018.csv.gz"), data("mcc/2018-answers/models-2018.csv"));
-    let (ours, theirs) = (folder.join("ours"), folder.join("python"));
+    let (own, theirs) = (folder.join("harness"), folder.join("python"));
     let python = || {
         let mut command = Command::new("python3");
         command.arg(project().join("benches/judge.py")).args([&answers, &models]);
         command.arg(project().join("editions/mcc-2018.toml")).arg(&theirs);
         run(&mut command).0
     };
-    let harness = || run(&mut harness_judge(&answers, &models, &ours)).0;
+    let harness = || run(&mut harness_judge(&answers, &models, &own)).0;
     let [python, harness] = in_turns(number("ROUNDS", 5), [&mut { python }, &mut { harness }]);
     line("python3 benches/judge.py", python);
     line("mcc-harness judge", harness);
-    // A child is charged with the memory its parent had: this process stays small.
+    // The peak memory of a child includes that of its parent at the start, so this process stays small.
     run(&mut this(&["compare"], folder));
     println!("  every result is the same");
     ratio("python / mcc-harness", python, harness, "25 or more, below 150 MB");
 }
 
-/// Every cell and every key that the Python writes stands in ours too, and nothing else in the same place.
-fn compare(ours: &Path, theirs: &Path) {
+/// Checks that each cell and key that the Python program writes has the same value in the files of mcc-harness.
+fn compare(own: &Path, python: &Path) {
     for name in ["confidence", "trusted", "scores", "podiums", "awards", "tools"] {
         let read = |dir: &Path| {
             let mut table = csv::Reader::from_path(dir.join(format!("{name}.csv"))).unwrap();
             let header = table.headers().unwrap().clone();
             (header, table.records().collect::<Result<Vec<_>, _>>().unwrap())
         };
-        let ((our_header, ours), (header, theirs)) = (read(ours), read(theirs));
-        assert_eq!(ours.len(), theirs.len(), "rows of {name}.csv");
+        let ((harness_header, own), (header, python)) = (read(own), read(python));
+        assert_eq!(own.len(), python.len(), "rows of {name}.csv");
         for (number, column) in header.iter().enumerate() {
-            let our_number = our_header.iter().position(|known| known == column).expect(column);
-            let differs = ours.iter().zip(&theirs).position(|(a, b)| a[our_number] != b[number]);
+            let harness_number = harness_header.iter().position(|known| known == column).expect(column);
+            let differs = own.iter().zip(&python).position(|(a, b)| a[harness_number] != b[number]);
             assert_eq!(differs, None, "row where column {column} of {name}.csv differs");
         }
     }
     let read = |dir: &Path| -> serde_json::Value {
         serde_json::from_reader(BufReader::new(File::open(dir.join("judgement.json")).unwrap())).unwrap()
     };
-    let (ours, mut theirs) = (read(ours), read(theirs));
-    // The settings as they are read in the edition file, not as they are kept.
-    theirs.as_object_mut().unwrap().remove("edition");
-    contains(&ours, &theirs, "judgement.json");
+    let (own, mut python) = (read(own), read(python));
+    // The Python program writes the edition file, mcc-harness the complete settings.
+    python.as_object_mut().unwrap().remove("edition");
+    contains(&own, &python, "judgement.json");
 }
 
-fn contains(ours: &serde_json::Value, theirs: &serde_json::Value, place: &str) {
-    match (ours, theirs) {
-        (serde_json::Value::Object(ours), serde_json::Value::Object(theirs)) => {
-            for (key, theirs) in theirs {
-                contains(ours.get(key).unwrap_or_else(|| panic!("no {key} in {place}")), theirs, key);
+fn contains(own: &serde_json::Value, python: &serde_json::Value, place: &str) {
+    match (own, python) {
+        (serde_json::Value::Object(own), serde_json::Value::Object(python)) => {
+            for (key, python) in python {
+                contains(own.get(key).unwrap_or_else(|| panic!("no {key} in {place}")), python, key);
             }
         }
-        (serde_json::Value::Array(ours), serde_json::Value::Array(theirs)) => {
-            assert_eq!(ours.len(), theirs.len(), "{place}");
-            ours.iter().zip(theirs).for_each(|(ours, theirs)| contains(ours, theirs, place));
+        (serde_json::Value::Array(own), serde_json::Value::Array(python)) => {
+            assert_eq!(own.len(), python.len(), "{place}");
+            own.iter().zip(python).for_each(|(own, python)| contains(own, python, place));
         }
-        _ => assert_eq!(ours, theirs, "{place}"),
+        _ => assert_eq!(own, python, "{place}"),
     }
 }
 
-/// One, ten and a hundred editions in one table: time and memory per row stay.
+/// One, ten and a hundred editions in one table: time and memory per row stay constant.
 fn editions(folder: &Path) {
     let (answers, models) =
         (data("mcc/2018-answers/answers-2018.csv.gz"), data("mcc/2018-answers/models-2018.csv"));
@@ -171,7 +171,7 @@ fn editions(folder: &Path) {
     }
 }
 
-/// Answers found in noisy logs, against `grep -c` that counts the result lines.
+/// Reading the answers in noisy logs, compared with `grep -c` that counts the result lines.
 fn logs(folder: &Path) {
     let path = folder.join("log");
     for (what, every) in [("one result in 300 lines", 300), ("one in 12, as in the real outputs", 12)] {
@@ -183,7 +183,7 @@ fn logs(folder: &Path) {
                 last.map(|(value, line)| format!("{id} {} {line}\n", if value { "T" } else { "F" }))
             })
             .collect();
-        let ours = || {
+        let own = || {
             let (took, found) = run(&mut this(&["read-log"], &path));
             assert_eq!(found, expected);
             took
@@ -195,11 +195,11 @@ fn logs(folder: &Path) {
             assert_eq!(count.trim(), made.results.to_string());
             took
         };
-        let [grep, ours] = in_turns(number("ROUNDS", 5), [&mut { grep }, &mut { ours }]);
+        let [grep, own] = in_turns(number("ROUNDS", 5), [&mut { grep }, &mut { own }]);
         println!("  {} MB, {what}", std::fs::metadata(&path).unwrap().len() >> 20);
         line("grep -cE (LC_ALL=C)", grep);
-        line("answers extracted", ours);
-        ratio("answers / grep", ours, grep, "4 or less");
+        line("answers extracted", own);
+        ratio("answers / grep", own, grep, "4 or less");
     }
 }
 
@@ -216,22 +216,22 @@ fn read_log(path: &Path) {
     }
 }
 
-/// A large net read, against a loop over the events of the same file that does nothing with them.
+/// Reading a large net, compared with a loop over the XML events of the same file.
 fn nets(folder: &Path) {
     let path = folder.join("model.pnml");
     for (what, padding) in [("nearly all of it net", 0), ("nine tenths of it sections of tools", 10_000)] {
         let size = synthetic::net(percent(200 << 20), padding, SEED, &path).unwrap();
-        let ours = || {
+        let own = || {
             let (took, found) = run(&mut this(&["read-net"], &path));
             assert_eq!(found.trim(), format!("{size:?}"));
             took
         };
         let bare = || run(&mut this(&["read-events"], &path)).0;
-        let [bare, ours] = in_turns(number("ROUNDS", 5), [&mut { bare }, &mut { ours }]);
+        let [bare, own] = in_turns(number("ROUNDS", 5), [&mut { bare }, &mut { own }]);
         println!("  {} MB, {what}: {size:?}", std::fs::metadata(&path).unwrap().len() >> 20);
         line("bare quick-xml event loop", bare);
-        line("net read", ours);
-        ratio("net / bare loop", ours, bare, "2 or less");
+        line("net read", own);
+        ratio("net / bare loop", own, bare, "2 or less");
     }
 }
 

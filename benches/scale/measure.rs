@@ -1,10 +1,10 @@
-//! Processes and what they took.
+//! Runs processes and measures their time and memory.
 
 use nix::libc;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process took: time from its start to its end, CPU time of all its threads, most memory at once.
+/// Cost of a process: wall time from start to end, CPU time of all its threads, peak memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement {
     pub wall: Duration,
@@ -12,16 +12,16 @@ pub struct Measurement {
     pub peak_kib: u64,
 }
 
-/// Runs a command to its end, which must be a success; its output is returned.
+/// Runs a command and returns its output; panics if it fails.
 pub fn run(command: &mut Command) -> (Measurement, String) {
     let output = tempfile::tempfile().unwrap();
     command.stdin(Stdio::null()).stdout(output.try_clone().unwrap());
     let begun = Instant::now();
-    // Waited for below, by its id, to learn what it took.
+    // wait4 below reaps it and returns its usage.
     #[expect(clippy::zombie_processes)]
     let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let mut status = 0;
-    // SAFETY: all zeros is a usage; wait4 writes to the two places it is given, which live on.
+    // SAFETY: an rusage may be all zeros; wait4 writes to the two places that it is given, which outlive the call.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::wait4(child.id() as i32, &mut status, 0, &mut usage), child.id() as i32);
@@ -46,7 +46,7 @@ fn text(mut file: std::fs::File) -> String {
     text
 }
 
-/// Measures in turns, so that whatever else the machine does hits all alike; the medians, in the order given.
+/// Measures alternately, so that other load of the host affects all alike. Returns the medians, in the order of the input.
 pub fn in_turns<const N: usize>(
     rounds: usize,
     mut measured: [&mut dyn FnMut() -> Measurement; N],
@@ -70,7 +70,7 @@ pub fn in_turns<const N: usize>(
     })
 }
 
-/// A line of the report.
+/// Prints a line of the report.
 pub fn line(what: &str, took: Measurement) {
     println!(
         "  {what:<44} {:>9.3} s  {:>9.3} s CPU  {:>7.1} MB",
@@ -80,9 +80,9 @@ pub fn line(what: &str, took: Measurement) {
     );
 }
 
-pub fn ratio(what: &str, dividend: Measurement, divisor: Measurement, promise: &str) {
+pub fn ratio(what: &str, dividend: Measurement, divisor: Measurement, aim: &str) {
     println!(
-        "  {what:<44} {:>9.2}    {:>9.2} by CPU    promised: {promise}",
+        "  {what:<44} {:>9.2}    {:>9.2} by CPU    aim: {aim}",
         dividend.wall.as_secs_f64() / divisor.wall.as_secs_f64(),
         dividend.cpu.as_secs_f64() / divisor.cpu.as_secs_f64()
     );

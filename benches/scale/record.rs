@@ -5,9 +5,9 @@ use super::measure::{in_turns, line, ratio, run};
 use std::path::Path;
 use std::process::Command;
 
-/// A record of 20,000 runs, judged from its outputs, against `cat` of the same outputs.
+/// Judges a record of 20,000 runs from its outputs, compared with `cat` of the same outputs.
 pub fn judged(folder: &Path) {
-    // Making it takes a transaction brought to the disk per run: in memory where that can be.
+    // Each run of the generated record is a synced transaction, so the record is made in memory if /dev/shm exists.
     let memory = tempfile::tempdir_in("/dev/shm").ok();
     let results = memory.as_ref().map_or(folder, |memory| memory.path()).join("results");
     let runs = super::percent(20_000) as usize;
@@ -27,5 +27,5 @@ pub fn judged(folder: &Path) {
     println!("  {runs} runs");
     line("find and cat of all outputs", cat);
     line("mcc-harness judge", harness);
-    ratio("mcc-harness / find and cat", harness, cat, "nothing");
+    ratio("mcc-harness / find and cat", harness, cat, "none");
 }

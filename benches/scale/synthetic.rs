@@ -1,4 +1,4 @@
-//! Inputs of any size, made from real ones or from nothing, the same for the same seed.
+//! Generates inputs of any size, with or without real data; the same seed gives the same input.
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -28,8 +28,8 @@ fn create(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 18, File::create(path)?))
 }
 
-/// So many editions of a contest in one: every edition has families of its own, in the first everything is answered
-/// as in the real one, in the others some answers are turned round. Returns answers (gzip) and models.
+/// Writes `count` editions of a contest into one table, each with families of its own. The first has the real answers; in
+/// the others some answers are inverted. Returns the paths of answers (gzip) and models.
 pub fn editions(
     answers: &Path,
     models: &Path,
@@ -79,20 +79,20 @@ fn of(edition: usize) -> String {
     if edition == 0 { String::new() } else { format!("E{edition:03}") }
 }
 
-/// What a log holds.
+/// The content of a generated log.
 pub struct Log {
-    /// Lines beginning with `FORMULA ` or `STATE_SPACE `.
+    /// The number of lines that begin with `FORMULA ` or `STATE_SPACE `.
     pub results: u64,
-    /// By id: value and line of the last of them, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
+    /// For each id: value and line of its last result, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
     pub last: Vec<Option<(bool, u64)>>,
 }
 
-/// The ids answered in a log.
+/// The property ids of a generated log.
 pub fn ids() -> Vec<String> {
     (0..16).map(|n| format!("Synthetic-PT-1-CTLCardinality-{n:02}")).collect()
 }
 
-/// A log of at least so many bytes: lines that real tools printed, in any order, one of `every` a result of one run.
+/// Writes a log of at least that many bytes: lines of real tools in random order; one in `every` lines is a result.
 pub fn log(real_output: &Path, bytes: u64, every: usize, seed: u64, to: &Path) -> io::Result<Log> {
     let (mut noise, mut tails) = (Vec::new(), Vec::new());
     let mut files: Vec<PathBuf> = Vec::new();
@@ -140,7 +140,7 @@ pub fn log(real_output: &Path, bytes: u64, every: usize, seed: u64, to: &Path) -
     Ok(log)
 }
 
-/// What a net has.
+/// The size of a net.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Size {
     pub places: usize,
@@ -148,8 +148,8 @@ pub struct Size {
     pub arcs: usize,
 }
 
-/// A P/T net of at least so many bytes, written as the contest's large ones are: names, graphics of nodes, twelve arcs
-/// a transition. `padding` bytes of a tool's own section stand in every transition, and are no part of the net.
+/// Writes a P/T net of at least that many bytes in the style of the contest's large ones: names, graphics of nodes, twelve
+/// arcs per transition. Every transition has a tool-specific section of `padding` bytes, which is no part of the net.
 pub fn net(bytes: u64, padding: usize, seed: u64, to: &Path) -> io::Result<Size> {
     const ARCS: usize = 12;
     let mut out = create(to)?;
@@ -158,7 +158,7 @@ pub fn net(bytes: u64, padding: usize, seed: u64, to: &Path) -> io::Result<Size>
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n  \
          <net id=\"Synthetic-PT-1\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n    <page id=\"page\">"
     )?;
-    // About what a transition with its arcs and its place takes.
+    // The approximate bytes of a transition with its arcs and its place.
     let count = (bytes as usize).div_ceil(400 + ARCS * 62 + padding).max(1);
     let mut rng = Rng(seed);
     let section = "<a b=\"1\">tool</a>".repeat(padding.div_ceil(17));

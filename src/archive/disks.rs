@@ -1,4 +1,4 @@
-//! Disks by digest: where the one that a run saw lies now.
+//! Finds the disks of runs by their digests.
 
 use super::{ArchiveError, io_at};
 use mcc_base::digest;
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Files that may be disks; each is digested at most once, and only where its size fits one that is sought.
+/// Files that may be disks. The digest of a file is computed at most once, and only if its size is that of a disk.
 #[derive(Default)]
 pub struct DiskFinder {
     files: Vec<(PathBuf, u64)>,
@@ -15,7 +15,7 @@ pub struct DiskFinder {
 }
 
 impl DiskFinder {
-    /// A file, or all files of a folder; what is not there is no error, the disk sought may lie elsewhere.
+    /// Adds a file, or all files of a folder. A missing file is no error: the disk may be in another folder.
     pub fn add_folder(&mut self, place: &Path) {
         let found = WalkDir::new(place).max_depth(1).sort_by_file_name().into_iter().flatten();
         for file in found.filter(|file| !file.path_is_symlink() || file.path() == place) {
@@ -25,7 +25,10 @@ impl DiskFinder {
         }
     }
 
-    /// The file with the digest of `disk`.
+    /// Returns the file with the digest of `disk`.
+    ///
+    /// # Errors
+    /// There is none, or a file cannot be read.
     pub fn find(&mut self, disk: &Disk) -> Result<PathBuf, ArchiveError> {
         for (path, _) in self.files.iter().filter(|(_, bytes)| *bytes == disk.bytes) {
             if !self.digests.contains_key(path) {
@@ -41,28 +44,31 @@ impl DiskFinder {
     }
 }
 
-/// Every disk that a run of the entries in `stays` saw, once, sorted by digest, and where it lies: in `given`, beside the
-/// record, or where the machines had it.
+/// Returns every disk of the machines of `entries`, sorted by digest, with its path. Searches `given`, the folder
+/// `inputs` of the record, and the paths in the arguments of the machines.
+///
+/// # Errors
+/// A disk is not found, or the record cannot be read.
 pub fn disks_of(
     record: &Record,
-    stays: &BTreeSet<String>,
+    entries: &BTreeSet<String>,
     given: &[PathBuf],
 ) -> Result<Vec<(Disk, PathBuf)>, ArchiveError> {
-    let (mut wanted, mut seen) = (BTreeMap::new(), BTreeSet::new());
+    let (mut disks, mut machine_paths) = (BTreeMap::new(), BTreeSet::new());
     for run in record.records() {
         let run = run?;
-        if stays.contains(run.run.entry.as_str()) {
-            seen.extend(machine_files(&run.last));
-            wanted.extend(run.last.disks.into_iter().map(|disk| (disk.sha256.clone(), disk)));
+        if entries.contains(run.run.entry.as_str()) {
+            machine_paths.extend(machine_files(&run.last));
+            disks.extend(run.last.disks.into_iter().map(|disk| (disk.sha256.clone(), disk)));
         }
     }
-    let mut places = DiskFinder::default();
-    let beside = record.dir().join("inputs");
-    given.iter().chain([&beside]).chain(&seen).for_each(|place| places.add_folder(place));
-    wanted.into_values().map(|disk| Ok((disk.clone(), places.find(&disk)?))).collect()
+    let mut finder = DiskFinder::default();
+    let inputs = record.dir().join("inputs");
+    given.iter().chain([&inputs]).chain(&machine_paths).for_each(|path| finder.add_folder(path));
+    disks.into_values().map(|disk| Ok((disk.clone(), finder.find(&disk)?))).collect()
 }
 
-/// Where the machine of an attempt had its files, as its arguments say.
+/// Returns the paths of disks, kernel and initrd in the arguments of the machine of an attempt.
 pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
     if let Ok(domain) = roxmltree::Document::parse(&attempt.machine.join("\n")) {
         return domain_files(&domain);
@@ -72,14 +78,14 @@ pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
         "-drive" => pair[1].split_once("file=").map(|(_, file)| file),
         _ => None,
     });
-    // QEMU's own escape: a comma in a name is written twice.
+    // QEMU escapes a comma in a name by a second one.
     arguments.map(|file| PathBuf::from(file.replace(",,", ","))).collect()
 }
 
-/// The same of a machine that libvirt started.
+/// `machine_files` of a machine that libvirt started.
 fn domain_files(domain: &roxmltree::Document) -> Vec<PathBuf> {
     let sources = domain.descendants().filter(|node| node.has_tag_name("source"));
-    // The overlay's says nothing but its file.
+    // The source of the overlay, which has no children, is not a disk of the campaign.
     let disks = sources.filter(roxmltree::Node::has_children).filter_map(|source| source.attribute("file"));
     let name = ("http://libvirt.org/schemas/domain/qemu/1.0", "arg");
     let arguments = domain.descendants().filter(|node| node.has_tag_name(name));

@@ -1,7 +1,7 @@
-//! A published record: one file that holds all that a judgement and a replay need, and opens without us.
+//! Archives: published records. An archive is one file with all that judging and replaying need; `tar` opens it.
 //!
-//! A tar compressed by zstd (docs/archive.md). Unpacked it is a record as `run` left it, with the judgement, its rules
-//! and the digests beside it; so whatever reads a record reads an unpacked archive.
+//! It is a tar compressed by zstd (docs/archive.md). An unpacked archive is a record as `run` writes it, with judgement,
+//! rules and digests; all commands that read a record read an unpacked archive.
 
 mod disks;
 mod pack;
@@ -28,29 +28,64 @@ use mcc_store::StoreError;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// An error of writing, reading or verifying an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// A file or folder cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{}: entry `{entry}` {reason}; nothing of this archive can be trusted, get it anew", path.display())]
-    UnsafeEntry { path: PathBuf, entry: String, reason: String },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// An archive has an entry that is not a file of its layout.
+    #[error("{}: entry `{entry}` {reason}; do not trust this archive, download it again", path.display())]
+    UnsafeEntry {
+        /// The archive.
+        path: PathBuf,
+        /// The name of the entry.
+        entry: String,
+        /// The problem, as predicate of the entry.
+        reason: String,
+    },
+    /// A file is not valid.
     #[error("{}: {reason}", path.display())]
-    Bad { path: PathBuf, reason: String },
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        reason: String,
+    },
+    /// A disk of a run is not found.
     #[error(
-        "the {role} of {bytes} bytes with sha256 {sha256} is needed and not at hand; give it, or the folder it lies in, \
+        "the {role} of {bytes} bytes with sha256 {sha256} is needed and was not found; give the file or its folder \
          with --disk"
     )]
-    DiskMissing { role: String, sha256: String, bytes: u64 },
+    DiskMissing {
+        /// The role of the disk.
+        role: String,
+        /// Its digest.
+        sha256: String,
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// The record cannot be read or copied.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The record cannot be read as input of judging.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A table of the archive is not valid.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The record cannot be judged.
     #[error(transparent)]
     Judge(#[from] JudgeError),
+    /// The table of answers cannot be written.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// The judgement cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -1,4 +1,4 @@
-//! Writing an archive: file by file, so that its size needs no memory; the same record gives the same bytes.
+//! Writes archives, file by file, so that memory does not depend on their size. The same record gives the same bytes.
 
 use super::paths::ArchivePaths;
 use super::{ArchiveError, io_at};
@@ -10,11 +10,14 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-/// zstd's own default: outputs shrink to a tenth, and the disks pass at the speed of an SSD.
+/// The default level of zstd: compresses outputs to a tenth, and disks at the speed of an SSD.
 const LEVEL: i32 = 3;
 
-/// Writes the staged files, the outputs of the record beside them, the `disks` by digest, and the digests of all.
-/// Renamed to `out` when it is whole.
+/// Writes an archive of the files in `staged`, the outputs of the record there, `disks` (digest and path), and the digests
+/// of all files. Writes a temporary file and renames it to `out`, so that `out` is complete or absent.
+///
+/// # Errors
+/// A file cannot be read or written, or an output has another digest than the record has.
 pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<(), ArchiveError> {
     let folder = match out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -34,7 +37,7 @@ pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<()
     tar.file("archive.json", &paths.facts_file())?;
     for file in WalkDir::new(staged).sort_by_file_name() {
         let file = file.map_err(|error| io_at(staged)(error.into()))?;
-        let name = file.path().strip_prefix(staged).expect("it was found there").to_string_lossy();
+        let name = file.path().strip_prefix(staged).expect("the file is in the folder").to_string_lossy();
         if file.file_type().is_file() && name != "archive.json" {
             tar.file(&name, file.path())?;
         }
@@ -68,15 +71,15 @@ impl Writer {
             let name = format!("outputs/{}/{}/{}", attempt.run, attempt.number, output.role);
             let sha256 = self.file(&name, &path)?;
             if sha256 != output.sha256 {
-                let reason =
-                    "it is not what the record says it was; `verify` names all such files".to_owned();
+                let reason = "its digest is not the recorded one; `mcc-harness verify` lists all such files"
+                    .to_owned();
                 return Err(ArchiveError::Bad { path, reason });
             }
         }
         Ok(())
     }
 
-    /// Its digest.
+    /// Appends a file and returns its digest.
     fn file(&mut self, name: &str, path: &Path) -> Result<String, ArchiveError> {
         let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
         let file = File::open(path).map_err(io_at(path))?;
@@ -106,7 +109,7 @@ fn append(
     let mut header = tar::Header::new_ustar();
     header.set_size(bytes);
     header.set_mode(0o644);
-    // No owner and no time: they are the host's, not the record's.
+    // Without owner and time: they depend on the host.
     header.set_mtime(0);
     let written = header.set_path(name).and_then(|()| {
         header.set_cksum();

@@ -1,4 +1,4 @@
-//! What lies in an unpacked archive, and how its judgement is made of it.
+//! The files of an unpacked archive, and the input of its judgement.
 
 use super::{ArchiveError, io_at};
 use mcc_base::text;
@@ -21,63 +21,79 @@ pub const FORMAT: u32 = 1;
 pub struct ArchiveFacts {
     /// Version of the layout: 1.
     pub format: u32,
-    /// Version of mcc-harness that made it.
+    /// Version of mcc-harness that wrote the archive.
     pub made_by: String,
+    /// Name of the edition.
     pub edition: String,
-    /// Of a team's bundle: the tool; it has no judgement, only what became of the tool's values.
+    /// The tool of a team bundle, which has the verdicts on the values of the tool and no judgement; None: an archive.
     pub tool: Option<String>,
-    /// Disks in `disks/`, each named by its digest; none where the archive was made without.
+    /// Disks in `disks/`, each named by its digest; none if the archive was written without disks.
     pub disks: Vec<Disk>,
 }
 
 /// Paths in an unpacked archive.
 pub struct ArchivePaths<'a>(pub &'a Path);
 
+/// Whether the folder is an unpacked archive.
 pub fn is_archive(folder: &Path) -> bool {
     ArchivePaths(folder).facts_file().is_file()
 }
 
 impl ArchivePaths<'_> {
+    /// `archive.json`
     pub fn facts_file(&self) -> PathBuf {
         self.0.join("archive.json")
     }
 
+    /// `edition.json`: the rules.
     pub fn edition_file(&self) -> PathBuf {
         self.0.join("edition.json")
     }
 
+    /// `SHA256SUMS`: the digests of all other files.
     pub fn sums(&self) -> PathBuf {
         self.0.join("SHA256SUMS")
     }
 
+    /// The folder of the judgement.
     pub fn judgement(&self) -> PathBuf {
         self.0.join("judgement")
     }
 
+    /// The folder of the disks.
     pub fn disks(&self) -> PathBuf {
         self.0.join("disks")
     }
 
+    /// `answers.csv`: the table of the contest with all answers.
     pub fn answers(&self) -> PathBuf {
         self.0.join("answers.csv")
     }
 
+    /// `answers.models.csv`: family and status of the instances.
     pub fn models(&self) -> PathBuf {
         self.0.join("answers.models.csv")
     }
 
+    /// `answers.tools.csv`: tool and status of the entries.
     pub fn tools(&self) -> PathBuf {
         self.0.join("answers.tools.csv")
     }
 
+    /// `names.csv`: the names of obfuscated instances; absent if there are none.
     pub fn names(&self) -> PathBuf {
         self.0.join("names.csv")
     }
 
+    /// `overrides.csv`: values set by the organizers; absent if there are none.
     pub fn overrides(&self) -> PathBuf {
         self.0.join("overrides.csv")
     }
 
+    /// Reads `archive.json`.
+    ///
+    /// # Errors
+    /// The file is not valid, or has a newer format.
     pub fn facts(&self) -> Result<ArchiveFacts, ArchiveError> {
         let path = self.facts_file();
         let facts: ArchiveFacts = json(&path)?;
@@ -89,7 +105,10 @@ impl ArchivePaths<'_> {
         Ok(facts)
     }
 
-    /// What the archive's judgement is made of: its record, its rules, and the tables beside it.
+    /// Reads the input of the judgement: record, rules and tables of the archive.
+    ///
+    /// # Errors
+    /// A file is not valid.
     pub fn ballots(&self) -> Result<(Edition, Ballots), ArchiveError> {
         let edition: Edition = json(&self.edition_file())?;
         let mut ballots = read_record(&edition, &Record::open_readonly(self.0)?)?;
@@ -105,7 +124,10 @@ impl ArchivePaths<'_> {
     }
 }
 
-/// How many cores the entries of a record have.
+/// Returns the number of cores of each entry of a record.
+///
+/// # Errors
+/// The edition in the record is not valid.
 pub fn cores(record: &Record) -> Result<Cores, ArchiveError> {
     let machine = edition_of(record)?.machine;
     let of = |kind: Kind| match kind {

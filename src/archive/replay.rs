@@ -1,4 +1,4 @@
-//! A run and its replays side by side.
+//! Compares a run with its replays.
 
 use mcc_base::Mark;
 use mcc_base::names::RunId;
@@ -6,17 +6,23 @@ use mcc_benchkit::Answers;
 use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
 
-/// What one attempt took; milliseconds and KiB, None where the tool was never started or nothing was told.
+/// Outcome and measurements of an attempt. A measurement is None if the tool was not started or the value is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Measured {
+    /// The word of the outcome.
     pub outcome: String,
+    /// The marks.
     pub marks: Vec<Mark>,
+    /// CPU time of the machine.
     pub cpu_ms: Option<u64>,
+    /// Wall time of the tool.
     pub wall_ms: Option<u64>,
+    /// Peak memory of the tool.
     pub memory_kib: Option<u64>,
 }
 
 impl Measured {
+    /// The measurements of an attempt.
     pub fn of(attempt: &Attempt) -> Self {
         let facts = attempt.facts.as_ref();
         Self {
@@ -29,16 +35,20 @@ impl Measured {
     }
 }
 
-/// Of several replays; the median of an even number is the lower one of the middle: a value that was measured.
+/// Median and range of a measurement of several replays. The median of an even number of values is the lower one of the
+/// two in the middle, so that it is always a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Median {
+    /// The median.
     pub median: u64,
+    /// The smallest value.
     pub least: u64,
+    /// The largest value.
     pub most: u64,
 }
 
 impl Median {
-    /// None where nothing was measured.
+    /// The median of the known values; None if there are none.
     pub fn of(values: impl Iterator<Item = Option<u64>>) -> Option<Self> {
         let mut values: Vec<u64> = values.flatten().collect();
         values.sort_unstable();
@@ -47,39 +57,56 @@ impl Median {
     }
 }
 
-/// One position that a replay answered otherwise; empty: no value.
+/// A position for which a replay has another answer. An empty answer is no value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferentAnswer {
-    /// 1, 2, ...
+    /// The number of the replay: 1, 2, ...
     pub replay: usize,
+    /// The position in the examination: 0, 1, ...
     pub position: usize,
+    /// The id of the value.
     pub id: String,
+    /// The answer of the run.
     pub original: String,
+    /// The answer of the replay.
     pub replayed: String,
 }
 
-/// A fact in which the two hosts differ.
+/// A property in which the hosts of a run and of its replays differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferentHost {
+    /// The property.
     pub what: &'static str,
+    /// Its value on the host of the run.
     pub original: String,
+    /// Its value on the host of the replays.
     pub replay: String,
 }
 
+/// The comparison of a run with its replays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
+    /// The run.
     pub run: RunId,
+    /// Whether all replays have the answers of the run.
     pub answers_equal: bool,
+    /// The answers that differ.
     pub different: Vec<DifferentAnswer>,
+    /// The measurements of the run.
     pub original: Measured,
+    /// The measurements of the replays.
     pub replays: Vec<Measured>,
+    /// CPU time of the replays.
     pub cpu_ms: Option<Median>,
+    /// Wall time of the replays.
     pub wall_ms: Option<Median>,
+    /// Peak memory of the replays.
     pub memory_kib: Option<Median>,
+    /// The differences of the hosts.
     pub hosts: Vec<DifferentHost>,
 }
 
-/// Compares a run with its replays, at least one; the answers are those of the attempts.
+/// Compares a run with its replays, each given as its attempt and its answers. There is at least one replay.
 pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Option<Answers>)]) -> Comparison {
     let (attempt, answers) = original;
     let mut different = Vec::new();
@@ -115,10 +142,10 @@ fn differences(
     let pairs = positions.map(|position| (position, value(original, position), value(replayed, position)));
     let different = pairs.filter(|(_, original, replayed)| original != replayed);
     different
-        .map(|(position, was, is)| {
+        .map(|(position, original_value, replayed)| {
             let id = original.or(replayed).and_then(|answers| answers.ids.get(position));
             let id = id.cloned().unwrap_or_default();
-            DifferentAnswer { replay, position, id, original: was, replayed: is }
+            DifferentAnswer { replay, position, id, original: original_value, replayed }
         })
         .collect()
 }
@@ -153,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_gone_differs_by_its_position() {
+    fn a_missing_answer_is_a_difference() {
         let answers = |values: &[Option<&str>]| Answers {
             ids: (0..values.len()).map(|n| format!("F{n}")).collect(),
             values: values.iter().map(|value| value.map(|value| value.parse().unwrap())).collect(),

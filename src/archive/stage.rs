@@ -1,5 +1,5 @@
-//! The files of an archive but outputs and disks, in a folder: a record without what must vanish, and what it is
-//! judged by.
+//! Writes the files of an archive except outputs and disks to a folder: the record without resigned entries, rules,
+//! tables and judgement.
 
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, io_at};
@@ -16,22 +16,30 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// What goes into an archive beside the record.
+/// The content of an archive beside the record.
 pub struct ArchiveInputs<'a> {
-    /// The files of `--names` and `--overrides`.
+    /// The file of `--names`.
     pub names: Option<&'a Path>,
+    /// The file of `--overrides`.
     pub overrides: Option<&'a Path>,
-    /// Those that `pack` will add.
+    /// The disks that `pack` will add.
     pub disks: Vec<Disk>,
 }
 
-/// The entries that an archive names: those that did not resign (P-4).
+/// Returns the entries of an archive: those that did not resign (P-4).
+///
+/// # Errors
+/// The record cannot be judged.
 pub fn judged_entries(edition: &Edition, ballots: Ballots) -> Result<BTreeSet<String>, ArchiveError> {
     let judge = Judge::new(edition, ballots)?;
     Ok(judge.header.entries.into_iter().map(|entry| entry.entry).collect())
 }
 
-/// Fills the empty folder `to` with all of an archive but outputs and disks. Resigned entries are in none of it (P-4).
+/// Writes all files of an archive except outputs and disks to the empty folder `to`. They do not mention resigned entries
+/// (P-4).
+///
+/// # Errors
+/// The record cannot be judged, or a file cannot be read or written.
 pub fn stage(
     record: &Record,
     edition: &Edition,
@@ -44,22 +52,25 @@ pub fn stage(
     let answers = paths.answers();
     export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
     let judge = Judge::new(edition, ballots)?;
-    let is_kept: BTreeSet<&str> = judge.header.entries.iter().map(|entry| entry.entry.as_str()).collect();
-    copy_record(record, &|entry| is_kept.contains(entry), to)?;
+    let kept: BTreeSet<&str> = judge.header.entries.iter().map(|entry| entry.entry.as_str()).collect();
+    copy_record(record, &|entry| kept.contains(entry), to)?;
     write_rules(&paths, &judge.header.edition, None, given.disks)?;
     for (from, to) in [(given.names, paths.names()), (given.overrides, paths.overrides())] {
         if let Some(from) = from {
             fs::copy(from, &to).map_err(io_at(from))?;
         }
     }
-    // As whoever verifies it will: from what is in the archive.
+    // From the files of the archive, as `verify` will judge it.
     let (edition, ballots) = paths.ballots()?;
     write::write(&Judge::new(&edition, ballots)?, &paths.judgement())?;
     Ok(())
 }
 
-/// Fills the empty folder `to` with what one team may see before the results are public (P-1): its own runs, and
-/// in `values.csv` what became of each of its values and why.
+/// Writes a team bundle to the empty folder `to`: the data that one team may see before the results are public (P-1),
+/// which are its own runs and, in `values.csv`, the verdict on each of its values with the reason.
+///
+/// # Errors
+/// There is no entry or tool of this name, the record cannot be judged, or a file cannot be written.
 pub fn bundle(
     record: &Record,
     edition: &Edition,
@@ -84,8 +95,18 @@ pub fn bundle(
     write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
     let path = to.join("values.csv");
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
-    let header =
-        ["entry", "instance", "examination", "position", "id", "value", "verdict", "trusted", "basis", "why"];
+    let header = [
+        "entry",
+        "instance",
+        "examination",
+        "position",
+        "id",
+        "value",
+        "verdict",
+        "trusted",
+        "basis",
+        "reason",
+    ];
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
     row(&header.map(str::to_owned))?;
     judge.judge_blocks(|block| {
@@ -102,7 +123,7 @@ pub fn bundle(
                     verdict(cell, position).to_owned(),
                     trusted.value.as_ref().map_or_else(String::new, ToString::to_string),
                     trusted.basis.to_string(),
-                    if given.is_none() { why(cell) } else { String::new() },
+                    if given.is_none() { reason(cell) } else { String::new() },
                 ])?;
             }
         }
@@ -118,9 +139,9 @@ fn verdict(cell: &Cell, position: usize) -> &'static str {
     }
 }
 
-/// How the run ended, and what was odd about its output.
-fn why(cell: &Cell) -> String {
-    let ending = serde_json::to_value(cell.ending).expect("a word");
+/// The reason of a missing value: how the run ended, and the remarks on its output.
+fn reason(cell: &Cell) -> String {
+    let ending = serde_json::to_value(cell.ending).expect("an ending is a word");
     let ending = ending.as_str().unwrap_or_default().to_owned();
     [vec![ending], cell.remarks.clone()].concat().join("; ")
 }
@@ -138,7 +159,8 @@ fn write_rules(
         tool: tool.map(str::to_owned),
         disks,
     };
-    let json = |value: serde_json::Result<String>| value.expect("facts are plain data") + "\n";
+    let json =
+        |value: serde_json::Result<String>| value.expect("serialization of plain data does not fail") + "\n";
     let files = [
         (paths.facts_file(), json(serde_json::to_string_pretty(&facts))),
         (paths.edition_file(), json(serde_json::to_string_pretty(edition))),
@@ -147,7 +169,7 @@ fn write_rules(
     files.into_iter().try_for_each(|(path, text)| fs::write(&path, text).map_err(io_at(&path)))
 }
 
-/// The record of the entries that `is_kept` takes, and a link to the outputs, so that it can be read here.
+/// Copies the record with the entries for which `is_kept` returns true, and links its outputs.
 fn copy_record(record: &Record, is_kept: &dyn Fn(&str) -> bool, to: &Path) -> Result<(), ArchiveError> {
     let facts = keep_in_facts(record, is_kept)?;
     record.copy(to, &facts, &|run| is_kept(run.split('/').next().unwrap_or_default()))?;
@@ -156,27 +178,28 @@ fn copy_record(record: &Record, is_kept: &dyn Fn(&str) -> bool, to: &Path) -> Re
     std::os::unix::fs::symlink(outputs, &link).map_err(io_at(&link))
 }
 
-/// Without any word of the entries that don't stay; as it is where all do.
+/// Returns the facts of the record without entries for which `is_kept` returns false.
 fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<CampaignFacts, ArchiveError> {
     let mut facts = record.facts().clone();
-    let gone: Vec<String> =
+    let removed: Vec<String> =
         facts.entries.iter().map(|facts| facts.entry.to_string()).filter(|entry| !is_kept(entry)).collect();
-    if gone.is_empty() {
+    if removed.is_empty() {
         return Ok(facts);
     }
     facts.entries.retain(|facts| is_kept(&facts.entry));
-    let of_gone = |text: &str| gone.iter().any(|entry| text.ends_with(&format!(" {entry}")));
-    facts.settings.retain(|key, _| !of_gone(key));
-    facts.disks.retain(|disk| !of_gone(&disk.role));
+    let of_removed = |text: &str| removed.iter().any(|entry| text.ends_with(&format!(" {entry}")));
+    facts.settings.retain(|key, _| !of_removed(key));
+    facts.disks.retain(|disk| !of_removed(&disk.role));
     let bad = |reason: String| ArchiveError::Bad { path: record.dir().join("record.db"), reason };
-    // Written anew: a comment could speak of who is gone.
+    // Written again without comments, which may mention a removed entry.
     let mut campaign: toml::Table =
         facts.campaign.parse().map_err(|error| bad(format!("its campaign.toml: {error}")))?;
     if let Some(toml::Value::Array(tools)) = campaign.get_mut("tool") {
         tools.retain(|tool| tool.get("entry").and_then(toml::Value::as_str).is_some_and(is_kept));
     }
     facts.campaign = toml::to_string(&campaign).map_err(|error| bad(error.to_string()))?;
-    let edition = edition_of(record)?.without_resigned(|entry| !gone.iter().any(|gone| gone == entry));
+    let edition =
+        edition_of(record)?.without_resigned(|entry| !removed.iter().any(|removed| removed == entry));
     facts.edition = serde_json::to_string(&edition).map_err(RecordError::Edition)?;
     Ok(facts)
 }

@@ -1,5 +1,5 @@
-//! Opening an archive that anybody may have made: whatever is not plainly a file of its layout is refused by name,
-//! before a byte of it is written.
+//! Unpacks archives from unknown sources: an entry that is not a file of the layout is refused by its name, before a byte
+//! of it is written.
 
 use super::{ArchiveError, io_at};
 use mcc_base::files::is_full;
@@ -8,16 +8,17 @@ use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// How much an archive may hold.
+/// Limits on the content of an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct ArchiveLimits {
+    /// Largest number of entries.
     pub entries: u64,
-    /// Of all its files, unpacked.
+    /// Largest sum of the lengths of all files, unpacked.
     pub bytes: u64,
 }
 
 impl Default for ArchiveLimits {
-    /// A contest with its disks has some 700,000 files, 500 GB with every output at its cap.
+    /// More than a contest: with disks it has some 700,000 files, and 500 GB if every output is as long as allowed.
     fn default() -> Self {
         Self { entries: 10_000_000, bytes: 1 << 40 }
     }
@@ -25,20 +26,23 @@ impl Default for ArchiveLimits {
 
 /// The deepest file: `outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/FILE`.
 const MAX_DEPTH: usize = 6;
-/// What a tar header can hold without an extension.
+/// The longest path of a tar header without an extension.
 const MAX_PATH_BYTES: usize = 255;
 
 /// Unpacks `archive` to the empty folder `to`.
+///
+/// # Errors
+/// The file is not an archive, has an entry that is refused, or exceeds a limit; or a file cannot be written.
 pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), ArchiveError> {
     let no_archive = |error: io::Error| ArchiveError::Bad {
         path: archive.to_owned(),
-        reason: format!("it is no whole archive (a tar compressed by zstd): {error}; get it anew"),
+        reason: format!("not a complete archive (a tar compressed by zstd): {error}; download it again"),
     };
     let file = File::open(archive).map_err(io_at(archive))?;
     let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
     let mut tar = tar::Archive::new(plain);
     let (mut entries, mut bytes) = (0_u64, 0_u64);
-    // Raw: an extension header can ask for any amount of memory, so it is an entry to refuse like any other.
+    // Raw: an extension header can request any amount of memory, so it is refused as an entry.
     for entry in tar.entries().map_err(no_archive)?.raw(true) {
         let mut entry = entry.map_err(no_archive)?;
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -53,7 +57,7 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
         }
         if entry.header().entry_type() != EntryType::Regular {
             let kind = entry.header().entry_type();
-            return Err(unsafe_entry(format!("is no plain file but {}", kind_name(kind))));
+            return Err(unsafe_entry(format!("is not a regular file but {}", kind_name(kind))));
         }
         let path = checked_path(&entry.path_bytes()).map_err(|reason| unsafe_entry(reason.to_owned()))?;
         let size = entry.header().size().map_err(no_archive)?;
@@ -61,18 +65,18 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
         if bytes > bounds.bytes {
             let most = bounds.bytes;
             return Err(unsafe_entry(format!(
-                "of {size} bytes makes it hold more than the {most} bytes allowed"
+                "of {size} bytes makes the archive larger than the {most} bytes allowed"
             )));
         }
         let target = to.join(&path);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)
-                .map_err(|_| unsafe_entry("lies in what another entry made a file".to_owned()))?;
+                .map_err(|_| unsafe_entry("is below another entry that is a file".to_owned()))?;
         }
-        // Never through what is there: the second of two entries of one name is refused.
+        // Existing files are not written: the second of two entries with one name is refused.
         let mut out = match File::create_new(&target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(unsafe_entry("is there twice".to_owned()));
+                return Err(unsafe_entry("occurs twice".to_owned()));
             }
             out => out.map_err(io_at(&target))?,
         };
@@ -85,11 +89,11 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
     Ok(())
 }
 
-/// The path of an entry, if it can only be one inside of the folder.
+/// Returns the path of an entry if it is below the folder; the error is the predicate of a message.
 fn checked_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8")?;
     if text.is_empty() || text.len() > MAX_PATH_BYTES {
-        return Err("has no name, or one too long");
+        return Err("has an empty or too long name");
     }
     if text.chars().any(char::is_control) {
         return Err("has control characters in its name");
@@ -101,13 +105,13 @@ fn checked_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     if path.components().any(|part| part == Component::ParentDir) {
         return Err("leads out of the archive (`..`)");
     }
-    // One way to write a path: no `.`, no `//`, no `/` at the end.
+    // Each path has one notation: no `.`, no `//`, no `/` at the end.
     let plain = path.components().collect::<PathBuf>();
     if plain.as_os_str() != text || path.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err("has a path that is not written plainly");
+        return Err("has a path with `.`, `//` or a `/` at its end");
     }
     if path.components().count() > MAX_DEPTH {
-        return Err("lies deeper than any file of an archive");
+        return Err("is deeper than any file of an archive");
     }
     Ok(plain)
 }
@@ -115,7 +119,7 @@ fn checked_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
 fn kind_name(kind: EntryType) -> &'static str {
     match kind {
         EntryType::Symlink | EntryType::Link => "a link",
-        EntryType::Directory => "a folder (an archive has none of its own)",
+        EntryType::Directory => "a folder (archives have no entries for folders)",
         EntryType::Char | EntryType::Block | EntryType::Fifo => "a device",
         _ => "an extension of the format",
     }

@@ -1,4 +1,4 @@
-//! Whether a record is whole and what its judgement says of it is so.
+//! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
 use super::paths::{ArchivePaths, cores, is_archive};
 use super::{ArchiveError, io_at};
@@ -19,34 +19,39 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// More are only counted.
+/// Further differences are only counted.
 const MAX_DIFFERENCES: usize = 1000;
-/// Lines of one file that differ and are shown.
+/// Differing lines of one file that are shown.
 const MAX_LINES_SHOWN: usize = 5;
 /// Characters of a line that are shown.
 const MAX_LINE_CHARS: usize = 160;
 
+/// A difference that a verification found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// A run, or a file (with its line).
     pub place: String,
+    /// The difference, as predicate of the place.
     pub what: String,
 }
 
-/// What was looked at, and the first `MAX_DIFFERENCES` differences.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
-    /// Files whose digest was compared.
+    /// Number of files whose digest was compared.
     pub files: u64,
+    /// Number of recorded runs.
     pub runs: u64,
-    /// Whether every point was computed anew from the raw outputs.
+    /// Whether every point was recomputed from the raw outputs.
     pub recomputed: bool,
+    /// The differences, at most 1000.
     pub differences: Vec<Difference>,
-    /// How many more there were.
+    /// Number of further differences.
     pub more: u64,
 }
 
 impl Verified {
+    /// Adds a difference.
     pub fn differs(&mut self, place: impl Into<String>, what: impl Into<String>) {
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(Difference { place: place.into(), what: what.into() });
@@ -55,7 +60,10 @@ impl Verified {
         }
     }
 
-    /// Judges anew and compares with the judgement in `folder`, file by file and line by line.
+    /// Judges again and compares the result with the judgement in `folder`, file by file and line by line.
+    ///
+    /// # Errors
+    /// The ballots cannot be judged, or a file cannot be read.
     pub fn recompute(
         &mut self,
         edition: &Edition,
@@ -69,7 +77,7 @@ impl Verified {
         Ok(())
     }
 
-    /// Every file of `recomputed` against the one of that name in `folder`.
+    /// Compares every file of `recomputed` with the file of the same name in `folder`.
     fn same_files(&mut self, recomputed: &Path, folder: &Path) -> Result<(), ArchiveError> {
         for file in WalkDir::new(recomputed).min_depth(1).sort_by_file_name() {
             let file = file.map_err(|error| io_at(recomputed)(error.into()))?;
@@ -96,7 +104,7 @@ impl Verified {
             if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
-            // The version of the program that judged is no part of a judgement.
+            // The version of the program is not compared.
             let version =
                 |line: &Option<Vec<u8>>| line.as_ref().is_some_and(|l| l.starts_with(b"{\"version\":"));
             if recomputed == stored_line || (version(&recomputed) && version(&stored_line)) {
@@ -105,21 +113,21 @@ impl Verified {
             let place = format!("{} line {number}", stored.display());
             shown += 1;
             if shown > MAX_LINES_SHOWN {
-                self.differs(place, "and maybe more lines differ");
+                self.differs(place, "and possibly more lines differ");
                 break;
             }
             let [stored_line, recomputed] =
                 [stored_line, recomputed].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
-            self.differs(place, format!("says `{stored_line}`, recomputed it is `{recomputed}`"));
+            self.differs(place, format!("has `{stored_line}`, recomputed it is `{recomputed}`"));
         }
         Ok(())
     }
 
-    /// Every listed file against its digest, and whether there is any other.
+    /// Compares every file of SHA256SUMS with its digest, and looks for files that are not listed.
     fn sums(&mut self, folder: &Path) -> Result<(), ArchiveError> {
         let path = ArchivePaths(folder).sums();
         let hashes = RandomState::new();
-        // Names take 100 MB at a million files, these 8.
+        // Hashes of names: 8 MB for a million files; the names would take 100 MB.
         let mut listed: HashSet<u64> = HashSet::new();
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -134,7 +142,7 @@ impl Verified {
             let Some((sha256, name)) = line.split_once("  ") else {
                 self.differs(
                     "SHA256SUMS",
-                    format!("has a line that is none of its: `{}`", cut(line.as_bytes())),
+                    format!("has a line without digest and name: `{}`", cut(line.as_bytes())),
                 );
                 continue;
             };
@@ -149,26 +157,28 @@ impl Verified {
             self.files += 1;
             match digest::file(&folder.join(name)) {
                 Ok((found, _)) if found == sha256 => {}
-                Ok((found, _)) => self.differs(name, format!("has sha256 {found}, SHA256SUMS says {sha256}")),
+                Ok((found, _)) => {
+                    self.differs(name, format!("has sha256 {found}, but {sha256} in SHA256SUMS"))
+                }
                 Err(error) => self.differs(name, format!("cannot be read: {error}")),
             }
         }
         for file in WalkDir::new(folder).sort_by_file_name() {
             let file = file.map_err(|error| io_at(folder)(error.into()))?;
             let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
-            // SQLite makes the last two where a record is read.
-            let ours = ["SHA256SUMS", "record.db-wal", "record.db-shm"].contains(&&*name);
-            if !file.file_type().is_dir() && !ours && !listed.contains(&hashes.hash_one(&*name)) {
+            // SQLite creates the last two when a record is read.
+            let unlisted = ["SHA256SUMS", "record.db-wal", "record.db-shm"].contains(&&*name);
+            if !file.file_type().is_dir() && !unlisted && !listed.contains(&hashes.hash_one(&*name)) {
                 self.differs(name, "is not listed in SHA256SUMS");
             }
         }
         Ok(())
     }
 
-    /// Whether every run that must be there is, and every output as it was recorded.
+    /// Checks that every planned run is recorded and every output has its recorded digest.
     fn record(&mut self, record: &Record) -> Result<(), ArchiveError> {
         for open in record.open_runs() {
-            self.differs(open?.run.id().to_string(), "is planned and not recorded");
+            self.differs(open?.run.id().to_string(), "is planned but not recorded");
         }
         let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
         for run in record.records() {
@@ -184,7 +194,7 @@ impl Verified {
         if summary.recorded < summary.planned {
             return Ok(());
         }
-        // A campaign is every entry on every instance in every examination.
+        // A campaign has a run of every entry on every instance in every examination.
         let facts = record.facts();
         for entry in &facts.entries {
             for instance in &facts.instances {
@@ -207,7 +217,7 @@ impl Verified {
             match digest::file(&folder.join(&output.role)) {
                 Ok((found, _)) if found == output.sha256 => {}
                 Ok((found, _)) => {
-                    self.differs(place, format!("has sha256 {found}, the record says {}", output.sha256));
+                    self.differs(place, format!("has sha256 {found}, but {} in the record", output.sha256));
                 }
                 Err(error) => self.differs(place, format!("cannot be read: {error}")),
             }
@@ -215,7 +225,11 @@ impl Verified {
     }
 }
 
-/// Digests and completeness of a record or an unpacked archive; of an archive also its judgement and its table of answers.
+/// Verifies digests and completeness of a record or an unpacked archive; for an archive also its judgement and its table
+/// of answers.
+///
+/// # Errors
+/// The folder is no record, or a file cannot be read. Damage is reported as a difference.
 pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
     let mut verified = Verified::default();
     let paths = ArchivePaths(folder);
@@ -231,13 +245,13 @@ pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
         Ok(())
     });
     match looked {
-        // Where files are damaged, what they say may be unreadable: that was found already.
+        // Damaged files, which are listed already, may be unreadable.
         Err(error) if !verified.differences.is_empty() => {
-            verified.differs(folder.display().to_string(), format!("could not be judged anew: {error}"));
+            verified.differs(folder.display().to_string(), format!("could not be judged again: {error}"));
         }
         looked => looked?,
     }
-    // Where an archive was unpacked to is nobody's business.
+    // Paths relative to the archive: the folder of unpacking has no meaning for readers.
     for difference in &mut verified.differences {
         let inside = Path::new(&difference.place).strip_prefix(folder).map(|path| path.display().to_string());
         if let Some(inside) = inside.ok().filter(|inside| !inside.is_empty()) {

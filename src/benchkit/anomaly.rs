@@ -1,52 +1,167 @@
-//! What is wrong with lines of a tool's output.
+//! Anomalies: lines of output that violate the answer protocol.
 
 use mcc_model::Severity;
 use serde::Serialize;
 use std::fmt;
 
-/// A line of output that does not follow the answer protocol, or contradicts another.
+/// A line of output that violates the answer protocol or contradicts another line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Anomaly {
-    /// Counted from 1.
+    /// The line, from 1.
     pub line: u64,
+    /// The kind of anomaly.
     #[serde(flatten)]
     pub kind: AnomalyKind,
 }
 
-/// Texts of the tool are cut to a printable length. As text: the problem, then the remedy.
+/// The kind of an anomaly. Texts of the tool are truncated for display. `Display` writes the problem and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "anomaly", rename_all = "kebab-case")]
 pub enum AnomalyKind {
-    MissingTechniques { id: String },
-    RefusedWithoutTechniques { id: String },
-    UnusualTechnique { id: String, word: String },
-    Contradiction { id: String, before: String, line_before: u64, after: String },
-    ValueRetracted { id: String, line_before: u64 },
-    BadValue { id: String, text: String, expected: String },
-    NoValue { id: String, expected: String },
-    BadTail { id: String, text: String },
-    UnknownId { id: String, hint: String },
-    WrongForm { found: String, examination: String, expected: String },
-    KeywordInWord { keyword: String },
+    /// A value without TECHNIQUES, which counts.
+    MissingTechniques {
+        /// The property id.
+        id: String,
+    },
+    /// A value without TECHNIQUES, which does not count (strict reading).
+    RefusedWithoutTechniques {
+        /// The property id.
+        id: String,
+    },
+    /// A technique with characters other than A-Z, 0-9 and `_`.
+    UnusualTechnique {
+        /// The property id.
+        id: String,
+        /// The technique.
+        word: String,
+    },
+    /// A value that differs from an earlier one of the same id.
+    Contradiction {
+        /// The property id.
+        id: String,
+        /// The earlier value.
+        before: String,
+        /// The line of the earlier value, from 1.
+        line_before: u64,
+        /// The value of this line.
+        after: String,
+    },
+    /// CANNOT_COMPUTE after a value of the same id.
+    ValueRetracted {
+        /// The property id.
+        id: String,
+        /// The line of the value, from 1.
+        line_before: u64,
+    },
+    /// A word that is no value of the examination.
+    BadValue {
+        /// The property id.
+        id: String,
+        /// The word.
+        text: String,
+        /// What to write.
+        expected: String,
+    },
+    /// An id without a value.
+    NoValue {
+        /// The property id.
+        id: String,
+        /// What to write.
+        expected: String,
+    },
+    /// A word after the value that is not TECHNIQUES.
+    BadTail {
+        /// The property id.
+        id: String,
+        /// The word.
+        text: String,
+    },
+    /// An id that the examination does not have.
+    UnknownId {
+        /// The property id.
+        id: String,
+        /// Which ids there are.
+        hint: String,
+    },
+    /// A result with the keyword of another kind of examination.
+    WrongForm {
+        /// The keyword.
+        found: String,
+        /// Name of the examination.
+        examination: String,
+        /// The keyword of the examination.
+        expected: String,
+    },
+    /// A keyword that is the end of another word.
+    KeywordInWord {
+        /// The keyword.
+        keyword: String,
+    },
+    /// Several results in one line.
     SeveralResults,
-    NegativeMandatory { id: String },
-    Negative { id: String },
-    TextAfterCannotCompute { form: String },
+    /// A negative number where a value is mandatory.
+    NegativeMandatory {
+        /// The metric.
+        id: String,
+    },
+    /// A negative number.
+    Negative {
+        /// The property id.
+        id: String,
+    },
+    /// CANNOT_COMPUTE followed by other words, or without an id.
+    TextAfterCannotCompute {
+        /// The form to write.
+        form: String,
+    },
+    /// DO_NOT_COMPETE for one value.
     PartialDoNotCompete,
-    KeywordSplit { found: String, keyword: String },
-    Misspelt { found: String, keyword: String },
-    NotAlone { keyword: String },
-    SecondDeclaration { keyword: String, before: String },
-    DeclaredAndAnswered { keyword: String },
-    TooLong { limit: usize },
+    /// A keyword written with spaces.
+    KeywordSplit {
+        /// The words.
+        found: String,
+        /// The keyword.
+        keyword: String,
+    },
+    /// A word that is similar to a keyword.
+    Misspelt {
+        /// The word.
+        found: String,
+        /// The keyword.
+        keyword: String,
+    },
+    /// A declaration that is not alone on its line.
+    NotAlone {
+        /// The keyword of the declaration.
+        keyword: String,
+    },
+    /// A declaration after a different one.
+    SecondDeclaration {
+        /// The keyword of this declaration.
+        keyword: String,
+        /// The keyword of the earlier declaration.
+        before: String,
+    },
+    /// A declaration for the whole examination and values.
+    DeclaredAndAnswered {
+        /// The keyword of the declaration.
+        keyword: String,
+    },
+    /// A result that is longer than the limit.
+    TooLong {
+        /// Limit for the length in bytes.
+        limit: usize,
+    },
 }
 
 impl AnomalyKind {
-    /// What is wrong, and what becomes of the line.
+    /// What is wrong, and how the line counts.
     pub fn problem(&self) -> String {
         match self {
             Self::MissingTechniques { id } => format!("{id} has no TECHNIQUES: the value counts"),
-            Self::RefusedWithoutTechniques { id } => format!("{id} has no TECHNIQUES: refused (strict)"),
+            Self::RefusedWithoutTechniques { id } => {
+                format!("{id} has no TECHNIQUES: the value is ignored (strict)")
+            }
             Self::UnusualTechnique { id, word } => {
                 format!("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")
             }
@@ -54,17 +169,15 @@ impl AnomalyKind {
                 format!("{id} was {before} in line {line_before} and is {after} now: the last value counts")
             }
             Self::ValueRetracted { id, line_before } => {
-                format!(
-                    "{id} is given up after its value was printed in line {line_before}: the value stands"
-                )
+                format!("CANNOT_COMPUTE for {id} after its value in line {line_before}: the value counts")
             }
             Self::BadValue { id, text, .. } => format!("`{text}` is no value for {id}"),
-            Self::NoValue { id, .. } => format!("nothing follows {id}"),
+            Self::NoValue { id, .. } => format!("{id} has no value"),
             Self::BadTail { id, text } => format!("`{text}` follows the value of {id}: the line is ignored"),
-            Self::UnknownId { id, .. } => format!("{id} is not asked for here: ignored"),
+            Self::UnknownId { id, .. } => format!("the examination has no id {id}: ignored"),
             Self::WrongForm { found, .. } => format!("a {found} line: ignored"),
             Self::KeywordInWord { keyword } => {
-                format!("`{keyword}` is stuck to the word before it: the line is ignored")
+                format!("`{keyword}` is part of a longer word: the line is ignored")
             }
             Self::SeveralResults => "more than one result in this line: all count".to_owned(),
             Self::NegativeMandatory { id } => {
@@ -72,9 +185,9 @@ impl AnomalyKind {
             }
             Self::Negative { id } => format!("{id} is a negative number: not given"),
             Self::TextAfterCannotCompute { .. } => {
-                "CANNOT_COMPUTE inside a result line: taken as not computed".to_owned()
+                "CANNOT_COMPUTE inside a result line: counts as not computed".to_owned()
             }
-            Self::PartialDoNotCompete => "DO_NOT_COMPETE for one value: taken as not computed".to_owned(),
+            Self::PartialDoNotCompete => "DO_NOT_COMPETE for one value: counts as not computed".to_owned(),
             Self::KeywordSplit { found, .. } => format!("`{found}` is no keyword: ignored as a declaration"),
             Self::Misspelt { found, .. } => format!("`{found}` is no keyword: the line is ignored"),
             Self::NotAlone { keyword } => format!("{keyword} is not alone on its line: ignored"),
@@ -95,7 +208,7 @@ impl AnomalyKind {
                 "end the line with TECHNIQUES and at least one technique".to_owned()
             }
             Self::UnusualTechnique { .. } => "spell techniques as the submission manual does".to_owned(),
-            Self::Contradiction { .. } => "print a value when it is final".to_owned(),
+            Self::Contradiction { .. } => "print a value only when it is final".to_owned(),
             Self::ValueRetracted { .. } => "print either the value or CANNOT_COMPUTE".to_owned(),
             Self::BadValue { expected, .. } | Self::NoValue { expected, .. } => expected.clone(),
             Self::BadTail { .. } => "TECHNIQUES must follow the value".to_owned(),
@@ -105,26 +218,26 @@ impl AnomalyKind {
             }
             Self::KeywordInWord { .. } => "begin a new line".to_owned(),
             Self::SeveralResults => "print one per line".to_owned(),
-            Self::NegativeMandatory { .. } => "give up with CANNOT_COMPUTE alone on its line".to_owned(),
-            Self::Negative { id } => format!("give up with FORMULA {id} CANNOT_COMPUTE"),
+            Self::NegativeMandatory { .. } => "write CANNOT_COMPUTE alone on its line".to_owned(),
+            Self::Negative { id } => format!("write FORMULA {id} CANNOT_COMPUTE"),
             Self::TextAfterCannotCompute { form } => format!("write {form} and nothing else in the line"),
             Self::PartialDoNotCompete => {
-                "it is only for a whole examination; give one value up with CANNOT_COMPUTE".to_owned()
+                "it is for a whole examination only; write CANNOT_COMPUTE for one value".to_owned()
             }
             Self::KeywordSplit { keyword, .. } => {
                 format!("write {keyword} with underscores, alone on its line")
             }
             Self::Misspelt { keyword, .. } => format!("write {keyword}"),
             Self::NotAlone { keyword } => format!("print {keyword} alone on a line of its own"),
-            Self::SecondDeclaration { .. } => "declare once, and for the whole examination".to_owned(),
+            Self::SecondDeclaration { .. } => "print one declaration, for the whole examination".to_owned(),
             Self::DeclaredAndAnswered { .. } => {
-                "give single values up with FORMULA id CANNOT_COMPUTE, or print no value".to_owned()
+                "write FORMULA id CANNOT_COMPUTE for single values, or print no value".to_owned()
             }
             Self::TooLong { .. } => "print the number in plain decimal digits, nothing else".to_owned(),
         }
     }
 
-    /// The rule of the contest (MCC 2018) that asks for it.
+    /// The rule of the contest (MCC 2018) that the line violates.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::MissingTechniques { .. }
@@ -136,8 +249,8 @@ impl AnomalyKind {
         }
     }
 
-    /// Warning: the value counts, or none was meant. Error: a value was probably meant and does not count, the
-    /// tool contradicts itself, or the organizers have refused it in a qualification (contest notes 1.1).
+    /// The severity. Warning: the value counts, or the line has no value. Error: a value is probably lost, the tool
+    /// contradicts itself, or the organizers have rejected the form in a qualification.
     pub fn severity(&self) -> Severity {
         match self {
             Self::MissingTechniques { .. }

@@ -1,15 +1,15 @@
-//! What a tool answered: the protocol's result lines found in its standard output.
+//! Reads the answers of a tool: the result lines of the answer protocol in its standard output.
 //!
 //! ```text
 //! FORMULA <id> TRUE|FALSE|<n>|inf TECHNIQUES <word>...
 //! STATE_SPACE STATES|TRANSITIONS|MAX_TOKEN_IN_PLACE|MAX_TOKEN_PER_MARKING <n>|+inf TECHNIQUES <word>...
-//! FORMULA <id> CANNOT_COMPUTE          one value
-//! CANNOT_COMPUTE                       alone on its line: the whole examination
-//! DO_NOT_COMPETE                       alone on its line: the whole examination
+//! FORMULA <id> CANNOT_COMPUTE          for one value
+//! CANNOT_COMPUTE                       alone on its line: for the whole examination
+//! DO_NOT_COMPETE                       alone on its line: for the whole examination
 //! ```
 //!
-//! Anything else may stand between such lines, and before the keyword in the line. The last value printed
-//! wins (a tool may print as it goes, E-5.1), a contradiction is recorded.
+//! Other text may precede these lines and the keyword of a line. The last value of a position counts, because a tool may
+//! print values before it ends (E-5.1). A contradiction is recorded.
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::grammar::{StatedResult, Statement, is_technique, statements, words};
@@ -21,24 +21,27 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-/// How lines are taken where the protocol leaves a choice.
+/// How lines are read where the protocol leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// A value without TECHNIQUES does not count.
+    /// Whether a value without TECHNIQUES is ignored.
     pub strict: bool,
-    /// Numbers in the contest's published form `d.ddddE+dddd` count: for files the contest made, not tools.
+    /// Whether numbers in the published form `d.ddddE+dddd` count. For files of the contest, not for outputs of tools.
     pub published: bool,
 }
 
-/// What a tool says of a whole examination (rule E-1.7).
+/// A declaration for a whole examination (E-1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Declaration {
+    /// `DO_NOT_COMPETE`: the tool does not take part.
     DoNotCompete,
+    /// `CANNOT_COMPUTE`: the tool cannot compute a value.
     CannotCompute,
 }
 
 impl Declaration {
+    /// The keyword of the declaration.
     pub fn keyword(self) -> &'static str {
         match self {
             Declaration::DoNotCompete => keywords::DO_NOT_COMPETE,
@@ -47,61 +50,71 @@ impl Declaration {
     }
 }
 
-/// How a value that was printed more than once was repeated.
+/// How a value was repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeat {
+    /// Always with the same value.
     Same,
-    /// At least once with another value: the tool contradicts itself.
+    /// At least once with another value; this is a contradiction.
     Differs,
 }
 
-/// The answers of one run; what is a list is by position, all of them equally long but `anomalies`.
+/// The answers of one run. All lists except `anomalies` are by position and have the same length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// As asked for; where no archive told, those printed, in the contest's order (sorted bytewise).
+    /// The property ids. Without an archive of the instance these are the printed ids in the order of the contest (sorted by
+    /// bytes).
     pub ids: Vec<String>,
+    /// The values; None if the position has no value.
     pub values: Vec<Option<Value>>,
-    /// Of the line whose value counts (E-1.10).
+    /// The techniques of the line whose value counts (E-1.10).
     pub techniques: Vec<Vec<String>>,
-    /// The line whose value counts.
+    /// The line whose value counts, from 1.
     pub lines: Vec<Option<u64>>,
-    /// `FORMULA id CANNOT_COMPUTE` was printed, or a negative number.
+    /// Whether `FORMULA id CANNOT_COMPUTE` or a negative number was printed.
     pub cannot_compute: Vec<bool>,
-    /// Whether a value was printed more than once.
+    /// Whether and how a value was printed more than once.
     pub repeated: Vec<Option<Repeat>>,
-    /// The last declaration. A tool that gave no value and gave some up one by one counts as `CannotCompute`.
+    /// The last declaration. It is `CannotCompute` for a tool without values that printed CANNOT_COMPUTE for single positions.
     pub declared: Option<Declaration>,
-    /// The first `MOST_ANOMALIES` of them, by line.
+    /// The first `MOST_ANOMALIES` anomalies, by line.
     pub anomalies: Vec<Anomaly>,
-    /// How many more there were.
+    /// Number of further anomalies.
     pub anomalies_dropped: u64,
 }
 
-/// More anomalies are only counted: an output of 10 GB must not fill memory.
+/// Limit for the number of anomalies that are kept. Further ones are counted only, so that an output of 10 GB does not fill
+/// memory.
 pub const MOST_ANOMALIES: usize = 1000;
 
 impl Answers {
-    /// Reads a tool's output. Any bytes are taken; only the source itself can fail.
+    /// Reads the output of a tool, which may contain any bytes.
+    ///
+    /// # Errors
+    /// The source cannot be read.
     pub fn read(source: impl BufRead, questions: &Questions, reading: Reading) -> io::Result<Answers> {
         let mut reader = Reader::new(questions, reading);
         for_each_candidate(source, |line| reader.take(&line))?;
         Ok(reader.finish())
     }
 
-    /// As `read`, a file from where it stands.
+    /// Reads a file from its current position; see `read`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
     pub fn read_file(file: &File, questions: &Questions, reading: Reading) -> io::Result<Answers> {
-        /// Bytes read at once: few enough to stay in a core's cache.
+        /// Number of bytes per read: small enough for the cache of a core.
         const BLOCK: usize = 64 << 10;
         Self::read(BufReader::with_capacity(BLOCK, file), questions, reading)
     }
 
-    /// No well-formed answer at all: neither a value nor a declaration (E-1.7).
+    /// Whether there is no well-formed answer: neither a value nor a declaration (E-1.7).
     pub fn is_empty(&self) -> bool {
         self.declared.is_none() && self.values.iter().all(Option::is_none)
     }
 }
 
-/// What was last said of one position.
+/// The state of one position.
 #[derive(Clone, Debug, Default)]
 struct Position {
     id: String,
@@ -110,7 +123,7 @@ struct Position {
     repeated: Option<Repeat>,
 }
 
-/// A value in its text form, numbers without leading zeros: comparing and keeping cost nothing, however long.
+/// A value as text, numbers without leading zeros. Long numbers are compared and kept without being converted.
 #[derive(Clone, Debug, Default)]
 struct StatedValue {
     text: String,
@@ -174,7 +187,7 @@ impl<'a> Reader<'a> {
             self.anomaly(AnomalyKind::SeveralResults);
         }
         if statements.is_empty() {
-            // Only where the rest is a result that is asked for: tools log about formulas.
+            // Only if the rest is a result of a known id, because tools also log text about formulas.
             let near = words.windows(2).find_map(|pair| {
                 let keyword = misspelt(pair[0], &RESULTS)?;
                 self.find(pair[1]).map(|_| (pair[0], keyword))
@@ -192,11 +205,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes `FORMULA ...` or `STATE_SPACE ...`; true if it was a result.
+    /// Reads `FORMULA ...` or `STATE_SPACE ...`. Returns true if it is a result.
     fn statement(&mut self, statement: &Statement<'_>, cut_off: bool) -> bool {
         let Some(subject) = statement.subject else { return false };
         let known = self.find(subject);
-        // Tools log about formulas: without a value it only matters if it names one that is asked for.
+        // Tools also log text about formulas: without a value, the statement counts only if its id is known.
         let meant = known.is_some() || statement.stated.is_value();
         if !meant || (statement.in_word && known.is_none()) {
             return false;
@@ -221,7 +234,7 @@ impl<'a> Reader<'a> {
                 let id = self.shown(known, subject);
                 self.anomaly(match (self.questions.answers, id.as_str()) {
                     (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
-                    // The protocol's own way to leave one of the other three metrics out.
+                    // The protocol has -1 for a metric other than STATES that is not given.
                     (AnswerKind::StateSpace, _) => return self.set_cannot_compute(known, subject),
                     _ => AnomalyKind::Negative { id },
                 });
@@ -305,7 +318,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// A position's value, now the one in this line; how it was repeated is recorded.
+    /// Sets the value of a position to that of this line, and records how it was repeated.
     fn set_value(&mut self, position: usize, text: &str) -> &mut StatedValue {
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
@@ -320,7 +333,7 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        // Tools repeat themselves, some of them a million times: what is the same stays.
+        // Some tools repeat a value a million times: an equal text is not copied.
         let given = self.positions[position].given.get_or_insert_default();
         given.line = self.line;
         if given.text != text {
@@ -366,7 +379,7 @@ impl<'a> Reader<'a> {
         self.anomaly(AnomalyKind::Misspelt { found: cut(word), keyword: keyword.to_owned() });
     }
 
-    /// The position an id stands for. An examination of one value is also answered by its bare name.
+    /// The position of an id. In an examination with one position, the name of the examination is an id too.
     fn find(&self, subject: &[u8]) -> Option<usize> {
         self.exactly(subject).or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
@@ -375,7 +388,7 @@ impl<'a> Reader<'a> {
     }
 
     fn exactly(&self, subject: &[u8]) -> Option<usize> {
-        // Ids of one examination differ in their last bytes.
+        // Ids of one examination differ in their last bytes, so the last byte is compared first.
         let last = subject.last();
         let same = |id: &[u8]| id.last() == last && id == subject;
         self.positions.iter().position(|position| same(position.id.as_bytes()))
@@ -383,19 +396,19 @@ impl<'a> Reader<'a> {
 
     fn answers_alone(&self, subject: &[u8]) -> bool {
         let name = self.questions.examination.as_str();
-        // Without an archive `<Instance>-<Examination>-0` cannot be told from its file, only from its make.
-        let made = || {
+        // Without an archive the id `<Instance>-<Examination>-0` is recognized by its form.
+        let has_form = || {
             let subject = str::from_utf8(subject).unwrap_or_default();
             let number = subject.rsplit_once('-').filter(|(_, end)| end.bytes().all(|b| b.is_ascii_digit()));
             number.is_some_and(|(start, _)| start.ends_with(&format!("-{name}")))
         };
-        subject == name.as_bytes() || (self.questions.ids.is_none() && made())
+        subject == name.as_bytes() || (self.questions.ids.is_none() && has_form())
     }
 
-    /// Like `find`; without an archive a new id gets a position of its own, as long as there is room.
+    /// The known position; without an archive a new id gets a new position while there are fewer than the examination has.
     fn position(&mut self, known: Option<usize>, subject: &[u8]) -> Option<usize> {
-        let room = self.questions.ids.is_none() && self.positions.len() < self.questions.values;
-        if known.is_some() || !room {
+        let may_add = self.questions.ids.is_none() && self.positions.len() < self.questions.values;
+        if known.is_some() || !may_add {
             return known;
         }
         let id = str::from_utf8(subject).ok().filter(|id| id.len() <= 1000)?.to_owned();
@@ -410,7 +423,7 @@ impl<'a> Reader<'a> {
     fn id_hint(&self) -> String {
         match (&self.questions.ids, self.positions.first()) {
             (Some(_), Some(first)) => {
-                format!("the ids are those of the examination's file, such as {}", first.id)
+                format!("the ids are those of the property file, such as {}", first.id)
             }
             _ => format!("{} has {} values", self.questions.examination, self.questions.values),
         }
@@ -436,7 +449,7 @@ impl<'a> Reader<'a> {
         self.add_anomaly_with(|_| kind);
     }
 
-    /// As `anomaly`, where there can be millions: those that are only counted are not made.
+    /// Adds an anomaly. `kind` is not called for anomalies that are counted only; there can be millions.
     fn add_anomaly_with(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
         match self.anomalies.len() < MOST_ANOMALIES {
             true => self.anomalies.push(Anomaly { line: self.line, kind: kind(self) }),
@@ -482,7 +495,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The keyword that a word is nearly: other letters' case, `-` for `_`, a letter or two more, less or other.
+/// The keyword of which a word is a misspelling: other case, `-` for `_`, or a few letters added, missing or different.
 fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
     let written = str::from_utf8(word).ok().filter(|word| (5..20).contains(&word.len()))?;
     let plain = written.to_ascii_uppercase().replace('-', "_");
@@ -490,7 +503,7 @@ fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
     keywords.iter().find(near).copied().filter(|keyword| written != *keyword)
 }
 
-/// A word of the tool, fit to be shown.
+/// A word of the output without control characters, truncated for display.
 fn cut(word: &[u8]) -> String {
     String::from_utf8_lossy(&word[..word.len().min(400)])
         .chars()
@@ -499,7 +512,7 @@ fn cut(word: &[u8]) -> String {
         .collect()
 }
 
-/// A value as shown in an anomaly: a number can have 24,000 digits.
+/// A value truncated for display: a number can have 24,000 digits.
 fn abridged(value: &str) -> String {
     match value.get(..20) {
         Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),

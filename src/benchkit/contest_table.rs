@@ -1,13 +1,13 @@
-//! The contest's table of results, `raw-result-analysis.csv`: one row per run, 17 columns (contest notes, 2).
+//! The table of results of the contest, `raw-result-analysis.csv`: one row per run, 17 columns.
 //!
-//! Read as it is found: blanks and brackets inside a vector of answers, `DNC`, `DNF`, `CC` and `?` for a whole row,
-//! numbers of 5 digits, `+Inf********` for what was too large for its writer, empty fields. Columns are found by
-//! their names, so an edition that adds one is read all the same.
+//! Published tables have blanks and brackets inside a vector of answers, `DNC`, `DNF`, `CC` and `?` for a whole row, numbers
+//! of 5 digits, `+Inf********` for a number that overflowed, and empty fields. Columns are found by name, so that additional
+//! columns are allowed.
 
 use super::Value;
 use mcc_edition::AnswerKind;
 
-/// The header as the contest writes it.
+/// The header of the table.
 pub const HEADER: [&str; 17] = [
     "### tool",
     "Input",
@@ -28,7 +28,7 @@ pub const HEADER: [&str; 17] = [
     "# tools computing estimated results",
 ];
 
-/// The number of a column; blanks and `#` around names don't matter.
+/// The index of a column. Blanks, `#` and case are ignored.
 pub fn column(header: &[String], name: &str) -> Option<usize> {
     header.iter().position(|known| plain(known) == plain(name))
 }
@@ -38,24 +38,27 @@ fn plain(name: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// What the `results` of a row say.
+/// The content of the column `results` of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
-    /// `DNC`
+    /// `DNC`: the tool did not compete.
     DidNotCompete,
-    /// `CC`
+    /// `CC`: the tool cannot compute a value.
     CannotCompute,
-    /// `DNF`: it was cut, or ended without a word.
+    /// `DNF`: the run reached a limit or ended without an answer.
     DidNotFinish,
-    /// `?` or nothing.
+    /// `?` or empty.
     Nothing,
-    /// A vector; by position.
+    /// A vector of answers by position.
     Vector,
 }
 
 impl Results {
-    /// Reads `results`; the cells of a vector go to `cells`, whose words are those of the column (`T`, `3.2057E+0008`,
-    /// `?`, ...). `values` is how many the examination has.
+    /// Reads the column `results`. The words of a vector (`T`, `3.2057E+0008`, `?`, ...) are stored in `cells`. `values` is the
+    /// number of positions of the examination.
+    ///
+    /// # Errors
+    /// The vector has another number of answers.
     pub fn read<'a>(
         text: &'a str,
         kind: AnswerKind,
@@ -80,14 +83,14 @@ impl Results {
         match cells.len() {
             found if found == values => Ok(Self::Vector),
             found => Err(format!(
-                "{found} answers, the examination has {values} positions; write one per position, `?` where \
-                 there is none, or DNC, DNF or CC for the whole run"
+                "{found} answers, the examination has {values} positions; write one per position, `?` for \
+                 none, or DNC, DNF or CC for the whole run"
             )),
         }
     }
 }
 
-/// How a number of the table is spelled elsewhere: `+Inf********` is `Inf`, `+inf` is `inf`.
+/// The text form of a number of the table as in `Value`: `+Inf********` is `Inf`, `+inf` is `inf`.
 pub fn spelled(cell: &str) -> &str {
     match cell.strip_prefix('+').unwrap_or(cell) {
         stars if stars.starts_with("Inf") && stars[3..].bytes().all(|byte| byte == b'*') => "Inf",
@@ -96,22 +99,22 @@ pub fn spelled(cell: &str) -> &str {
     }
 }
 
-/// How values are written.
+/// The form in which values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Every number with all its digits; read again, it is the same.
+    /// Every number with all digits; reading returns the same value.
     Exact,
-    /// As the contest writes: 5 digits from 100000 on, `+Inf********` past what a double holds.
+    /// The form of the contest: 5 digits from 100000, `+Inf********` for numbers that overflow a double.
     Contest,
 }
 
-/// The contest writes smaller numbers whole.
+/// Number of digits from which the contest rounds numbers.
 const ROUNDED_FROM_DIGITS: usize = 6;
-/// Digits of the largest double, 1.8e308.
+/// Number of digits of the largest double, 1.8e308.
 const DOUBLE_DIGITS: usize = 309;
 
 impl Form {
-    /// One answer; None is `?`.
+    /// Formats one answer; None is `?`.
     pub fn cell(self, value: Option<&Value>) -> String {
         let Some(value) = value else { return "?".to_owned() };
         let text = value.to_string();
@@ -120,7 +123,7 @@ impl Form {
             (_, Value::Number(_)) if text.len() > DOUBLE_DIGITS => Self::TOO_LARGE.to_owned(),
             (_, Value::Number(_)) if text.len() >= ROUNDED_FROM_DIGITS => value.rounded().to_string(),
             (_, Value::Overflow) => Self::TOO_LARGE.to_owned(),
-            // The contest knows no such word.
+            // The form of the contest has no word for it.
             (_, Value::NotKept) => "?".to_owned(),
             _ => text,
         }
@@ -128,14 +131,14 @@ impl Form {
 
     const TOO_LARGE: &str = "+Inf********";
 
-    /// The answers of a run.
+    /// Formats the answers of a run.
     pub fn vector<'v>(self, values: impl Iterator<Item = Option<&'v Value>>, kind: AnswerKind) -> String {
         let separator = if kind == AnswerKind::Boolean { "" } else { " " };
         values.map(|value| self.cell(value)).collect::<Vec<_>>().join(separator)
     }
 }
 
-/// KiB as MB (of 1024 KiB): with all digits, or two as the contest has them.
+/// Formats KiB as MB (of 1024 KiB), with all decimals or with two as the contest does.
 pub fn megabytes(kib: u64, form: Form) -> String {
     match form {
         Form::Contest => {
@@ -143,7 +146,7 @@ pub fn megabytes(kib: u64, form: Form) -> String {
             format!("{}.{:02}", hundredths / 100, hundredths % 100)
         }
         Form::Exact => {
-            // 1/1024 has ten decimals.
+            // 1/1024 has 10 decimals.
             let decimals = u128::from(kib % 1024) * 10_u128.pow(10) / 1024;
             let text = format!("{}.{decimals:010}", kib / 1024);
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -151,7 +154,10 @@ pub fn megabytes(kib: u64, form: Form) -> String {
     }
 }
 
-/// A decimal number times `factor`, rounded half up to a whole one; empty is None.
+/// Parses a decimal number and multiplies it by `factor`, rounded half up to an integer. None for an empty text.
+///
+/// # Errors
+/// The text is no decimal number, or the product overflows.
 pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -159,13 +165,13 @@ pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
     }
     let wrong = || {
         let shown: String = text.chars().take(40).collect();
-        format!("`{shown}` is no number; write digits with at most one point, or nothing")
+        format!("`{shown}` is no number; write digits with at most one decimal point, or leave it empty")
     };
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.len() + part.len() == 0 || ![whole, part].concat().bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong());
     }
-    // More decimals than this change nothing that is kept.
+    // Further decimals do not change the result.
     let part = &part[..part.len().min(12)];
     let number: u128 = format!("{whole}{part}").parse().map_err(|_| wrong())?;
     let scale = 10_u128.pow(part.len() as u32);
@@ -179,11 +185,11 @@ mod tests {
 
     fn read(text: &str, kind: AnswerKind, values: usize) -> Result<(Results, Vec<&str>), String> {
         let mut cells = Vec::new();
-        Results::read(text, kind, values, &mut cells).map(|said| (said, cells))
+        Results::read(text, kind, values, &mut cells).map(|results| (results, cells))
     }
 
     #[test]
-    fn columns_are_found_by_name_however_they_are_blanked() {
+    fn columns_are_found_by_name_regardless_of_blanks() {
         let header: Vec<String> = HEADER.map(str::to_owned).to_vec();
         assert_eq!(column(&header, "tool"), Some(0));
         assert_eq!(column(&header, "max memory (MB)"), Some(8));
@@ -204,7 +210,7 @@ mod tests {
 
     #[test]
     fn words_for_whole_rows_are_distinguished() {
-        for (text, said) in [
+        for (text, results) in [
             ("DNC", Results::DidNotCompete),
             (" CC ", Results::CannotCompute),
             ("(DNF)", Results::DidNotFinish),
@@ -212,12 +218,12 @@ mod tests {
             ("", Results::Nothing),
             ("T", Results::Vector),
         ] {
-            assert_eq!(read(text, AnswerKind::Boolean, 1).unwrap().0, said, "{text}");
+            assert_eq!(read(text, AnswerKind::Boolean, 1).unwrap().0, results, "{text}");
         }
     }
 
     #[test]
-    fn numbers_are_exact_or_as_the_contest_rounds_them() {
+    fn numbers_are_exact_or_rounded_as_in_the_contest() {
         let value = |text: &str| text.parse::<Value>().unwrap();
         let both = |text: &str| [Form::Exact, Form::Contest].map(|form| form.cell(Some(&value(text))));
         assert_eq!(both("99999"), ["99999", "99999"]);
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_times_come_back_as_they_were() {
+    fn memory_and_times_survive_a_round_trip() {
         for kib in [0, 1, 1023, 1024, 250_000, 16_777_216, u64::MAX >> 11] {
             assert_eq!(decimal(&megabytes(kib, Form::Exact), 1024), Ok(Some(kib)));
         }

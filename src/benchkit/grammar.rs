@@ -1,4 +1,4 @@
-//! The grammar of one line: words, statements, verdicts.
+//! The grammar of one line: words, statements, results.
 
 use super::contest_table::spelled;
 use super::keywords::bytes::{CANNOT_COMPUTE, DO_NOT_COMPETE, TECHNIQUES};
@@ -6,7 +6,7 @@ use super::keywords::{RESULTS, STATE_SPACE};
 use mcc_edition::AnswerKind;
 use std::borrow::Cow;
 
-/// Splits at white space, control bytes and terminal escape codes (colours), which belong to no word.
+/// Splits a line into words at white space, control bytes and terminal escape codes (colours).
 pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
     let mut words = Vec::with_capacity(16);
     let mut start = None;
@@ -29,7 +29,7 @@ pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
     words
 }
 
-/// The length of the escape code at the start: `ESC [ parameters letter`, or ESC alone.
+/// The length of the escape code at the start of a text: `ESC [ parameters letter`, or ESC only.
 fn escape_code(text: &[u8]) -> usize {
     let Some(b'[') = text.get(1) else { return 1 };
     let parameters = text[2..].iter().take_while(|b| (0x20..0x40).contains(*b)).count();
@@ -41,39 +41,43 @@ fn escape_code(text: &[u8]) -> usize {
 pub(super) struct Statement<'a> {
     /// `FORMULA` or `STATE_SPACE`
     pub keyword: &'static str,
-    /// The keyword is the end of another word: `NOT_A_FORMULA`.
+    /// Whether the keyword is the end of another word, such as `NOT_A_FORMULA`.
     pub in_word: bool,
     /// The id or metric.
     pub subject: Option<&'a [u8]>,
+    /// The result.
     pub stated: StatedResult<'a>,
-    /// The words after the verdict.
+    /// The words after the result.
     tail: &'a [&'a [u8]],
 }
 
+/// The result of a statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StatedResult<'a> {
-    /// A value in its text form (`Value`'s own), numbers without leading zeros.
+    /// A value in the text form of `Value`, numbers without leading zeros.
     Value(Cow<'a, str>),
     /// A negative number: not given.
     Negative,
-    /// `more`: words follow it, or it stands where the metric should.
-    CannotCompute {
-        more: bool,
-    },
+    /// `CANNOT_COMPUTE`. `more`: words follow it, or the metric is missing.
+    CannotCompute { more: bool },
+    /// `DO_NOT_COMPETE`
     DoNotCompete,
     /// `CANNOT COMPUTE`
     KeywordSplit(&'static str),
+    /// There is no word after the id.
     Missing,
+    /// Any other word.
     Other(&'a [u8]),
 }
 
 impl StatedResult<'_> {
-    /// Whether the statement looks like a result whatever its id is.
+    /// Whether the statement has a result, whatever its id is.
     pub fn is_value(&self) -> bool {
         !matches!(self, StatedResult::Missing | StatedResult::Other(_))
     }
 }
 
+/// The statements of a line. `published`: numbers of the form `d.ddddE+dddd` are values.
 pub(super) fn statements<'a>(
     words: &'a [&'a [u8]],
     answers: AnswerKind,
@@ -94,7 +98,7 @@ pub(super) fn statements<'a>(
             [_, b"CANNOT", b"COMPUTE", ..] => (StatedResult::KeywordSplit("CANNOT COMPUTE"), 3),
             [_, word, ..] => match (keyword, answers) {
                 (STATE_SPACE, _) => (value(word, AnswerKind::StateSpace, published), 2),
-                // The wrong form, but a result all the same, and to be named as such.
+                // A result with the wrong keyword, which is reported as an anomaly.
                 (_, AnswerKind::StateSpace) if matches!(*word, b"TRUE" | b"FALSE") => {
                     (value(word, AnswerKind::Boolean, published), 2)
                 }
@@ -107,12 +111,14 @@ pub(super) fn statements<'a>(
 }
 
 impl<'a> Statement<'a> {
-    /// The words after TECHNIQUES; None if the line ends without it, be it with techniques or with nothing.
-    /// Err: the word that should not be there.
+    /// The words after TECHNIQUES. None if TECHNIQUES is missing, with or without techniques.
+    ///
+    /// # Errors
+    /// A word that is not expected after the value.
     pub fn techniques(&self) -> Result<Option<&'a [&'a [u8]]>, &'a [u8]> {
         match self.tail {
             [TECHNIQUES, words @ ..] => Ok(Some(words)),
-            // Techniques without the keyword: of it nothing but the keyword is missing.
+            // Techniques without the keyword.
             words => match words.iter().find(|word| !word[0].is_ascii_uppercase() || !is_technique(word)) {
                 None => Ok(None),
                 Some(word) => Err(word),
@@ -121,18 +127,18 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// The keyword a word ends with, and whether it is stuck to a word before it (`x:FORMULA` is not, `A_FORMULA` is).
+/// The keyword at the end of a word, and whether it is part of a longer word (as in `A_FORMULA`, not in `x:FORMULA`).
 fn keyword(word: &[u8]) -> Option<(&'static str, bool)> {
     let keyword = RESULTS.into_iter().find(|keyword| word.ends_with(keyword.as_bytes()))?;
     let before = word[..word.len() - keyword.len()].last();
     Some((keyword, before.is_some_and(|b| b.is_ascii_alphanumeric() || b"_-".contains(b))))
 }
 
-/// A value by the kind of examination.
+/// Parses a value by the kind of examination.
 ///
-/// `inf` and `+inf` are two values. In UpperBounds they are the bound of an unbounded place, `Value::Infinite`. In
-/// StateSpace tools and the contest's oracles print them, also as `Inf`, where a count overflowed a double:
-/// `Value::Overflow`, as in the contest's tables.
+/// The meaning of `inf` and `+inf` depends on the examination. In UpperBounds they are the bound of an unbounded place,
+/// `Value::Infinite`. In StateSpace they stand for a count that overflowed a double, `Value::Overflow`: tools and the oracles
+/// of the contest print them, also as `Inf`.
 fn value(word: &[u8], answers: AnswerKind, published: bool) -> StatedResult<'_> {
     let digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     match (answers, word) {
@@ -160,7 +166,7 @@ fn is_rounded(word: &[u8]) -> bool {
     text.parse::<super::Value>().is_ok_and(|value| value.is_rounded())
 }
 
-/// Whether a word is spelled like the contest's techniques. The vocabulary itself is open.
+/// Whether a word has the form of a technique: A-Z, 0-9 and `_`. The set of techniques is open.
 pub(super) fn is_technique(word: &[u8]) -> bool {
     word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }

@@ -1,4 +1,4 @@
-//! How BenchKit starts a tool (contest notes 1.6): user, folders, environment.
+//! The invocation of a tool by BenchKit: user, folders, environment.
 
 use mcc_base::guest::{Job, Mount, Unpack};
 use std::collections::BTreeMap;
@@ -6,23 +6,26 @@ use std::collections::BTreeMap;
 const HOME: &str = "/home/mcc";
 const BENCHKIT: &str = "/home/mcc/BenchKit";
 
-/// What one examination of one instance tells the tool.
+/// The parameters of a run of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation<'a> {
+    /// Name of the tool (BK_TOOL).
     pub tool: &'a str,
+    /// Name of the instance (BK_INPUT).
     pub instance: &'a str,
+    /// Name of the examination (BK_EXAMINATION).
     pub examination: &'a str,
-    /// BK_TIME_CONFINEMENT, seconds.
+    /// BK_TIME_CONFINEMENT, in seconds.
     pub confinement_s: u64,
-    /// BK_MEMORY_CONFINEMENT, MiB.
+    /// BK_MEMORY_CONFINEMENT, in MiB.
     pub memory_mib: u64,
-    /// On an original disk, which mounts its inputs and makes its user's surroundings itself.
+    /// Whether the tool runs on its original disk, which mounts the inputs and sets the environment of the user itself.
     pub original: bool,
 }
 
 impl Invocation<'_> {
-    /// The job for the guest: the instance unpacked as `execution`, which is the current folder, then
-    /// `BenchKit_head.sh` without arguments. `clock_ns` is the time since 1970, `seed` 32 bytes in hex.
+    /// The job for the guest: unpacks the instance into the folder `execution` and runs `BenchKit_head.sh` there without
+    /// arguments. `clock_ns` is the time since 1970 in nanoseconds, `seed` 32 bytes in hexadecimal.
     pub fn job(&self, nonce: String, clock_ns: u64, seed: String) -> Job {
         let execution = format!("{BENCHKIT}/execution");
         let results = format!("{BENCHKIT}/results");
@@ -41,14 +44,14 @@ impl Invocation<'_> {
             }),
             env: self.environment(results),
             cwd: execution,
-            // As BenchKit does it: bash also runs a head script without a `#!` line.
+            // As in BenchKit; bash also runs a script without a `#!` line.
             command: ["/bin/bash", "-c", &format!("{BENCHKIT}/BenchKit_head.sh")].map(str::to_owned).to_vec(),
         }
     }
 
     fn environment(&self, results: String) -> BTreeMap<String, String> {
         let bin = format!("{BENCHKIT}/bin/");
-        let surroundings = [
+        let user_environment = [
             ("HOME", HOME),
             ("USER", "mcc"),
             ("LOGNAME", "mcc"),
@@ -63,12 +66,12 @@ impl Invocation<'_> {
             ("BK_TIME_CONFINEMENT", self.confinement_s.to_string()),
             ("BK_MEMORY_CONFINEMENT", self.memory_mib.to_string()),
             ("BK_RESULT_DIR", results),
-            // 2017's name and the later one of the same folder.
+            // The name of this folder in 2017 and the later one.
             ("BIN_DIR", bin.clone()),
             ("BK_BIN_PATH", bin),
         ];
-        let surroundings = surroundings.into_iter().filter(|_| !self.original);
-        let surroundings = surroundings.map(|(name, value)| (name, value.to_owned()));
-        surroundings.chain(contest).map(|(name, value)| (name.to_owned(), value)).collect()
+        let user_environment = user_environment.into_iter().filter(|_| !self.original);
+        let user_environment = user_environment.map(|(name, value)| (name, value.to_owned()));
+        user_environment.chain(contest).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! BenchKit's job files (`.bkjobs`): the runs of one benchmark on one machine, one line each.
+//! Reads and writes job files of BenchKit (`.bkjobs`): the runs of one benchmark on one machine, one line each.
 //!
 //! ```text
 //! #BK_CONFIGURATION:bench:login:host:machines at once:login in the VM:seconds:MB:cores:folder of the images
@@ -12,46 +12,69 @@ use std::fmt::Write as _;
 /// One job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobFile {
+    /// Id of the benchmark.
     pub benchmark: String,
-    /// Who logs in where to execute it.
+    /// Login on the host.
     pub login: String,
+    /// The host that runs the virtual machines.
     pub host: String,
-    /// Machines at once.
+    /// Number of virtual machines that run at once.
     pub machines: u32,
+    /// Login in the virtual machine.
     pub vm_login: String,
-    /// Confinements of a run.
+    /// Time confinement of a run in seconds.
     pub seconds: u64,
+    /// Memory confinement of a run in MB.
     pub memory_mb: u64,
-    /// Per machine.
+    /// Number of cores of a virtual machine.
     pub cores: u32,
-    /// Where the images lie.
+    /// The folder of the images on the host.
     pub images: String,
+    /// The runs.
     pub jobs: Vec<Job>,
 }
 
+/// A run of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// `r001-smll-151476480000001`
+    /// Id of the run, such as `r001-smll-151476480000001`.
     pub run_id: String,
+    /// Name of the tool.
     pub tool: String,
+    /// File name of the image.
     pub image: String,
+    /// Name of the instance.
     pub input: String,
+    /// Name of the examination.
     pub examination: String,
 }
 
+/// Why a job file cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobFileError {
+    /// A line is wrong.
     #[error("line {line}: {message}")]
-    Line { line: usize, message: String },
-    #[error("there is no line #BK_CONFIGURATION; give a file that `bklb -generate` made")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The configuration is missing.
+    #[error("there is no line #BK_CONFIGURATION; give a file that `bklb -generate` wrote")]
     NoConfiguration,
-    #[error("`{0}` cannot stand in a job file: its fields end at `,`, `:` or a line's end")]
+    /// A field has a character that separates fields.
+    #[error("`{0}` cannot be a field of a job file: it contains `,`, `:` or a line break")]
     Separator(String),
 }
 
 const CONFIGURATION: &str = "#BK_CONFIGURATION:";
 
 impl JobFile {
+    /// Reads the text of a job file.
+    ///
+    /// # Errors
+    /// A line is wrong, or the configuration is missing or repeated.
     pub fn read(text: &str) -> Result<Self, JobFileError> {
         let mut file = None;
         let mut jobs = Vec::new();
@@ -111,7 +134,10 @@ impl JobFile {
         })
     }
 
-    /// The file as `bklb -generate` writes it. Jobs of one tool stand together.
+    /// The text of the file in the form of `bklb -generate`. Consecutive runs of one tool have a common comment.
+    ///
+    /// # Errors
+    /// A field has a character that separates fields.
     pub fn write(&self) -> Result<String, JobFileError> {
         let Self { benchmark, login, host, machines, vm_login, seconds, memory_mb, cores, images, jobs } =
             self;
@@ -160,9 +186,9 @@ r001-tall-149700000000003,tedd,tina2017.qcow2,Philosophers-PT-000005,StateSpace
 ";
 
     #[test]
-    fn a_job_file_is_read_and_written_as_benchkit_makes_it() {
+    fn a_job_file_is_read_and_written_in_the_form_of_benchkit() {
         let file = JobFile::read(&FILE.replace("# tool", "  # a,b,c,d,e")).unwrap();
-        assert_eq!(file.jobs.len(), 3, "blanks before a remark make it no job");
+        assert_eq!(file.jobs.len(), 3, "an indented comment is not a job");
         let file = JobFile::read(FILE).unwrap();
         assert_eq!((file.benchmark.as_str(), file.machines, file.cores), ("r001-tall", 31, 4));
         assert_eq!(file.jobs.len(), 3);
@@ -171,7 +197,7 @@ r001-tall-149700000000003,tedd,tina2017.qcow2,Philosophers-PT-000005,StateSpace
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         for (old, new, message) in [
             ("#BK_CONF", "# BK_CONF", "there is no line #BK_CONFIGURATION"),
             (":16384", "", "line 2: 8 fields; expected bench:login:"),
@@ -183,7 +209,7 @@ r001-tall-149700000000003,tedd,tina2017.qcow2,Philosophers-PT-000005,StateSpace
         ] {
             assert!(FILE.contains(old));
             let error = JobFile::read(&FILE.replacen(old, new, 1)).unwrap_err().to_string();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let mut file = JobFile::read(FILE).unwrap();
         file.jobs[0].tool = "a,b".to_owned();

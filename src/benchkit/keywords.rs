@@ -9,14 +9,14 @@ pub(super) const DO_NOT_COMPETE: &str = "DO_NOT_COMPETE";
 /// The keywords that begin a result.
 pub(super) const RESULTS: [&str; 2] = [FORMULA, STATE_SPACE];
 
-/// The keywords that stand alone on a line.
+/// The keywords that are alone on a line.
 pub(super) const DECLARATIONS: [&str; 2] = [DO_NOT_COMPETE, CANNOT_COMPUTE];
 
-/// A line without any of these does not matter. COMPUTE and COMPETE are in the declarations, also in misspelt ones;
-/// TECHNIQUES is in results whose first keyword is misspelt.
+/// A line without any of these words is ignored. COMPUTE and COMPETE are part of declarations, also of misspelt ones.
+/// TECHNIQUES is part of results whose first keyword is misspelt.
 pub(super) const CANDIDATE_WORDS: [&str; 5] = [FORMULA, STATE_SPACE, "COMPUTE", "COMPETE", TECHNIQUES];
 
-/// As words of a line.
+/// Keywords as words of a line.
 pub(super) mod bytes {
     pub const TECHNIQUES: &[u8] = super::TECHNIQUES.as_bytes();
     pub const CANNOT_COMPUTE: &[u8] = super::CANNOT_COMPUTE.as_bytes();

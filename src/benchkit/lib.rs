@@ -1,4 +1,4 @@
-//! What BenchKit fixes between the contest and a tool: how it is invoked, what it may print, and the
+//! The interface of BenchKit between the contest and a tool: the invocation of a tool, the answers that it prints, and the
 //! published tables of answers.
 
 mod anomaly;

@@ -1,5 +1,4 @@
-//! A tool's output line by line, whatever the tool writes: long lines, NULs and broken UTF-8 cost no more
-//! memory than a bounded buffer.
+//! Reads the output of a tool line by line in bounded memory, also with long lines, NUL bytes and invalid UTF-8.
 
 use super::keywords::CANDIDATE_WORDS;
 use aho_corasick::packed::Searcher;
@@ -8,44 +7,46 @@ use memchr::{memchr, memchr_iter, memrchr};
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
 
-/// A result may not be longer.
+/// Limit for the length of a result in bytes.
 pub(super) const LONGEST_RESULT: usize = if cfg!(test) { 200 } else { super::value::MOST_DIGITS };
 
-/// One line, or what is worth reading of it.
+/// A line, or the part of it that may have a result.
 pub(super) struct Line<'a> {
     pub number: u64,
     pub text: &'a [u8],
-    /// The line had more than `text`.
+    /// Whether the line is longer than `text`.
     pub cut: Truncation,
 }
 
+/// Which part of a line is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truncation {
+    /// The whole line.
     Complete,
     /// Bytes without a keyword are missing before `text`.
     Front,
-    /// A keyword is in `text`, but the line goes on for longer than a result may.
+    /// `text` has a keyword, but the line continues beyond the limit of a result.
     End,
 }
 
-/// Where the first keyword begins.
+/// The offset of the first keyword.
 fn first_keyword(text: &[u8]) -> Option<usize> {
-    /// Compares 16 bytes and more at once.
+    /// Compares 16 or more bytes at once.
     static SIMD_SEARCHER: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(CANDIDATE_WORDS));
-    /// For processors that cannot.
+    /// For processors without such instructions.
     static PORTABLE_SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(CANDIDATE_WORDS);
         builder.expect("a few short words")
     });
     match &*SIMD_SEARCHER {
-        Some(quick) => quick.find(text).map(|found| found.start()),
+        Some(searcher) => searcher.find(text).map(|found| found.start()),
         None => PORTABLE_SEARCHER.find(text).map(|found| found.start()),
     }
 }
 
-/// Calls `take` for every line in which a word of the protocol stands, in their order.
+/// Calls `take` for every line that has a word of the protocol, in order.
 ///
-/// Lines without one are only counted: the words are searched for in everything that is read at once.
+/// Other lines are counted only: the words are searched in whole blocks.
 pub(super) fn for_each_candidate(mut source: impl BufRead, take: impl FnMut(Line<'_>)) -> io::Result<()> {
     let mut lines = Lines { number: 1, kept: Vec::new(), cut: Truncation::Complete, take };
     loop {
@@ -63,11 +64,11 @@ pub(super) fn for_each_candidate(mut source: impl BufRead, take: impl FnMut(Line
     Ok(())
 }
 
-/// Lines put together from one block of output after the other.
+/// Assembles lines from blocks of output.
 struct Lines<T> {
-    /// Of the line that goes on in the next block.
+    /// Number of the line that continues in the next block.
     number: u64,
-    /// What is read of it.
+    /// The part of that line that is kept.
     kept: Vec<u8>,
     cut: Truncation,
     take: T,
@@ -111,15 +112,15 @@ impl<T: FnMut(Line<'_>)> Lines<T> {
         (self.number, self.cut) = (self.number + 1, Truncation::Complete);
     }
 
-    /// Adds a part of a line to what is kept of it. Past the bound, bytes before the first keyword are dropped,
-    /// so that a result after megabytes of progress dots is still found. What is kept does not depend on the parts.
+    /// Adds a part of a line. Beyond the limit, bytes before the first keyword are dropped, so that a result after megabytes
+    /// of progress dots is found. The kept bytes do not depend on how the line is split into parts.
     fn keep(&mut self, mut part: &[u8]) {
-        // One byte before a keyword says whether it begins a word; a keyword may be in halves at the end.
+        // The byte before a keyword decides whether it begins a word. The end may have the first half of a keyword.
         const BEFORE: usize = 1;
         const HALF_KEYWORD: usize = "STATE_SPACE".len();
         while self.cut != Truncation::End && !part.is_empty() {
-            let room = LONGEST_RESULT + 1 - self.kept.len();
-            let (piece, rest) = part.split_at(part.len().min(room));
+            let space = LONGEST_RESULT + 1 - self.kept.len();
+            let (piece, rest) = part.split_at(part.len().min(space));
             self.kept.extend_from_slice(piece);
             part = rest;
             if self.kept.len() <= LONGEST_RESULT {

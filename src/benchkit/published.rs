@@ -1,7 +1,8 @@
-//! The compact table of a contest's published answers: `tool,instance,examination,answers,wrong`, plain or gzip.
+//! Reads comma-separated tables, plain, gzip or bzip2, and in particular the compact table of the published answers of a
+//! contest: `tool,instance,examination,answers,wrong`.
 //!
-//! `answers` holds position 00 first: letters `T`, `F`, `?` without blanks for Boolean examinations, else values
-//! separated by single spaces. `wrong` names the positions the contest judged wrong; judging anew doesn't need it.
+//! `answers` begins with position 00: letters `T`, `F`, `?` without blanks for Boolean examinations, else values separated
+//! by spaces. `wrong` lists the positions that the contest judged wrong; judging does not use it.
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
@@ -14,22 +15,56 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// The header by which the table is known.
+/// The header of the compact table.
 pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answers", "wrong"];
 
+/// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
+    /// The file cannot be opened or read.
     #[error("cannot read {path}")]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is not a comma-separated table.
     #[error("{path}:{line}: {source}; give comma-separated text in UTF-8, plain, gzip or bzip2")]
-    Csv { path: PathBuf, line: u64, source: csv::Error },
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The cause.
+        source: csv::Error,
+    },
+    /// The header is not the expected one.
     #[error("{path}:1: header `{found}`: expected {expected}")]
-    Header { path: PathBuf, found: String, expected: String },
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The header.
+        found: String,
+        /// The expected header.
+        expected: String,
+    },
+    /// A row is wrong.
     #[error("{path}:{line}: {message}")]
-    Row { path: PathBuf, line: u64, message: String },
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
 }
 
-/// Opens a file for reading, unpacking gzip and bzip2, which are known by their first bytes.
+/// Opens a file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
+///
+/// # Errors
+/// The file cannot be opened or read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let read = |source| TableError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(read)?;
@@ -44,7 +79,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     })
 }
 
-/// What a thread of its own unpacks, a few chunks ahead.
+/// Reads decompressed data from a separate thread, which decompresses a few chunks ahead.
 struct Decompressor {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
@@ -60,7 +95,7 @@ impl Decompressor {
                 let mut chunk = Vec::with_capacity(Self::CHUNK as usize);
                 let read = packed.by_ref().take(Self::CHUNK).read_to_end(&mut chunk);
                 let last = read.as_ref().map_or(true, |bytes| *bytes == 0);
-                // What was unpacked before an error is part of the file; nobody may want more of it.
+                // Data before an error is part of the file. Sending fails if the reader was dropped.
                 let sent = (chunk.is_empty() || full.send(Ok(chunk)).is_ok())
                     && read.err().is_none_or(|error| full.send(Err(error)).is_ok());
                 if last || !sent {
@@ -83,13 +118,14 @@ impl Read for Decompressor {
                 self.chunk = io::Cursor::new(chunk?);
                 self.chunk.read(into)
             }
-            // The thread has ended, and with it the file.
+            // The thread ends at the end of the file.
             Err(_) => Ok(0),
         }
     }
 }
 
-/// Bytes of one row, header included. Sixteen values of the longest sort fit in; a bomb must not fill memory.
+/// Limit for the size of a row or header in bytes. 16 values of the greatest length fit; compressed input that expands
+/// without limit must not fill memory.
 const LONGEST_ROW: u64 = 8 << 20;
 
 /// A comma-separated table with a header, read row by row.
@@ -98,13 +134,13 @@ pub struct Table {
     rows: csv::Reader<CheckedSource>,
     /// Bytes read since the last whole row.
     in_row: Rc<Cell<u64>>,
-    /// Where the first quoted field begins that has no proper end.
+    /// The offset of the first quoted field that is not closed.
     unclosed: Rc<Cell<Option<u64>>>,
     header: Vec<String>,
 }
 
-/// Ends the reading of a row that never ends, and sees quotes that are not closed, of which the csv reader says
-/// nothing: to it the rows that follow belong to the field.
+/// Limits the size of a row, and finds quotes that are not closed. The csv reader does not report them: it reads the
+/// following rows as part of the field.
 struct CheckedSource {
     source: Box<dyn Read>,
     in_row: Rc<Cell<u64>>,
@@ -115,7 +151,8 @@ struct CheckedSource {
 impl Read for CheckedSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.in_row.get() > LONGEST_ROW {
-            let longest = format!("a row is longer than {LONGEST_ROW} bytes; is a quote in it never closed?");
+            let longest =
+                format!("a row is longer than {LONGEST_ROW} bytes; check that its quotes are closed");
             return Err(io::Error::other(longest));
         }
         let read = self.source.read(into)?;
@@ -127,21 +164,21 @@ impl Read for CheckedSource {
     }
 }
 
-/// Quoted fields, chunk by chunk of a file.
+/// Finds quoted fields in the chunks of a file.
 #[derive(Default)]
 struct Quotes {
-    /// Bytes of the chunks before this one, and the last of them.
+    /// Number of bytes of the earlier chunks, and the last byte.
     before: u64,
     last: Option<u8>,
-    /// Where the quoted field begins that has not ended.
+    /// The offset of the quoted field that has not ended.
     open: Option<u64>,
-    /// Its last byte was a quote: the next one says whether it ends the field.
+    /// Whether the last byte of the field was a quote; the next byte decides whether it ends the field.
     ending: bool,
 }
 
 impl Quotes {
-    /// Where a quoted field begins after whose quote neither a comma nor a line's end comes; a chunk without bytes
-    /// is the file's end.
+    /// The offset of a quoted field whose closing quote is missing or not followed by a comma or line break. An empty chunk
+    /// stands for the end of the file.
     fn unclosed_in(&mut self, chunk: &[u8]) -> Option<u64> {
         if chunk.is_empty() && !self.ending {
             return self.open;
@@ -163,7 +200,7 @@ impl Quotes {
             match before {
                 _ if self.open.is_some() => self.ending = true,
                 None | Some(b',' | b'\r' | b'\n') => self.open = Some(self.before + quote as u64),
-                // Within a field it is a letter like others.
+                // A quote within an unquoted field has no special meaning.
                 Some(_) => {}
             }
             at = quote + 1;
@@ -175,6 +212,10 @@ impl Quotes {
 }
 
 impl Table {
+    /// Opens a table and reads its header.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its first line is not a header.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let (in_row, unclosed) = <(Rc<Cell<u64>>, Rc<Cell<Option<u64>>>)>::default();
         let source = CheckedSource {
@@ -191,27 +232,32 @@ impl Table {
         Ok(table)
     }
 
-    /// Whether every quote was closed in what was read as rows.
+    /// Checks that every quote in the rows read so far is closed.
     fn closed(&self) -> Result<(), String> {
         match self.unclosed.get().is_some_and(|at| at < self.rows.position().byte()) {
             true => Err("a quote is not closed, or text follows the closing one, so the rows after it would be lost; \
-                         close it before the comma or the line's end, and write a quote inside as `\"\"`"
+                         close it before the comma or the line break, and write a quote inside as `\"\"`"
                 .to_owned()),
             false => Ok(()),
         }
     }
 
+    /// The names of the columns.
     pub fn header(&self) -> &[String] {
         &self.header
     }
 
-    /// An error about the header, with what was expected instead.
+    /// The error for a wrong header.
     pub fn wrong_header(&self, expected: impl Into<String>) -> TableError {
         let found = self.header.join(",").chars().take(200).collect();
         TableError::Header { path: self.path.clone(), found, expected: expected.into() }
     }
 
-    /// Hands every row to `each`, whose error becomes one with file and line. Every row has the header's columns.
+    /// Calls `each` with every row. Every row has as many columns as the header.
+    ///
+    /// # Errors
+    /// The file cannot be read, a row has another number of columns, or `each` fails; then its message is reported with file
+    /// and line.
     pub fn each_row(
         &mut self,
         mut each: impl FnMut(&csv::StringRecord) -> Result<(), String>,
@@ -239,13 +285,13 @@ impl Table {
     }
 }
 
-/// `line` is where the row begins, for errors that don't say.
+/// The error for a table that is not well-formed. `line` is the first line of the row, for causes without a line.
 fn unreadable(path: &Path, line: u64, source: csv::Error) -> TableError {
     let line = source.position().map_or(line, csv::Position::line);
     TableError::Csv { path: path.to_owned(), line, source }
 }
 
-/// The cells of an `answers` column as written, position 00 first.
+/// The words of the column `answers`, position 00 first.
 pub fn cells(answers: &str, kind: AnswerKind) -> impl Iterator<Item = &str> {
     // One of the two parts is empty, so that both kinds are one type.
     let (letters, words) = match kind {
@@ -256,7 +302,10 @@ pub fn cells(answers: &str, kind: AnswerKind) -> impl Iterator<Item = &str> {
     letters.chain(words.split(' ').filter(|word| !word.is_empty()))
 }
 
-/// Checks a `wrong` column: two-digit positions of the examination, separated by spaces.
+/// Checks the column `wrong`: two-digit positions of the examination, separated by spaces.
+///
+/// # Errors
+/// A word is no such position.
 pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
     let fits = |word: &str| word.len() == 2 && word.parse::<usize>().is_ok_and(|position| position < values);
     match wrong.split(' ').find(|word| !word.is_empty() && !fits(word)) {
@@ -279,7 +328,7 @@ mod tests {
         assert_eq!(split("Té", AnswerKind::Boolean), ["T", "é"]);
     }
 
-    /// Where the first quote stands that is not closed, however the file is cut into chunks.
+    /// The offset of the first quote that is not closed; checks that it does not depend on the size of the chunks.
     fn unclosed(text: &str) -> Option<u64> {
         let by = |size: usize| {
             let mut quotes = Quotes::default();

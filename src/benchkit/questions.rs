@@ -1,29 +1,31 @@
-//! What an examination asks on an instance: the ids of its values, in the contest's order.
+//! The questions of an examination on an instance: the property ids, in the order of the contest.
 
 use mcc_edition::{AnswerKind, Examination};
 use mcc_model::{Archive, ArchiveError};
 
-/// The metrics of StateSpace, in the order of the contest's result vectors.
+/// The metrics of StateSpace, in the order of the result vectors of the contest.
 pub const STATE_SPACE: [&str; 4] = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
 
-/// The values asked for, by position.
+/// The questions of an examination on an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Questions {
+    /// Name of the examination.
     pub examination: String,
+    /// The form of its values.
     pub answers: AnswerKind,
-    /// By position. None: there is no archive to tell, ids are taken as printed.
+    /// The property ids by position. None without an archive; then the printed ids are used.
     pub ids: Option<Vec<String>>,
-    /// How many values the examination has; `ids` may be of another number where an archive has another.
+    /// Number of positions of the examination in the edition. An archive may have another number of `ids`.
     pub values: usize,
 }
 
 impl Questions {
-    /// The questions of `examination` on an instance. Ids are those of its property file, never synthesized
-    /// (they differ from the instance's name in some), in the order in which BenchKit lists them: bytewise, as
-    /// `sort -u` does. Where the archive has no file (the global properties of later editions), the one id is
-    /// the examination's name.
+    /// The questions of `examination` on an instance. The ids are those of the property file (in some archives they do not
+    /// begin with the name of the instance), sorted by bytes as BenchKit does. If the archive has no property file (global
+    /// properties of later editions), the name of the examination is the only id.
     ///
-    /// Errors: the property file is there but cannot be read.
+    /// # Errors
+    /// The property file cannot be read.
     pub fn of(archive: &Archive, examination: &Examination) -> Result<Questions, ArchiveError> {
         let mut questions = Self::as_printed(examination);
         if questions.ids.is_none() {
@@ -38,7 +40,7 @@ impl Questions {
         Ok(questions)
     }
 
-    /// The questions where no archive is at hand: ids are taken as printed.
+    /// The questions without an archive; the printed ids are used.
     pub fn as_printed(examination: &Examination) -> Questions {
         let metrics = || STATE_SPACE.map(str::to_owned).to_vec();
         Questions {

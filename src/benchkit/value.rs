@@ -1,55 +1,60 @@
-//! One piece of result.
+//! Values.
 
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A value as a tool gave it for one position. Never a float, never a fixed-width integer: a state count
-/// can have 24,000 decimal digits.
+/// The value of one position as a tool gave it. Numbers are exact: a state count can have 24,000 decimal digits.
 ///
-/// As text: `F`, `T`, a decimal number, `inf`, `d.ddddE+dddd`, `Inf`, `X`; reading what was printed gives
-/// the same value back. A negative number means "not given" (notes of the answer protocol) and is no value.
+/// The text form is `F`, `T`, a decimal number, `inf`, `d.ddddE+dddd`, `Inf` or `X`; parsing it returns the same value. A
+/// negative number stands for "not given" in the answer protocol and is no value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Value {
+    /// `F`
     False,
+    /// `T`
     True,
+    /// An exact number.
     Number(BigUint),
-    /// `inf`, the bound of an unbounded place.
+    /// `inf`: the bound of an unbounded place.
     Infinite,
-    /// A published number rounded to 5 significant digits, `d.ddddE+dddd`: digits 10000..=99999 and the
-    /// power of ten of the first digit.
+    /// A published number that is rounded to 5 significant digits, `d.ddddE+dddd`.
     Rounded {
+        /// The digits, from 10000 to 99999.
         digits: u32,
+        /// The power of ten of the first digit.
         exponent: u32,
     },
-    /// A StateSpace count too large for its writer: `Inf` in a published table, `+inf` in an output or an oracle. Equal to
-    /// another `Inf` and to no number (RULES, Value).
+    /// A count of StateSpace that overflowed: `Inf` in a published table, `+inf` in an output or an oracle. It equals another
+    /// `Inf`, but no number.
     Overflow,
-    /// `X` in a published table: a wrong answer whose value was not kept; equals nothing, not even itself
-    /// when votes are compared (the derived equality is for storage only).
+    /// `X` in a published table: a wrong answer whose value was not kept. As a vote it agrees with no value, not even with
+    /// another `X`; the derived equality is for storage only.
     NotKept,
 }
 
-/// Digits of the longest number that is taken (a state count of 24,000 is a tenth of it): reading and printing
-/// numbers take time in the square of their length.
+/// Limit for the number of digits, ten times those of the longest known count. Parsing and formatting take time in the
+/// square of the length.
 pub(super) const MOST_DIGITS: usize = 256 << 10;
 
-/// A text that is no value.
+/// The error for a text that is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]
-pub struct NotAValue(pub String);
+pub struct NotAValue(
+    /// The text, truncated.
+    pub String,
+);
 
 impl Value {
-    /// Whether this is a published number of 5 significant digits.
+    /// Whether the value is a published number of 5 significant digits.
     pub fn is_rounded(&self) -> bool {
         matches!(self, Self::Rounded { .. })
     }
 
-    /// The value with 5 significant digits, the form in which all answers to a position are compared as soon
-    /// as one of them is rounded (RULES, Value). Rounds half up on the decimal digits, exactly, however long
-    /// the number; everything but a positive number stays as it is.
+    /// The value rounded to 5 significant digits, half up. If one answer to a position is rounded, all answers are compared
+    /// in this form. Values other than positive numbers are returned unchanged.
     pub fn rounded(&self) -> Self {
         let Self::Number(number) = self else { return self.clone() };
         let decimal = number.to_string();
@@ -69,8 +74,8 @@ impl Value {
         Self::Rounded { digits, exponent }
     }
 
-    /// Whether two answers to one position agree; `any_rounded` says that some answer to the position is
-    /// rounded. Judging many values compares interned numbers instead, by the same rule.
+    /// Whether two answers to one position agree. `any_rounded`: an answer to the position is rounded. The judge uses the same
+    /// rule on interned numbers.
     pub fn agrees(&self, other: &Self, any_rounded: bool) -> bool {
         match (self, other) {
             (Self::NotKept, _) | (_, Self::NotKept) => false,
@@ -119,7 +124,7 @@ impl FromStr for Value {
     }
 }
 
-/// `d.ddddE+dddd`, the first digit not 0.
+/// Parses `d.ddddE+dddd`; the first digit must not be 0.
 fn rounded_form(text: &[u8]) -> Option<Value> {
     let figure = |c: u8| c.is_ascii_digit().then(|| u32::from(c - b'0'));
     let [first @ b'1'..=b'9', b'.', a, b, c, d, b'E', b'+', power @ ..] = text else { return None };
@@ -139,7 +144,7 @@ fn rounded_form(text: &[u8]) -> Option<Value> {
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        // A contest has a million of these two.
+        // The fast path for the two most frequent values.
         match self {
             Self::False => out.serialize_str("F"),
             Self::True => out.serialize_str("T"),
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_refused_with_the_forms_that_are() {
+    fn a_text_that_is_no_value_is_an_error_with_the_allowed_forms() {
         for text in
             ["", "-1", "?", "TRUE", "1.5", "0.0000E+0000", "1.2345E+", "1.23456E+0002", "1e5", "+inf", "٣"]
         {
@@ -193,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_end_is_no_value() {
+    fn a_number_longer_than_the_limit_is_no_value() {
         assert!("9".repeat(MOST_DIGITS + 1).parse::<Value>().is_err());
         assert!("9".repeat(30_000).parse::<Value>().is_ok());
     }
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_agree_as_the_rules_say() {
+    fn answers_agree_according_to_the_rules() {
         let agree = |a: &str, b: &str, rounded| value(a).agrees(&value(b), rounded);
         assert!(agree("320565001", "3.2057E+0008", true));
         assert!(agree("320565001", "320565002", true), "agreement stays transitive");

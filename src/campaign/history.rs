@@ -1,19 +1,18 @@
-//! How long runs took, and from that how long those to come are expected to take. Pure: the same runs added in any
-//! order give the same expectations.
+//! Durations of recorded runs, and the expected durations of further runs computed from them. The order in which runs
+//! are added does not matter.
 
 use super::Run;
 use hashbrown::HashMap;
 
-/// What runs took, from the record itself and from those of earlier campaigns.
+/// Durations of runs, of the record itself and of earlier campaigns.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     all: HistoryNode,
-    /// Whether single instances are told apart.
+    /// Whether durations are kept by instance too.
     instances: bool,
 }
 
-/// Runs that are alike, and among them those that are more alike: of an examination, of an entry in it, of a model,
-/// of an instance.
+/// Sum of durations of a group of runs, and its subgroups: by examination, then entry, model, instance.
 #[derive(Clone, Debug, Default)]
 struct HistoryNode {
     runs: u64,
@@ -22,19 +21,19 @@ struct HistoryNode {
 }
 
 impl History {
-    /// That also tells instances apart, for the order of work: 100 bytes per run more. An instance of which a record
-    /// knows the time is open in it no more, so this is for records of earlier campaigns.
+    /// A history that keeps durations by instance too, for the order of runs; takes 100 bytes more per run. Useful for
+    /// records of earlier campaigns only: in the record itself, a run with a duration is not open any more.
     pub fn with_instances() -> Self {
         Self { instances: true, ..Self::default() }
     }
 
-    /// A run that took so many milliseconds of its machine, from QEMU's start to the tool's end.
+    /// Adds a run with its duration in milliseconds, from the start of QEMU to the end of the tool.
     pub fn add(&mut self, run: &Run, ms: u64) {
         let path = [&*run.examination, &run.entry, &run.model, &run.instance];
         self.take(&path[..if self.instances { 4 } else { 3 }], 1, ms);
     }
 
-    /// So many runs of an entry in an examination on a model that took so many milliseconds together.
+    /// Adds `runs` runs of an entry in an examination on a model, with the sum of their durations in milliseconds.
     pub fn add_group(&mut self, examination: &str, entry: &str, model: &str, runs: u64, ms: u64) {
         if runs > 0 {
             self.take(&[examination, entry, model], runs, ms);
@@ -50,9 +49,10 @@ impl History {
         }
     }
 
-    /// The mean of the runs that are most alike: of the same entry in the same examination on the same instance;
-    /// where there are none, on the same model; then on any; then of any entry; then of all. 0 where no machine is
-    /// booted; None: nothing is known of any run.
+    /// The expected duration of a run in milliseconds: the mean over the smallest group that has runs, of the groups
+    /// with the same examination, entry, model and instance; the same examination, entry and model; the same
+    /// examination and entry; the same examination; all runs. 0 if no machine is booted for the run. None if the
+    /// history has no run.
     pub fn expected_ms(&self, run: &Run) -> Option<u64> {
         if !run.competes {
             return Some(0);
@@ -60,7 +60,7 @@ impl History {
         self.mean(&[&run.examination, &run.entry, &run.model, &run.instance])
     }
 
-    /// `expected_ms` of any run of an entry in an examination on a model that boots a machine.
+    /// `expected_ms` of a run with a machine, of an entry in an examination on a model.
     pub fn expected_ms_of_group(&self, examination: &str, entry: &str, model: &str) -> Option<u64> {
         self.mean(&[examination, entry, model])
     }
@@ -84,20 +84,21 @@ impl HistoryNode {
     }
 }
 
-/// What is expected of the runs that are still to be made.
+/// The expected duration of the open runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Remaining {
+    /// Number of open runs.
     pub runs: u64,
-    /// Those of which nothing is expected, because nothing is known of any run.
+    /// Runs without an expected duration, because the history is empty.
     pub unknown: u64,
-    /// Of their machines, all together.
+    /// Sum of the expected durations, milliseconds.
     pub machine_ms: u64,
-    /// Of the longest.
+    /// The longest expected duration of a run, milliseconds.
     pub longest_ms: u64,
 }
 
 impl Remaining {
-    /// So many more, of each of which the same is expected.
+    /// Adds `runs` runs, each with the same expected duration in milliseconds.
     pub fn add_group(&mut self, runs: u64, expected_ms: Option<u64>) {
         self.runs += runs;
         match expected_ms {
@@ -110,8 +111,8 @@ impl Remaining {
         }
     }
 
-    /// Milliseconds until all are made with so many machines at once: the work shared among them, but no less than the
-    /// longest run. None: nothing is known yet, or there are no machines.
+    /// Expected milliseconds until all runs are recorded, with `at_once` machines in parallel: the sum divided by
+    /// `at_once`, but at least the longest run. None if a duration is unknown or there are no machines.
     pub fn eta_ms(&self, at_once: u64) -> Option<u64> {
         match (self.runs, self.unknown, at_once) {
             (0, ..) => Some(0),
@@ -121,7 +122,7 @@ impl Remaining {
     }
 }
 
-/// Milliseconds as people read them: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`.
+/// Writes milliseconds as `45 s`, `12 min`, `3 h 20 min` or `2 d 4 h`.
 pub fn duration(ms: u64) -> String {
     let seconds = ms.div_ceil(1000);
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_expected_to_take_what_those_most_like_it_took() {
+    fn a_run_is_expected_to_take_the_mean_of_similar_runs() {
         let known = [
             (run("a", "M-1", "X"), 100),
             (run("a", "M-2", "X"), 300),
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_shared_by_the_machines_and_lasts_as_long_as_its_longest_run() {
+    fn machines_share_the_open_runs() {
         let mut rest = Remaining::default();
         assert_eq!(rest.eta_ms(0), Some(0), "nothing is left");
         for ms in [1000, 2000, 9000] {
@@ -191,12 +192,12 @@ mod tests {
         let etas = [0, 1, 2, 3, 1000].map(|at_once| rest.eta_ms(at_once));
         assert_eq!(etas, [None, Some(12_000), Some(9000), Some(9000), Some(9000)]);
         rest.add_group(1, None);
-        assert_eq!(rest.eta_ms(2), None, "of one run nothing is known");
+        assert_eq!(rest.eta_ms(2), None, "the duration of one run is unknown");
     }
 
     #[test]
-    fn durations_are_said_in_two_units_at_most() {
-        let said = [0, 1, 45_000, 60_000, 754_000, 12_000_000, 187_200_000].map(duration);
-        assert_eq!(said, ["0 s", "1 s", "45 s", "1 min", "12 min", "3 h 20 min", "2 d 4 h"]);
+    fn durations_have_two_units_at_most() {
+        let durations = [0, 1, 45_000, 60_000, 754_000, 12_000_000, 187_200_000].map(duration);
+        assert_eq!(durations, ["0 s", "1 s", "45 s", "1 min", "12 min", "3 h 20 min", "2 d 4 h"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The facts of a campaign's instances, read from their archives.
+//! Reads the facts of a campaign's instances from their archives.
 
 use super::{Campaign, CampaignError, InstanceFacts};
 use mcc_base::digest;
@@ -13,6 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The instance archives (`NAME.tgz`) in a folder, by instance name.
+///
+/// # Errors
+/// The folder cannot be read.
 pub fn archives_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut archives = BTreeMap::new();
     for item in fs::read_dir(folder)? {
@@ -27,7 +30,11 @@ pub fn archives_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
 }
 
 impl Campaign {
-    /// The archives (`NAME.tgz`) in `inputs`, a folder of them or an inputs disk with them beside it, that the campaign's globs take, by instance name.
+    /// The archives (`NAME.tgz`) that the campaign's globs match, by instance name. They are in `inputs`, or in the
+    /// folder of archives of an inputs disk.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a glob matches no instance.
     pub fn archives(&self) -> Result<BTreeMap<String, PathBuf>, CampaignError> {
         let packed = self.inputs.join(ARCHIVES);
         let folder = if packed.is_dir() { &packed } else { &self.inputs };
@@ -39,7 +46,10 @@ impl Campaign {
         Ok(archives)
     }
 
-    /// The facts of the campaign's instances, sorted by name. Reads every archive; `read` is told of each.
+    /// The facts of the campaign's instances, sorted by name. Reads every archive and calls `read` with its name first.
+    ///
+    /// # Errors
+    /// An archive is not valid, has another name than its instance, or lacks properties of an examination.
     pub fn instance_facts(
         &self,
         edition: &Edition,
@@ -51,7 +61,7 @@ impl Campaign {
             read(&name);
             let archive = Archive::open(&path)?;
             if archive.instance.as_str() != name {
-                // The guest unpacks it by the name of the instance.
+                // The guest finds the archive by the name of the instance.
                 let folder = archive.instance;
                 let message = format!("{name}.tgz holds the folder {folder}; name it {folder}.tgz");
                 return Err(self.wrong_inputs(message));
@@ -68,7 +78,7 @@ impl Campaign {
                 if ids.len() != wanted {
                     let has = ids.len();
                     return Err(self.wrong_inputs(format!(
-                        "{}: {name}.xml has {has} properties, edition {} asks for {wanted}",
+                        "{}: {name}.xml has {has} properties, but edition {} expects {wanted}",
                         path.display(),
                         edition.name
                     )));

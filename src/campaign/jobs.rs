@@ -1,4 +1,4 @@
-//! Campaigns and BenchKit's job files: the one made of the other.
+//! Converts campaigns to BenchKit's job files and back.
 
 use super::{Campaign, Kind, Plan};
 use mcc_benchkit::{Job, JobFile};
@@ -7,48 +7,104 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// An error of the conversion of a job file or a campaign.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobsError {
+    /// The edition does not have the examination of a job.
     #[error("{run_id}: no examination {name}; {edition} has {known}")]
-    Examination { run_id: String, name: String, edition: String, known: String },
+    Examination {
+        /// The id of the job.
+        run_id: String,
+        /// The name of the examination.
+        name: String,
+        /// The name of the edition.
+        edition: String,
+        /// The examinations of the edition.
+        known: String,
+    },
+    /// A tool has two images.
     #[error("{run_id}: tool {tool} has the images {first} and {second}; give each a name of its own")]
-    Images { run_id: String, tool: String, first: String, second: String },
+    Images {
+        /// The id of the job.
+        run_id: String,
+        /// The name of the tool.
+        tool: String,
+        /// The image of an earlier job.
+        first: String,
+        /// The image of this job.
+        second: String,
+    },
+    /// Two jobs are the same run.
     #[error("{run_id}: {run} is there twice; keep one")]
-    Twice { run_id: String, run: String },
+    Twice {
+        /// The id of the second job.
+        run_id: String,
+        /// The run: `TOOL/INSTANCE/EXAMINATION`.
+        run: String,
+    },
+    /// The number of cores of the machines is not one of the edition's.
     #[error("machines of {cores} cores; {edition} has {sequential} and {concurrent}: give another edition")]
-    Cores { cores: u32, edition: String, sequential: u32, concurrent: u32 },
+    Cores {
+        /// Cores in the job file.
+        cores: u32,
+        /// The name of the edition.
+        edition: String,
+        /// Cores of the edition for sequential entries.
+        sequential: u32,
+        /// Cores of the edition for concurrent entries.
+        concurrent: u32,
+    },
+    /// The memory of the machines is not that of the edition.
     #[error("machines of {memory_mb} MB; {edition} has {memory_mib}: give another edition")]
-    Memory { memory_mb: u64, edition: String, memory_mib: u64 },
+    Memory {
+        /// Memory in the job file.
+        memory_mb: u64,
+        /// The name of the edition.
+        edition: String,
+        /// Memory of the edition, MiB.
+        memory_mib: u64,
+    },
+    /// The entries have different kinds.
     #[error(
         "a job file has one number of cores, and the campaign has sequential and concurrent entries; choose with --kind"
     )]
     Kinds,
+    /// The campaign has no entry of this kind.
     #[error("no entry of the campaign is {0}")]
     NoEntry(&'static str),
-    #[error("the images lie in {} and {}; a job file names one folder", .0.display(), .1.display())]
+    /// The images are in different folders.
+    #[error("the images are in {} and {}, but a job file has one folder of images; move them to one", .0.display(), .1.display())]
     Folders(PathBuf, PathBuf),
 }
 
-/// A campaign as text, and what of it the job file does not have.
+/// A campaign made of a job file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CampaignFromJobFile {
+    /// The text of campaign.toml.
     pub text: String,
-    /// Runs (`ENTRY/INSTANCE/EXAMINATION`) that the campaign has all the same: it runs every tool on every instance.
+    /// Runs (`ENTRY/INSTANCE/EXAMINATION`) that the job file does not have: a campaign runs every tool on every
+    /// instance in every examination.
     pub added: Vec<String>,
 }
 
-/// Who executes a job file, and which entries it has.
+/// The head of a job file, and its entries.
 #[derive(Clone, Debug)]
 pub struct JobFileOptions<'a> {
+    /// Name of the benchmark.
     pub benchmark: &'a str,
+    /// Login on the host that executes the jobs.
     pub login: &'a str,
+    /// Name of that host.
     pub host: &'a str,
-    /// None: all, which must then be of one kind.
+    /// The kind of the entries; None: all entries, which must be of one kind.
     pub kind: Option<Kind>,
 }
 
 impl CampaignFromJobFile {
-    /// `edition` is how the campaign names its edition, `rules` that edition; `inputs` as the campaign names it.
+    /// Makes a campaign of a job file. `edition` and `inputs` are the values of these keys, `rules` is the edition.
+    ///
+    /// # Errors
+    /// The job file does not fit the edition, or a campaign cannot express it.
     pub fn new(file: &JobFile, edition: &str, rules: &Edition, inputs: &Path) -> Result<Self, JobsError> {
         let name = || rules.name.clone();
         let mut tools: Vec<(&str, &str)> = Vec::new();
@@ -110,7 +166,7 @@ impl CampaignFromJobFile {
             let _ = writeln!(text, "\n[[tool]]\nentry = {}", quoted(tool));
             let _ = writeln!(text, "image = {}\nkind = \"{kind}\"", quoted(&image.to_string_lossy()));
         }
-        // BenchKit confines by wall time alone.
+        // BenchKit limits only the wall time.
         if file.seconds != rules.limits.confinement_s {
             let s = file.seconds;
             let _ =
@@ -122,7 +178,11 @@ impl CampaignFromJobFile {
 }
 
 impl Campaign {
-    /// The job file of the campaign's runs in machines; `effective` is its edition with its limits.
+    /// Makes a job file of the campaign's runs that have a machine; `effective` is the edition with the campaign's
+    /// limits.
+    ///
+    /// # Errors
+    /// The entries have different kinds or their images are in different folders.
     pub fn job_file(
         &self,
         effective: &Edition,
@@ -133,7 +193,7 @@ impl Campaign {
         let tools: Vec<_> = wanted.collect();
         let word = |kind| if kind == Kind::Sequential { "sequential" } else { "concurrent" };
         let Some(first) = tools.first() else {
-            return Err(JobsError::NoEntry(options.kind.map_or("there", word)));
+            return Err(JobsError::NoEntry(options.kind.map_or("usable", word)));
         };
         if tools.iter().any(|tool| tool.kind != first.kind) {
             return Err(JobsError::Kinds);

@@ -1,4 +1,4 @@
-//! campaign.toml, the plan made of it, run ids. `docs/campaign.md` documents every key.
+//! Campaigns: campaign.toml, the plan of its runs, expected durations. `docs/campaign.md` documents every key.
 
 mod facts;
 mod history;
@@ -26,156 +26,183 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-/// What an organizer runs: an edition, tools, instances, examinations, hosts.
+/// A campaign: edition, tools, instances, examinations, hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Campaign {
-    /// Where it was read from; its relative paths are relative to this file's folder.
+    /// The file. Its relative paths are relative to the folder of the file.
     pub file: PathBuf,
-    /// As it was written.
+    /// The text of the file.
     pub text: String,
-    /// A name, or the path of an edition file; as `Edition::load` takes it.
+    /// Name of the edition, or path of an edition file, as argument of `Edition::load`.
     pub edition: String,
-    /// Folder of instance archives, or of an inputs disk that was made of them.
+    /// Folder of the instance archives, or of an inputs disk that was made of them.
     pub inputs: PathBuf,
-    /// A subset of the edition's; None: all of them.
+    /// Examinations, a subset of those of the edition; None: all.
     pub examinations: Option<Vec<String>>,
-    /// Globs on instance names; None: all that lie in `inputs`.
+    /// Globs on instance names; None: all instances in `inputs`.
     pub instances: Option<Vec<String>>,
-    /// In the order of the file.
+    /// The entries, in the order of the file.
     pub tools: Vec<Tool>,
+    /// Contest or qualification.
     pub phase: Phase,
+    /// How machines start.
     pub start: Start,
+    /// Changed limits.
     pub limits: Overrides,
+    /// Settings of the hosts.
     pub hosts: Hosts,
+    /// Settings of the Slurm cluster.
     pub slurm: SlurmSettings,
-    /// Families and statuses as written down by the organizer, by instance.
+    /// Families and statuses given by the organizer, by instance.
     pub models: BTreeMap<String, ModelRow>,
-    /// Where a key stands, for errors that are found later: (key, line).
+    /// Line by key, for errors that are found after loading.
     lines: BTreeMap<String, usize>,
 }
 
 /// One entry as submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
+    /// Its name.
     pub entry: EntryName,
-    /// The tool it is a variant of; None: what the edition says.
+    /// The tool of which it is a variant; None: as the edition defines it.
     pub tool: Option<String>,
+    /// Folder of its image.
     pub image: PathBuf,
+    /// Its kind.
     pub kind: Kind,
+    /// Connection to its machine.
     pub channel: Channel,
-    /// Globs on examination names: no machine is booted, DNC is recorded (T-4).
+    /// Globs on names of examinations in which it does not compete: no machine is booted, DNC is recorded (T-4).
     pub not_competing: Vec<String>,
 }
 
-/// How an entry's machine is talked to.
+/// How the controller communicates with the machine of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// An image made by `image build`, with our agent.
+    /// An image made by `image build`, with the agent.
     Agent,
-    /// An original disk.
+    /// An original disk, over SSH.
     Ssh(Original),
 }
 
-/// What an original disk needs; the keys of `[[tool]]` beside `channel = "ssh"`.
+/// Settings of an original disk: the keys of `[[tool]]` that are valid with `channel = "ssh"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
+    /// The user for the login.
     pub user: String,
-    /// The private key that opens it.
+    /// The private key for the login.
     pub key: PathBuf,
+    /// The bus of its disks.
     pub disk: DiskBus,
+    /// Its network device.
     pub nic: NicModel,
-    /// An inputs disk of the image's own edition; None: the campaign's.
+    /// An inputs disk for this image; None: that of the campaign.
     pub inputs_disk: Option<PathBuf>,
 }
 
+/// The bus of the disks of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiskBus {
+    /// virtio-blk.
     #[default]
     Virtio,
+    /// IDE, for disks without a virtio driver.
     Ide,
 }
 
+/// The network device of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicModel {
+    /// virtio-net.
     #[default]
     Virtio,
+    /// Intel E1000, for disks without a virtio driver.
     E1000,
 }
 
-/// What a campaign is for.
+/// The purpose of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
+    /// The contest.
     #[default]
     Contest,
-    /// A minute per run, to see whether a disk works before it is submitted.
+    /// One minute per run, to test whether a disk works before it is submitted.
     Qualification,
 }
 
-/// What every run's machine begins with.
+/// How the machine of every run starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
+    /// It boots.
     #[default]
     Boot,
-    /// The state of a machine just booted.
+    /// It is restored from the saved state of a machine after its boot.
     Restore,
 }
 
-/// `[limits]`: what is changed of the edition's limits.
+/// `[limits]`: limits that differ from those of the edition. None: as in the edition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
-    /// 0: no CPU limit.
+    /// CPU time of a run, seconds; 0: no limit.
     #[serde(deserialize_with = "limit::<0, YEAR_S, _, _>")]
     pub cpu_s: Option<u64>,
+    /// How the CPU limit is applied.
     pub cpu_reading: Option<CpuReading>,
+    /// Wall time of a run, seconds.
     #[serde(deserialize_with = "limit::<1, YEAR_S, _, _>")]
     pub wall_s: Option<NonZeroU64>,
+    /// The confinement that the tool is given in `BK_TIME_CONFINEMENT`, seconds.
     #[serde(deserialize_with = "limit::<1, YEAR_S, _, _>")]
     pub confinement_s: Option<NonZeroU64>,
+    /// Output of a run, bytes.
     #[serde(deserialize_with = "limit::<1, MOST_BYTES, _, _>")]
     pub output_bytes: Option<NonZeroU64>,
 }
 
-/// A limit within the edition's own bounds.
+/// Reads a limit with the bounds that editions have.
 fn limit<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
     between::<LEAST, MOST, T, D>(from).map(Some)
 }
 
-/// Who starts the machines: QEMU's process is ours, or libvirt's.
+/// What starts the machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
+    /// The controller starts QEMU.
     #[default]
     Qemu,
+    /// libvirt starts QEMU.
     Libvirt,
 }
 
-/// `[hosts]`: how it is run; no result depends on it.
+/// `[hosts]`: how runs are executed. No result depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hosts {
+    /// What starts the machines.
     pub backend: Backend,
-    /// Most runs at once; None: as many as cores and memory allow.
+    /// Most runs in parallel; None: as many as cores and memory allow.
     pub jobs: Option<NonZeroU32>,
-    /// How many more attempts a run gets after its first ended in infrastructure.
+    /// Attempts that a run gets after its first one ended in an infrastructure failure.
     #[serde(deserialize_with = "between::<0, 1000, _, _>")]
     pub retries: u32,
-    /// Seconds from QEMU's start to the guest's readiness.
+    /// Seconds from the start of QEMU in which the guest must become ready.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub boot_deadline_s: NonZeroU64,
-    /// Seconds to prepare the instance in the guest.
+    /// Seconds in which the instance must be prepared in the guest.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub prepare_deadline_s: NonZeroU64,
-    /// Seconds from the tool's end to the end of its output.
+    /// Seconds from the end of the tool to the end of its output.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub collect_deadline_s: NonZeroU64,
-    /// Seconds the controller may be kept from looking at a machine before that attempt is given up.
+    /// Seconds for which the controller may be unable to observe a machine before the attempt is ended.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub stall_s: NonZeroU64,
 }
@@ -196,26 +223,29 @@ impl Default for Hosts {
     }
 }
 
-/// One limit that the campaign changes; shown as such.
+/// One limit that the campaign changes, for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Override {
+    /// Its key.
     pub limit: &'static str,
+    /// The value of the edition.
     pub edition: String,
+    /// The value of the campaign.
     pub campaign: String,
 }
 
 /// The confinement of a qualification run, seconds.
 const QUALIFICATION_S: u64 = 60;
 
-/// The wall limit of a qualification run with this confinement, seconds: in the edition's proportion of wall limit to
-/// confinement, and no less than the confinement.
+/// The wall limit of a qualification run with this confinement, in seconds: proportional to the edition's wall limit,
+/// and at least the confinement.
 pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
     let in_proportion = confinement_s * edition.limits.wall_s / edition.limits.confinement_s.max(1);
     in_proportion.max(confinement_s)
 }
 
 impl Campaign {
-    /// The edition with the campaign's limits; what runs and what is judged.
+    /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
         let mut edition = edition.clone();
         if self.phase == Phase::Qualification {
@@ -234,21 +264,21 @@ impl Campaign {
 
     /// The limits in which the campaign differs from the edition.
     pub fn overrides(&self, edition: &Edition) -> Vec<Override> {
-        let (then, now) = (&edition.limits, &self.effective(edition).limits);
+        let (before, after) = (&edition.limits, &self.effective(edition).limits);
         [
-            ("cpu_s", then.cpu_s.to_string(), now.cpu_s.to_string()),
-            ("cpu_reading", reading(then.cpu_reading), reading(now.cpu_reading)),
-            ("wall_s", then.wall_s.to_string(), now.wall_s.to_string()),
-            ("confinement_s", then.confinement_s.to_string(), now.confinement_s.to_string()),
-            ("output_bytes", then.output_bytes.to_string(), now.output_bytes.to_string()),
+            ("cpu_s", before.cpu_s.to_string(), after.cpu_s.to_string()),
+            ("cpu_reading", reading(before.cpu_reading), reading(after.cpu_reading)),
+            ("wall_s", before.wall_s.to_string(), after.wall_s.to_string()),
+            ("confinement_s", before.confinement_s.to_string(), after.confinement_s.to_string()),
+            ("output_bytes", before.output_bytes.to_string(), after.output_bytes.to_string()),
         ]
         .into_iter()
-        .filter(|(_, then, now)| then != now)
+        .filter(|(_, before, after)| before != after)
         .map(|(limit, edition, campaign)| Override { limit, edition, campaign })
         .collect()
     }
 
-    /// The entries with the tools they are variants of: the campaign's word, else the edition's.
+    /// The entries with the tools of which they are variants: as the campaign defines it, else the edition.
     pub fn entries(&self, edition: &Edition) -> Vec<EntryFacts> {
         let tool = |tool: &Tool| match &tool.tool {
             Some(name) => name.clone(),
@@ -260,8 +290,8 @@ impl Campaign {
             .collect()
     }
 
-    /// Whatever here decides results and is in neither edition, disks, entries nor instances: for the record to
-    /// notice that it changed.
+    /// All settings on which results depend and that are not in edition, disks, entries or instances. The record
+    /// compares them when a campaign is resumed.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let examinations = self.examinations.as_ref().map_or("all".to_owned(), |names| names.join(" "));
         let not_competing = self
@@ -270,7 +300,7 @@ impl Campaign {
             .map(|tool| (format!("not_competing of {}", tool.entry), tool.not_competing.join(" ")));
         let mut settings: BTreeMap<String, String> =
             not_competing.chain([("examinations".to_owned(), examinations)]).collect();
-        // Only what differs from the default: records begun before these keys existed stay resumable.
+        // Only values that differ from the default: records without these keys stay resumable.
         if self.phase != Phase::default() {
             settings.insert("phase".to_owned(), "qualification".to_owned());
         }
@@ -286,8 +316,8 @@ impl Campaign {
         settings
     }
 
-    /// Family and status of an instance: as the organizer wrote them down, else the family from its name, stripped
-    /// where the name says so, and surprise where the archive carries the marker `NewModel`.
+    /// Returns family and status of an instance: those given by the organizer, else the family in its name, `stripped`
+    /// if its name has that suffix, and `surprise` if its archive has the marker `NewModel`.
     pub fn classify(&self, edition: &Edition, instance: &InstanceName, new_model: bool) -> (String, String) {
         match self.models.get(instance.as_str()) {
             Some(row) => (row.family.clone(), row.status.clone()),
@@ -304,7 +334,7 @@ impl Campaign {
     }
 }
 
-/// The word of the edition file.
+/// The word for a reading in edition files.
 fn reading(reading: CpuReading) -> String {
     match reading {
         CpuReading::PerVcpu => "per-vcpu",

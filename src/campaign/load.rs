@@ -1,4 +1,4 @@
-//! Reading and checking campaign.toml.
+//! Reads and checks campaign.toml.
 
 use super::models::{self, ModelRow};
 use super::{
@@ -12,17 +12,38 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What is wrong with a campaign, where, and the remedy.
+/// An error in a campaign, with its place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
+    /// A file or folder cannot be read.
     #[error("cannot read {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// The content of campaign.toml or models.csv is not valid.
     #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
-    Wrong { file: PathBuf, line: usize, message: String },
+    Wrong {
+        /// The file.
+        file: PathBuf,
+        /// The line in it: 1, 2, ...
+        line: usize,
+        /// The problem and the remedy.
+        message: String,
+    },
+    /// The archive of an instance is not valid.
     #[error(transparent)]
     Archive(#[from] mcc_model::ArchiveError),
+    /// The filter `--only` is not valid or matches no run.
     #[error("--only {glob}: {message}")]
-    Filter { glob: String, message: String },
+    Filter {
+        /// The filter.
+        glob: String,
+        /// The problem.
+        message: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -73,7 +94,7 @@ enum ChannelKind {
     Ssh,
 }
 
-/// A file and its text, to say where something is wrong.
+/// A file and its text, for errors with a line.
 struct Source<'a> {
     file: &'a Path,
     text: &'a str,
@@ -88,7 +109,7 @@ impl Source<'_> {
         CampaignError::Wrong { file: self.file.to_owned(), line: self.line(at.span().start), message }
     }
 
-    /// Entries and instances become folder names of the record.
+    /// Checks a name that is used as the name of a folder of the record.
     fn name(&self, key: &str, value: &Spanned<String>) -> Result<(), CampaignError> {
         match check_name(value.get_ref()) {
             Ok(()) => Ok(()),
@@ -105,7 +126,7 @@ impl Source<'_> {
     }
 }
 
-/// What is wrong with a name that becomes a folder's.
+/// Checks a name that is used as the name of a folder; the error is a part of a message.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     match name.as_bytes() {
@@ -113,14 +134,17 @@ pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
         [first, ..] if !first.is_ascii_alphanumeric() => Err("must begin with a letter or a digit"),
         bytes if bytes.len() > 120 => Err("is longer than 120 characters"),
         bytes if !bytes.iter().copied().all(safe) => {
-            Err("becomes a folder's name: allowed are letters, digits, `.`, `_`, `+` and `-`")
+            Err("is used as the name of a folder: allowed are letters, digits, `.`, `_`, `+` and `-`")
         }
         _ => Ok(()),
     }
 }
 
 impl Campaign {
-    /// Reads campaign.toml and what it refers to as a table; disks and archives are not opened.
+    /// Reads campaign.toml and its table of models. Disks and archives are not opened.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a key or value is not valid.
     pub fn load(path: &Path) -> Result<Self, CampaignError> {
         let text = read(path)?;
         let source = Source { file: path, text: &text };
@@ -150,8 +174,8 @@ impl Campaign {
             && let Some(original) = tools.iter().find(|tool| tool.channel != Channel::Agent)
         {
             let message = format!(
-                "start = \"restore\": clock and random pool of the original disk of {} could not be refreshed; give \
-                 such tools a campaign of their own with start = \"boot\"",
+                "start = \"restore\": clock and random pool of the original disk of {} cannot be refreshed; put \
+                 such tools into another campaign with start = \"boot\"",
                 original.entry
             );
             return Err(source.wrong(start, message));
@@ -175,31 +199,31 @@ impl Campaign {
         })
     }
 
-    /// An error found after loading, at the key it is about.
+    /// An error that is found after loading, at the line of a key.
     pub(super) fn wrong(&self, key: &str, message: String) -> CampaignError {
         let line = self.lines.get(key).copied().unwrap_or(1);
         CampaignError::Wrong { file: self.file.clone(), line, message }
     }
 
-    /// An error for the image of an entry, at its line: for whoever opens it.
+    /// An error of the image of an entry, at the line of its key.
     pub fn wrong_image(&self, entry: &str, message: String) -> CampaignError {
         self.wrong(&format!("image of {entry}"), format!("image of {entry}: {message}"))
     }
 
-    /// An error for what was found in `inputs`, at its line.
+    /// An error of the content of the folder `inputs`, at the line of this key.
     pub fn wrong_inputs(&self, message: String) -> CampaignError {
         self.wrong("inputs", format!("inputs: {message}"))
     }
 }
 
-/// libvirt machines boot our own disks, each time anew.
+/// Checks that machines of libvirt boot images with the agent and are not restored: libvirt supports nothing else here.
 fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), CampaignError> {
     if raw.hosts.backend != Backend::Libvirt {
         return Ok(());
     }
     if let Some(start) = raw.start.as_ref().filter(|start| *start.get_ref() != Start::Boot) {
         let message =
-            "start = \"restore\" needs the default backend: leave backend = \"libvirt\" out of [hosts]";
+            "start = \"restore\" needs the default backend: remove backend = \"libvirt\" from [hosts]";
         return Err(source.wrong(start, message.to_owned()));
     }
     let channels = raw.tool.iter().filter_map(|tool| tool.channel.as_ref());
@@ -207,7 +231,7 @@ fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), C
         None => Ok(()),
         Some(ssh) => {
             let message =
-                "channel = \"ssh\" needs the default backend: leave backend = \"libvirt\" out of [hosts]";
+                "channel = \"ssh\" needs the default backend: remove backend = \"libvirt\" from [hosts]";
             Err(source.wrong(ssh, message.to_owned()))
         }
     }
@@ -217,7 +241,8 @@ pub(super) fn read(path: &Path) -> Result<String, CampaignError> {
     mcc_base::text::read(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
 }
 
-/// A path where it looks like one (as `Edition::load` tells them apart), then relative to the campaign file.
+/// The value of the key `edition`: a path relative to the folder of the campaign file, or a name. `Edition::load`
+/// distinguishes them in the same way.
 fn edition(folder: &Path, written: &str) -> String {
     if !written.contains('/') && !written.ends_with(".toml") {
         return written.to_owned();
@@ -258,7 +283,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         }
         let entry = tool.entry.get_ref();
         if tools.iter().any(|other| other.entry == *entry) {
-            return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is there twice; rename one")));
+            return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is listed twice; rename one")));
         }
         tools.push(Tool {
             entry: entry.parse().map_err(|bad: BadName| source.wrong(&tool.entry, bad.to_string()))?,
@@ -278,7 +303,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         true => Err(CampaignError::Wrong {
             file: source.file.to_owned(),
             line: 1,
-            message: "no [[tool]]; a campaign needs at least one".to_owned(),
+            message: "no [[tool]]; add at least one".to_owned(),
         }),
     }
 }
@@ -296,16 +321,17 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
         return match at.into_iter().flatten().next() {
             None => Ok(Channel::Agent),
             Some((key, span)) => {
-                let message = format!("{key} is for original disks: add channel = \"ssh\"");
+                let message =
+                    format!("{key} is valid for original disks only: add channel = \"ssh\", or remove {key}");
                 Err(source.wrong(&Spanned::new(span, ()), message))
             }
         };
     };
     let Some(key) = ssh_key else {
-        let message = "channel = \"ssh\" needs ssh_key = \"...\", the private key that opens the disk";
+        let message = "channel = \"ssh\" needs ssh_key = \"...\", the private key for the login on the disk";
         return Err(source.wrong(ssh, message.to_owned()));
     };
-    // ssh is started in the attempt's folder.
+    // Absolute, because ssh is started in the folder of the attempt.
     let path = std::path::absolute(folder.join(key.get_ref())).unwrap_or_else(|_| folder.join(key.get_ref()));
     if !path.is_file() {
         return Err(source.wrong(key, format!("ssh_key: there is no file {}", path.display())));
@@ -314,7 +340,7 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     if let Some(user) = ssh_user
         && !user.get_ref().starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
     {
-        return Err(source.wrong(user, format!("ssh_user = \"{}\" is no user's name", user.get_ref())));
+        return Err(source.wrong(user, format!("ssh_user = \"{}\" is not a user name", user.get_ref())));
     }
     Ok(Channel::Ssh(Original {
         user: user.to_owned(),
@@ -333,7 +359,7 @@ fn models_of(
     let mut models = BTreeMap::new();
     if let Some(table) = &raw.models {
         if let Some(model) = raw.model.first() {
-            let message = "[[model]] beside models = \"...\"; write the instances down in one place";
+            let message = "both [[model]] and models = \"...\" are given; remove one of them";
             return Err(source.wrong(model, message.to_owned()));
         }
         return models::read_table(&folder.join(table.get_ref()));
@@ -342,7 +368,9 @@ fn models_of(
         row.get_ref().check().map_err(|message| source.wrong(row, format!("model: {message}")))?;
         let instance = row.get_ref().instance.clone();
         if models.insert(instance.clone(), row.get_ref().clone()).is_some() {
-            return Err(source.wrong(row, format!("model: instance \"{instance}\" is there twice")));
+            return Err(
+                source.wrong(row, format!("model: instance \"{instance}\" is listed twice; remove one"))
+            );
         }
     }
     Ok(models)

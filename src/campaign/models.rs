@@ -1,4 +1,4 @@
-//! Families and statuses of instances, as an organizer writes them down.
+//! Families and statuses of instances, as given by the organizer.
 
 use super::CampaignError;
 use super::load::{check_name, read};
@@ -10,15 +10,18 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRow {
+    /// Its name.
     pub instance: String,
+    /// Its family (model).
     pub family: String,
+    /// `known`, `surprise` or `stripped`.
     pub status: String,
 }
 
 const STATUSES: [&str; 3] = ["known", "surprise", "stripped"];
 
 impl ModelRow {
-    /// What is wrong with it, if anything.
+    /// Checks names and status; the error is a part of a message.
     pub(super) fn check(&self) -> Result<(), String> {
         for (key, name) in [("instance", &self.instance), ("family", &self.family)] {
             check_name(name).map_err(|problem| format!("{key} \"{name}\" {problem}"))?;
@@ -30,7 +33,7 @@ impl ModelRow {
     }
 }
 
-/// models.csv: the columns instance, family, status in any order; others are ignored.
+/// Reads models.csv: the columns instance, family and status in any order. Other columns are ignored.
 pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, CampaignError> {
     let text = read(path)?;
     let wrong = |line: u64, message: String| CampaignError::Wrong {
@@ -45,7 +48,7 @@ pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, Camp
     let header = table.headers().map_err(broken)?.clone();
     let column = |name: &str| {
         let found = header.iter().position(|column| column.trim() == name);
-        found.ok_or_else(|| wrong(1, format!("no column `{name}`; needed are instance,family,status")))
+        found.ok_or_else(|| wrong(1, format!("no column `{name}`; required are instance,family,status")))
     };
     let (instance, family, status) = (column("instance")?, column("family")?, column("status")?);
     let mut models = BTreeMap::new();
@@ -55,8 +58,11 @@ pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, Camp
         let cell = |column: usize| record[column].trim().to_owned();
         let row = ModelRow { instance: cell(instance), family: cell(family), status: cell(status) };
         row.check().map_err(|message| wrong(line, message))?;
-        if let Some(twice) = models.insert(row.instance.clone(), row) {
-            return Err(wrong(line, format!("instance \"{}\" is there twice", twice.instance)));
+        if let Some(first) = models.insert(row.instance.clone(), row) {
+            return Err(wrong(
+                line,
+                format!("instance \"{}\" is listed twice; remove one row", first.instance),
+            ));
         }
     }
     Ok(models)

@@ -13,24 +13,29 @@ use std::num::NonZeroU32;
 /// One entry on one instance in one examination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
+    /// The entry.
     pub entry: EntryName,
+    /// The instance.
     pub instance: InstanceName,
+    /// The examination.
     pub examination: ExaminationName,
-    /// The family of the instance: all runs of a model go to one host (E-5.1).
+    /// The family of the instance: all runs of a model are made on one host (E-5.1).
     pub model: String,
+    /// Number of vCPUs of the machine.
     pub vcpus: u32,
-    /// False where the entry does not compete (`not_competing`): recorded without a machine.
+    /// False if the entry does not compete (`not_competing`): the run is recorded without a machine.
     pub competes: bool,
 }
 
 impl Run {
+    /// Its id: `ENTRY/INSTANCE/EXAMINATION`.
     pub fn id(&self) -> RunId {
         RunId::new(&self.entry, &self.instance, &self.examination)
     }
 }
 
-/// Every run of a campaign, in order. A million of them are no more than their instances, examinations and entries: they
-/// are made one by one.
+/// Every run of a campaign, in order. Only the instances, examinations and entries are stored; runs are computed one by
+/// one.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name and family, in the order of their runs.
@@ -38,9 +43,9 @@ pub struct Plan {
     examinations: Vec<ExaminationName>,
     entries: Vec<Entry>,
     only: Option<RunFilter>,
-    /// Runs at once that the worst case reckons with.
+    /// Runs in parallel that the worst case assumes.
     pub jobs: u32,
-    /// The longest one run can take, seconds: boot deadline and wall limit.
+    /// The longest possible duration of a run, seconds: boot deadline and wall limit.
     pub longest_run_s: u64,
 }
 
@@ -52,11 +57,14 @@ struct Entry {
 }
 
 impl Plan {
-    /// The runs of a campaign: model by model (E-5.1: all tools and examinations of a model together), in it
-    /// instance by instance, examination by examination (the edition's order), tool by tool (the campaign's
-    /// order). Models and instances are sorted by name, so the order of `instances` does not matter.
+    /// The runs of a campaign, ordered by model (E-5.1: all tools and examinations of a model together), instance,
+    /// examination (order of the edition) and tool (order of the campaign). Models and instances are sorted by name, so
+    /// the order of `instances` does not matter.
     ///
     /// `edition` is the effective one (`Campaign::effective`).
+    ///
+    /// # Errors
+    /// The campaign has an examination that the edition does not have, or a glob that matches nothing.
     pub fn new(
         campaign: &Campaign,
         edition: &Edition,
@@ -115,39 +123,45 @@ impl Plan {
         all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.matches(&run.id())))
     }
 
-    /// Of the widest run.
+    /// The largest number of vCPUs of a run.
     pub fn max_vcpus(&self) -> u32 {
         self.entries.iter().map(|entry| entry.vcpus).max().unwrap_or(1)
     }
 
-    /// Seconds it takes when every run boots at the last moment and runs into its wall limit, retries not
-    /// counted: all runs being equally long, `jobs` at once in order.
+    /// Duration in seconds if every run takes `longest_run_s`, with `jobs` runs in parallel and without retries.
     pub fn worst_case_s(&self) -> u64 {
         let machines = self.runs().filter(|run| run.competes).count() as u64;
         machines.div_ceil(u64::from(self.jobs)).saturating_mul(self.longest_run_s)
     }
 
-    /// Only the runs whose id the filter takes.
+    /// The plan with only the runs whose id the filter matches.
+    ///
+    /// # Errors
+    /// The filter matches no run.
     pub fn only(self, filter: RunFilter) -> Result<Self, CampaignError> {
         let glob = filter.0.glob().glob().to_owned();
         let plan = Self { only: Some(filter), ..self };
-        let taken = plan.runs().next().is_some();
-        match taken {
+        let has_runs = plan.runs().next().is_some();
+        match has_runs {
             true => Ok(plan),
             false => Err(CampaignError::Filter {
                 glob,
-                message: "takes no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also stands for /"
+                message: "matches no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also matches /"
                     .to_owned(),
             }),
         }
     }
 }
 
-/// `--only GLOB` on run ids; `*` also stands for `/`.
+/// A glob on run ids (`--only GLOB`); `*` also matches `/`.
 #[derive(Clone, Debug)]
 pub struct RunFilter(GlobMatcher);
 
 impl RunFilter {
+    /// Parses a glob.
+    ///
+    /// # Errors
+    /// The glob is not valid.
     pub fn new(glob: &str) -> Result<Self, CampaignError> {
         let parsed = Glob::new(glob).map_err(|error| CampaignError::Filter {
             glob: glob.to_owned(),
@@ -156,13 +170,17 @@ impl RunFilter {
         Ok(Self(parsed.compile_matcher()))
     }
 
+    /// Whether the glob matches the id of a run.
     pub fn matches(&self, run: &str) -> bool {
         self.0.is_match(run)
     }
 }
 
 impl Campaign {
-    /// The examinations of the campaign in the edition's order.
+    /// The examinations of the campaign in the order of the edition.
+    ///
+    /// # Errors
+    /// The edition does not have one of them, or the list is empty.
     pub fn examinations_of<'e>(&self, edition: &'e Edition) -> Result<Vec<&'e Examination>, CampaignError> {
         let all = || edition.examinations.iter();
         let wrong = |message: String| self.wrong("examinations", format!("examinations: {message}"));
@@ -173,11 +191,11 @@ impl Campaign {
         }
         match wanted.is_empty() {
             false => Ok(all().filter(|known| wanted.contains(&known.name)).collect()),
-            true => Err(wrong("none; leave the key out for all".to_owned())),
+            true => Err(wrong("the list is empty; remove the key to take all".to_owned())),
         }
     }
 
-    /// Those of the instances that the campaign's globs take.
+    /// The instances that the campaign's globs match.
     pub(super) fn selected<'n>(&self, instances: &[&'n str]) -> Result<BTreeSet<&'n str>, CampaignError> {
         if instances.is_empty() {
             let message = format!("{} holds no instance archive (NAME.tgz)", self.inputs.display());
@@ -188,11 +206,11 @@ impl Campaign {
         for glob in globs {
             let matcher = compiled(self, "instances", std::slice::from_ref(glob))?;
             if !instances.iter().any(|instance| matcher.is_match(instance)) {
-                return Err(wrong(format!("\"{glob}\" fits no instance in {}", self.inputs.display())));
+                return Err(wrong(format!("\"{glob}\" matches no instance in {}", self.inputs.display())));
             }
         }
         if globs.is_empty() {
-            return Err(wrong("none; leave the key out for all".to_owned()));
+            return Err(wrong("the list is empty; remove the key to take all".to_owned()));
         }
         let matcher = compiled(self, "instances", globs)?;
         Ok(instances.iter().copied().filter(|instance| matcher.is_match(instance)).collect())
@@ -204,13 +222,15 @@ fn known_examinations(edition: &Edition) -> String {
     format!("allowed are {}", names.join(", "))
 }
 
-/// Rule T-4. A glob that fits none of the edition's examinations is a slip of the pen.
+/// The examinations in which an entry does not compete (rule T-4). A glob that matches none of the edition's examinations
+/// is an error.
 fn not_competing(campaign: &Campaign, edition: &Edition, tool: &Tool) -> Result<GlobSet, CampaignError> {
     let key = format!("not_competing of {}", tool.entry);
     for glob in &tool.not_competing {
         let matcher = compiled(campaign, &key, std::slice::from_ref(glob))?;
         if !edition.examinations.iter().any(|known| matcher.is_match(&known.name)) {
-            let message = format!("{key}: \"{glob}\" fits no examination; {}", known_examinations(edition));
+            let message =
+                format!("{key}: \"{glob}\" matches no examination; {}", known_examinations(edition));
             return Err(campaign.wrong(&key, message));
         }
     }

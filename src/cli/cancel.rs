@@ -3,9 +3,9 @@ use super::{Exit, Failure};
 use crate::cluster::{BatchSystem, Cluster, Slurm, Task};
 use std::path::PathBuf;
 
-/// End the jobs of a campaign on a cluster.
+/// Cancel the jobs of a campaign on a cluster.
 ///
-/// Running runs are stopped, what is recorded stays; `submit --resume` goes on.
+/// Running runs are stopped. Recorded runs are kept. `submit --resume` continues the campaign.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder given to `submit --out`.

@@ -6,10 +6,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Bring the records of a campaign's jobs together.
+/// Merge the records of a campaign's jobs into one record.
 ///
-/// May be repeated, in any order, while jobs still run; then `judge` and `report` take RESULTS as that of a
-/// local run. What is missing is named, and makes the exit code 1.
+/// The command may be repeated while jobs run. Afterwards `judge` and `report` read RESULTS like the record of a local
+/// campaign. It lists the models with missing runs, and exits with 1 while there are any.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder given to `submit --out`.
@@ -17,6 +17,7 @@ pub struct Args {
     /// Shards that were copied by hand: a folder with a record.db, or a folder of such folders.
     #[arg(long, value_name = "DIR")]
     from: Vec<PathBuf>,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -33,7 +34,7 @@ struct CollectReport {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
-    // Closed again at once: `run` leaves the record in WAL mode, which SQLite ends only on its sole connection.
+    // This connection is closed at once: SQLite leaves WAL mode, which `run` uses, only on its sole connection.
     let existing = Record::open_readonly(&args.results).map_err(store_failure)?.facts().clone();
     let record = Record::create_or_open_shared(&args.results, &existing).map_err(store_failure)?;
     let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
@@ -42,16 +43,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         *missing.entry(open?.run.model).or_default() += 1;
     }
     let summary = record.summary()?;
-    let shown = CollectReport { collected, planned: summary.planned, recorded: summary.recorded, missing };
+    let report = CollectReport { collected, planned: summary.planned, recorded: summary.recorded, missing };
     match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
-        Format::Text => print::text(&as_text(&shown))?,
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
+        Format::Text => print::text(&as_text(&report))?,
     }
-    Ok(if shown.missing.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok(if report.missing.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-fn as_text(shown: &CollectReport) -> String {
-    let CollectReport { collected, planned, recorded, missing } = shown;
+fn as_text(report: &CollectReport) -> String {
+    let CollectReport { collected, planned, recorded, missing } = report;
     let mut out = format!(
         "{} shards read: {} attempts and {} recorded runs were new\n{recorded} of {planned} runs are recorded\n",
         collected.shards, collected.merged.attempts, collected.merged.runs

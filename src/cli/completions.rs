@@ -1,10 +1,10 @@
 use super::{Exit, Failure, print};
 use clap_complete::Shell;
 
-/// Print the completions of commands and options for a shell.
+/// Print a shell script that completes commands and options.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The shell they are for.
+    /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,21 +1,21 @@
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
-use mcc_executor::doctor::{HostRequirements, Report, State};
+use mcc_executor::doctor::{CheckState, HostReport, HostRequirements};
 use mcc_host::Policy;
 use std::path::PathBuf;
 
-/// Can this machine run a campaign, and what would be degraded.
+/// Check whether this host can run a campaign, and what would be degraded.
 ///
-/// Exit code 0: it can run a contest campaign, or a degraded one with --allow-degraded; 69: it can't.
+/// Exit code 0: the host can run a contest campaign, or with --allow-degraded a degraded one; 69: it cannot.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The edition whose machine this host has to offer: a name or the path of a file.
+    /// The edition whose machine requirements are checked: its name, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     edition: String,
-    /// The folder where results are going to be written.
+    /// The folder in which the record will be written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// End with exit code 0 also where campaigns run only degraded.
+    /// Exit with 0 also if the host can run only degraded campaigns.
     #[arg(long)]
     allow_degraded: bool,
     /// How results are printed.
@@ -28,7 +28,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if !args.dir.is_dir() {
         return Err(Failure::usage(anyhow::anyhow!("--dir {}: no such folder", args.dir.display())));
     }
-    let report = Report::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
+    let report = HostReport::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
         Format::Text => print::text(&as_text(&report))?,
@@ -37,13 +37,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
 }
 
-fn as_text(report: &Report) -> String {
+fn as_text(report: &HostReport) -> String {
     let mut out = String::new();
     for check in &report.checks {
         let state = match check.state {
-            State::Ok => "ok",
-            State::Degraded => "degraded",
-            State::Missing => "missing",
+            CheckState::Ok => "ok",
+            CheckState::Degraded => "degraded",
+            CheckState::Missing => "missing",
         };
         out += &format!("{state:<9} {:<11} {}\n", check.name, check.found);
         if !check.remedy.is_empty() {

@@ -5,7 +5,7 @@ use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;
 
-/// The rules of a year: which editions there are, and what one of them says.
+/// List the editions (the rules of each year), or show one.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -14,13 +14,13 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The editions that this program knows by name.
+    /// List the editions that are part of the program.
     List {
         /// How results are printed.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Every setting of an edition, with what it takes from its base: a whole edition file.
+    /// Show all settings of an edition, including those of its base, as a complete edition file.
     Show {
         /// The name of an edition, or the path of an edition file; editions/README.md explains every key.
         #[arg(value_name = "NAME|FILE")]

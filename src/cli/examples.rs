@@ -1,6 +1,6 @@
-//! Examples at the end of each command's help.
+//! The examples at the end of each command's help.
 
-/// By command: lines to copy, or words about the one that follows, indented.
+/// Examples by command: command lines, and lines that introduce the next one.
 pub const EXAMPLES: [(&str, &str); 21] = [
     (
         "doctor",
@@ -27,9 +27,9 @@ pub const EXAMPLES: [(&str, &str); 21] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
-         Which medals depend on few values:\n  \
+         Places that depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
-         What differs between two judgements:\n  \
+         Differences between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",
     ),
     ("report", "  mcc-harness report judged --record results --out site"),
@@ -41,7 +41,7 @@ pub const EXAMPLES: [(&str, &str); 21] = [
     (
         "qualify",
         "  mcc-harness qualify lola --tool LoLA --instances models\n\
-         Before there is an image, the tool's folder:\n  \
+         The tool's folder, before it has an image:\n  \
          mcc-harness qualify --native lola-folder --tool LoLA --instances models",
     ),
     (
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::cli::command;
 
-    /// The words of a line as a shell splits it, as far as these lines need it.
+    /// Splits a command line into words: at spaces, with single quotes, up to a redirection.
     fn words(line: &str) -> Vec<String> {
         let parts = line.split('\'').enumerate();
         let words = parts.flat_map(|(number, part)| match number % 2 {
@@ -87,22 +87,37 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_examples_and_each_of_them_is_one_that_is_taken() {
+    fn every_command_has_examples_and_all_of_them_are_accepted() {
         let command = command();
         let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-        let mut taught: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
         let mut all: Vec<&str> = shown.map(clap::Command::get_name).collect();
-        taught.sort_unstable();
+        with_examples.sort_unstable();
         all.sort_unstable();
-        assert_eq!(taught, all);
+        assert_eq!(with_examples, all);
         for (name, examples) in EXAMPLES {
-            let mut of_it = 0;
+            let mut accepted = 0;
             for line in examples.lines().filter(|line| line.trim().starts_with("mcc-harness")) {
                 let parsed = command.clone().try_get_matches_from(words(line));
                 let parsed = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
-                of_it += usize::from(parsed.subcommand_name() == Some(name));
+                accepted += usize::from(parsed.subcommand_name() == Some(name));
             }
-            assert!(of_it > 0, "{name} has no example of its own");
+            assert!(accepted > 0, "{name} has no example of its own");
+        }
+    }
+
+    #[test]
+    fn renamed_options_are_accepted_under_their_old_names() {
+        for line in [
+            "mcc-harness judge --compare before after --times 3",
+            "mcc-harness export results --csv raw.csv --contest-form",
+            "mcc-harness export campaign.toml --bkjobs r1.bkjobs --at mcc@host",
+            "mcc-harness run campaign.toml --out results --accept",
+            "mcc-harness submit campaign.toml --out results --accept",
+            "mcc-harness image inputs models --out inputs-disk --accept",
+        ] {
+            let parsed = command().try_get_matches_from(words(line));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
     }
 }

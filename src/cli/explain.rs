@@ -7,13 +7,13 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-/// Why a value is trusted and who got what.
+/// Explain a trusted value, or the points of a tool.
 ///
-/// Shows who said what with which confidence, the rule that decided (E-3.1) and the points of each; or with
-/// --tool why a tool has its points: what it gave, where it lost most, what it alone has.
+/// With --instance: the answer and confidence of every entry, the case of rule E-3.1 that decided, and the points. With
+/// --tool: the values of the tool, where it lost most points, and its unique values.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder `judge --out` wrote.
+    /// The folder that `judge --out` wrote.
     dir: PathBuf,
     /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
     #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    // Without a tool, both are there: the arguments require each other.
+    // Without --tool both are given: the options require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
     if let Some(judgement) = other_contests::Judgement::read(&args.dir).map_err(Failure::usage)? {
         if args.position.is_some() {

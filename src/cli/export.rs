@@ -11,13 +11,13 @@ use mcc_judge::{mcc, oracle};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
-/// Write results for others: an archive, the contest's table, BenchKit's summary and job files, oracle files.
+/// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
 ///
-/// --archive writes all of a record and its judgement to one file that `verify` and `replay` read and that opens without
-/// mcc-harness (docs/archive.md); with --tool, one team's private bundle (P-1).
-/// --csv writes the contest's 17 columns with every digit, and FILE's models, tools and overrides beside it: judged again
-/// with them it gives the same judgement, but for property ids, remarks and values given twice, which have no column. A
-/// resigned entry is in none of the files (P-4).
+/// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, the
+/// private bundle of one team (P-1).
+/// --csv writes the contest's 17 columns with all digits, and the tables of models, tools and overrides beside FILE.
+/// Judging these files gives the same judgement, except for property ids, remarks and repeated values, which have no
+/// column. No file names a resigned entry (P-4).
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -25,39 +25,47 @@ pub struct Args {
     input: PathBuf,
     #[command(flatten)]
     inputs: JudgeInputs,
-    /// The contest's raw-result-analysis.csv.
+    /// Write the contest's raw-result-analysis.csv.
     #[arg(long, value_name = "FILE", group = "what")]
     csv: Option<PathBuf>,
-    /// One file (.tar.zst) with record, outputs, judgement, rules and digests.
+    /// Write one file (.tar.zst) with record, outputs, judgement, rules and digests.
     #[arg(long, value_name = "FILE", group = "what")]
     archive: Option<PathBuf>,
-    /// With --archive: the disks the machines saw too (T-8, E-5.6), from where the record says they lay.
+    /// With --archive: include the disks of the machines (T-8, E-5.6), from the paths in the record.
     #[arg(long, requires = "archive", conflicts_with = "tool")]
     with_disks: bool,
-    /// With --with-disks: a disk, or a folder with some, that lies elsewhere now; may be given several times.
+    /// With --with-disks: a disk that is no longer at its recorded path, or a folder with such disks. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER", requires = "with_disks")]
     disk: Vec<PathBuf>,
-    /// With --archive: only this tool's runs, outputs and values, and why values were lost.
+    /// With --archive: only the runs, outputs and values of this tool, and the reasons for missing points.
     #[arg(long, value_name = "T", requires = "archive")]
     tool: Option<String>,
-    /// With --csv: numbers and words as the contest writes them. It rounds to 5 digits, so it may judge otherwise.
-    #[arg(long, requires = "csv")]
-    contest_form: bool,
-    /// The summary of a host, as BenchKit writes it.
+    /// With --csv: write numbers and words in the contest's form. Numbers have 5 digits, so a judgement of the file may
+    /// differ.
+    #[arg(long, alias = "contest-form", requires = "csv")]
+    contest_rounding: bool,
+    /// Write the summary of a host, as BenchKit does.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
-    /// Folder that gets INSTANCE-EXAMINATION.out, the trusted values in the form of the answer protocol.
+    /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
-    /// BenchKit's job file of a campaign: the input is then campaign.toml.
+    /// Write a BenchKit job file; the input is then campaign.toml.
     #[arg(long, value_name = "FILE", group = "what")]
     bkjobs: Option<PathBuf>,
-    /// With --bkjobs: only the entries of this kind; a job file has one number of cores.
+    /// With --bkjobs: only entries of this kind, because a job file has one number of cores.
     #[arg(long, value_name = "KIND", requires = "bkjobs", value_parser = ["sequential", "concurrent"])]
     kind: Option<String>,
-    /// With --bkjobs: who logs in where to execute it, and the login in the machines.
-    #[arg(long, value_name = "LOGIN@HOST", requires = "bkjobs", default_value = "mcc@localhost")]
-    at: String,
+    /// With --bkjobs: the host that executes the job file and the login there, which is also the login in the
+    /// machines.
+    #[arg(
+        long,
+        alias = "at",
+        value_name = "LOGIN@HOST",
+        requires = "bkjobs",
+        default_value = "mcc@localhost"
+    )]
+    login: String,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -74,11 +82,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         print::text(&format!("{}: {written} files\n", folder.display()))?;
         return Ok(Exit::Done);
     }
-    let form = if args.contest_form { Form::Contest } else { Form::Exact };
+    let form = if args.contest_rounding { Form::Contest } else { Form::Exact };
     let (layout, out) = match (&args.csv, &args.summary) {
         (Some(out), _) => (Layout::Results(form), out),
         (None, Some(out)) => (Layout::Summary, out),
-        (None, None) => return Err(Failure::usage(anyhow!("say what to write: --csv FILE"))),
+        (None, None) => return Err(Failure::usage(anyhow!("give what to write, such as --csv FILE"))),
     };
     let cores = cores(&args.input)?;
     let written = export(&edition, ballots, &cores, layout, out)?;
@@ -87,7 +95,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// How many cores the entries of a record have; a table does not say.
+/// The number of cores of each entry of a record; empty for a table, which does not contain it.
 fn cores(input: &Path) -> Result<Cores, Failure> {
     if !input.join("record.db").exists() {
         return Ok(Cores::new());
@@ -106,15 +114,15 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
         None => {
             let mut disks = Vec::new();
             if args.with_disks {
-                let stays = archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
-                for (disk, path) in archive::disks_of(&record, &stays, &args.disk).map_err(failure)? {
+                let kept_entries = archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
+                for (disk, path) in archive::disks_of(&record, &kept_entries, &args.disk).map_err(failure)? {
                     files.push((disk.sha256.clone(), path));
                     disks.push(disk);
                 }
             }
             let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
-            let given = ArchiveInputs { names, overrides, disks };
-            archive::stage(&record, &edition, ballots, given, staged.path()).map_err(failure)?;
+            let inputs = ArchiveInputs { names, overrides, disks };
+            archive::stage(&record, &edition, ballots, inputs, staged.path()).map_err(failure)?;
         }
     }
     archive::pack(staged.path(), &files, out).map_err(failure)?;
@@ -129,8 +137,8 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let effective = campaign.effective(&edition);
     let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
-    let bad = || Failure::usage(anyhow!("--at {}: write LOGIN@HOST", args.at));
-    let (login, host) = args.at.split_once('@').ok_or_else(bad)?;
+    let bad = || Failure::usage(anyhow!("--login {}: not of the form LOGIN@HOST", args.login));
+    let (login, host) = args.login.split_once('@').ok_or_else(bad)?;
     let benchmark = out.file_stem().unwrap_or_default().to_string_lossy();
     let kind = args.kind.as_deref().map(|word| match word {
         "sequential" => Kind::Sequential,

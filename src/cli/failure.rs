@@ -1,4 +1,4 @@
-//! Errors and the exit codes they end with.
+//! Errors with their exit codes.
 
 use super::Exit;
 use super::record_source::failure as archive_failure;
@@ -8,17 +8,22 @@ use crate::runner::RunnerError;
 use mcc_executor::ExecutorError;
 use mcc_store::StoreError;
 
-/// An error and the exit code it ends with; `?` gives that of a `RunnerError`, and `Exit::Failed` for other errors.
+/// An error with its exit code. The operator `?` uses the exit code of a `RunnerError`, and `Exit::Failed` for other
+/// errors.
 pub struct Failure {
+    /// The exit code.
     pub exit: Exit,
+    /// The error with its causes.
     pub error: anyhow::Error,
 }
 
 impl Failure {
+    /// An error of usage or input: `Exit::Usage`.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Usage, error: error.into() }
     }
 
+    /// An error of the host: `Exit::HostCannot`.
     pub fn host(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::HostCannot, error: error.into() }
     }

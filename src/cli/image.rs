@@ -11,7 +11,7 @@ use mcc_vm::{Image, Partition};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Build reference, tool and inputs disks, or show what one is.
+/// Build, import and inspect disk images.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,19 +20,19 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// The reference disk, or with --reference a tool's disk on it (needs root).
+    /// Build the reference disk, or with --reference a tool's disk (needs root).
     Build {
-        /// Folder that becomes the image; an image of ours that is there is replaced.
+        /// Folder of the new image; an existing image of mcc-harness is replaced.
         #[arg(long, value_name = "FOLDER", required_unless_present = "kit")]
         out: Option<PathBuf>,
-        /// Instead, the kit for tool authors (E-5.6) in this folder: the reference disk as a .vmdk that boots by
-        /// itself, with sshd, and what belongs to it.
+        /// Build the kit for tool authors (E-5.6) in this folder instead: the reference disk as a bootable .vmdk with
+        /// sshd, and its files.
         #[arg(long, value_name = "FOLDER", requires = "reference", conflicts_with = "out")]
         kit: Option<PathBuf>,
-        /// The kit's models: a folder of instance archives.
+        /// Folder of instance archives for the kit.
         #[arg(long, value_name = "FOLDER", requires = "kit")]
         inputs: Option<PathBuf>,
-        /// Build on this reference image.
+        /// The reference image on which the tool's disk or the kit is built.
         #[arg(long, value_name = "IMAGE")]
         reference: Option<PathBuf>,
         /// The tool: a folder with BenchKit_head.sh and bin/, copied to /home/mcc/BenchKit.
@@ -41,43 +41,43 @@ enum Command {
         /// Debian packages to install, by name.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         packages: Vec<String>,
-        /// Fetch Debian anew although the reference image that --out replaces has it.
+        /// Download the Debian packages again, although the reference image in --out has them.
         #[arg(long)]
         refresh: bool,
         /// Size of the disk as the guest sees it.
         #[arg(long, default_value = "8G")]
         size: String,
-        /// The guest agent [default: mcc-guest-agent beside this program].
+        /// The guest agent [default: mcc-guest-agent in the folder of this program].
         #[arg(long, value_name = "PROGRAM")]
         agent: Option<PathBuf>,
     },
-    /// The inputs disk of a folder of instance archives; first they are validated (rule M-4).
+    /// Build an inputs disk from a folder of instance archives, after validating them (rule M-4).
     Inputs {
         /// Folder with the archives, `NAME.tgz`.
         archives: PathBuf,
-        /// Folder that becomes the image; an image of ours that is there is replaced.
+        /// Folder of the new image; an existing image of mcc-harness is replaced.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
-        /// The edition it is made for, such as mcc-2018: a campaign of another one refuses the disk.
+        /// The edition for which the disk is made, such as mcc-2018; campaigns of other editions reject it.
         #[arg(long, value_name = "EDITION")]
         edition: Option<String>,
-        /// Pack although there are errors.
-        #[arg(long)]
-        accept: bool,
-        /// Under other names, drawn from this seed: places, transitions, nets, instances (evidence for rule T-5).
-        /// FOLDER.names.csv says what became of each; `judge --names` gives instances their own names back.
+        /// Pack instances although their archives have errors.
+        #[arg(long, alias = "accept")]
+        accept_errors: bool,
+        /// Replace the names of instances, nets, places and transitions by pseudonyms from this seed (rule T-5).
+        /// FOLDER.names.csv lists them; `judge --names` restores the names of instances.
         #[arg(long, value_name = "SEED")]
         obfuscate: Option<String>,
     },
-    /// Takes an original contest disk over (.vmdk, .qcow2 or raw): checks it, copies it, digests it.
+    /// Import an original contest disk (.vmdk, .qcow2 or raw): check, copy and digest it.
     Import {
-        /// The disk, one file.
+        /// The disk file.
         disk: PathBuf,
-        /// Folder that becomes the image; an image of ours that is there is replaced.
+        /// Folder of the new image; an existing image of mcc-harness is replaced.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
     },
-    /// What an image is, and the digests of its files.
+    /// Show the properties of an image and the digests of its files.
     Inspect {
         /// Folder of an image, or an original disk.
         image: PathBuf,
@@ -107,7 +107,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             };
             if reference.is_none() && !agent.is_file() {
                 let missing = anyhow!(
-                    "{} is missing: build it (cargo build --release) or name it with --agent",
+                    "{} is missing; build it (cargo build --release) or give its path with --agent",
                     agent.display()
                 );
                 return Err(Failure::usage(missing));
@@ -125,11 +125,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
             show(&image)?;
         }
-        Command::Inputs { archives, out, edition, accept, obfuscate } => {
+        Command::Inputs { archives, out, edition, accept_errors, obfuscate } => {
             let edition =
                 edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
             let edition = edition.as_ref().map(|edition| edition.name.as_str());
-            let named = checked_archives(&archives, accept)?;
+            let named = checked_archives(&archives, accept_errors)?;
             let build = |named: &[_]| {
                 let image = build::inputs(named, edition, &out, &progress);
                 image.with_context(|| format!("building {}", out.display()))
@@ -141,9 +141,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             progress("renaming");
             let renamed = tempfile::tempdir()?;
             let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
-            check_archives(&named, accept, &print::inputs)?;
+            check_archives(&named, accept_errors, &print::inputs)?;
             show(&build(&named)?)?;
-            names.persist(names_beside(&out))?;
+            names.persist(names_file(&out))?;
         }
         Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
         Command::Inspect { image } => {
@@ -158,32 +158,32 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The archives of a folder by name, after rule M-4.
-fn checked_archives(folder: &Path, accept: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
+/// The archives of a folder by name, checked by rule M-4.
+fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
     let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));
     }
-    check_archives(&named, accept, &print::inputs)?;
+    check_archives(&named, accept_errors, &print::inputs)?;
     Ok(named)
 }
 
-/// Not in the folder: what is there is published with the results.
-fn names_beside(out: &Path) -> PathBuf {
+/// The file of names. It is not in the folder of the image, whose files are published with the results.
+fn names_file(out: &Path) -> PathBuf {
     let mut path = out.as_os_str().to_owned();
     path.push(".names.csv");
     path.into()
 }
 
-/// The archives under other names, written into `folder`, and the file of names, beside its place.
+/// Writes the archives under other names into `folder`, and the file of names under a temporary name.
 fn obfuscated(
     archives: &[(String, PathBuf)],
     seed: &str,
     folder: &Path,
     out: &Path,
 ) -> Result<(Vec<(String, PathBuf)>, NamedTempFile), Failure> {
-    let place = names_beside(out);
+    let place = names_file(out);
     let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
     let names = NamedTempFile::new_in(parent).with_context(|| place.display().to_string())?;
@@ -197,9 +197,9 @@ fn obfuscated(
         })
         .map_err(Failure::usage)?;
         if renamed.iter().any(|(known, _)| known == made.instance.as_str()) {
-            let twice =
-                anyhow!("{} and another instance get the same name; choose another seed", archive.instance);
-            return Err(Failure::usage(twice));
+            let same_name =
+                anyhow!("{} and another instance have the same new name; use another seed", archive.instance);
+            return Err(Failure::usage(same_name));
         }
         renamed.push((made.instance.to_string(), made.path));
     }

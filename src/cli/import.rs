@@ -5,21 +5,21 @@ use mcc_campaign::CampaignFromJobFile;
 use mcc_edition::Edition;
 use std::path::PathBuf;
 
-/// Make a campaign of a BenchKit job file (.bkjobs).
+/// Convert a BenchKit job file (.bkjobs) to a campaign.
 ///
-/// Its tools, images, instances, examinations and confinements become a campaign.toml. The other files of BenchKit
-/// need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results as they are.
+/// Tools, images, instances, examinations and limits of the job file are written to a campaign.toml. BenchKit's other
+/// files need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results directly.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The job file.
+    /// The BenchKit job file.
     jobs: PathBuf,
     /// The rules: the name of an edition, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE")]
     edition: String,
-    /// Folder of the instance archives, or an inputs disk, as the campaign will name it.
+    /// Folder of instance archives or an inputs disk, as written to the campaign.
     #[arg(long, value_name = "FOLDER")]
     inputs: PathBuf,
-    /// The campaign's file; one that is there is replaced.
+    /// The campaign file to write; an existing file is replaced.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -37,7 +37,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if !made.added.is_empty() {
         let more = made.added.len();
         eprintln!(
-            "note: a campaign runs every tool on every instance; {more} of its runs are not in the job file:"
+            "note: a campaign runs every tool on every instance; it has {more} runs that the job file does not have:"
         );
         for run in made.added.iter().take(10) {
             eprintln!("  {}", print::escaped(run));

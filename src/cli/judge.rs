@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 /// Judge a record or a table of answers.
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
-/// (tool,instance,examination,answers,wrong), either gzip or plain, and writes judgement.json and its tables
-/// (docs/judgement.md). With --compare it shows what differs between two judgements of one contest, and what only one of
-/// them has; two without a run in common are refused.
-/// With an edition of SV-COMP or CRV it reads their results (docs/other-contests.md), one file or a folder of them.
-/// Ends with 1 while the judgement is provisional: some run ended in infrastructure or is not made yet.
+/// (tool,instance,examination,answers,wrong), plain or gzip. Writes judgement.json and its tables (docs/judgement.md).
+/// With --compare, shows the differences between two judgements of one contest that have runs in common.
+/// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
+/// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
@@ -25,23 +24,24 @@ pub struct Args {
     input: Option<PathBuf>,
     #[command(flatten)]
     inputs: JudgeInputs,
-    /// Show what differs between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
+    /// Show the differences between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
-    /// CPU times differ from this ratio on.
-    #[arg(long, value_name = "RATIO", default_value_t = 2, requires = "compare")]
-    times: u64,
-    /// Judge again without each tool in turn, and say which medals depend on fewer than N values: sensitivity.csv and
-    /// margins.csv.
+    /// With --compare: list two CPU times whose ratio is at least this.
+    #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
+    time_ratio: u64,
+    /// Judge again without each tool (sensitivity.csv), and list the places that depend on fewer than N values
+    /// (margins.csv).
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
-    /// Compare with the oracle files (INSTANCE-EXAMINATION.out) in this folder: oracle.csv lists what differs.
+    /// Compare the trusted values with the oracle files (INSTANCE-EXAMINATION.out) in this folder; oracle.csv lists the
+    /// differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
-    /// Categories of SV-COMP: columns category,tasks,parent and, where some are new, new.
+    /// Categories of SV-COMP: a table with the columns category,tasks,parent and, if some are new, new.
     #[arg(long, value_name = "CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files; made if missing, files of an earlier judgement are replaced or go.
+    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.
@@ -53,8 +53,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match (&args.compare, &args.input, &args.out) {
         (Some(judgements), ..) => show_differences(judgements, &args),
         (None, Some(input), Some(out)) => judge(input, out, &args),
-        // The arguments require one or the other.
-        (None, ..) => Err(Failure::usage(anyhow!("give what is judged and --out, or --compare"))),
+        // The options require one or the other.
+        (None, ..) => Err(Failure::usage(anyhow!("give an input and --out, or --compare"))),
     }
 }
 
@@ -65,8 +65,8 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let other_contest = |dir: &Path| other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let compared = match (other_contest(before)?, other_contest(after)?) {
-        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.times),
-        (Some(before), Some(after)) => compare(&before, &after, args.times),
+        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.time_ratio),
+        (Some(before), Some(after)) => compare(&before, &after, args.time_ratio),
         (Some(of), None) => Err(CompareError::Contests(of.contest, "mcc".to_owned())),
         (None, Some(of)) => Err(CompareError::Contests("mcc".to_owned(), of.contest)),
     };
@@ -85,7 +85,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let mcc_only_option = mcc_only_option.or(args.sensitivity.map(|_| "--sensitivity"));
         if let Some(option) = mcc_only_option.or(args.oracle.as_ref().map(|_| "--oracle")) {
             return Err(Failure::usage(anyhow!(
-                "{option} is for editions of the MCC; in the other contests the edition file says it"
+                "{option} is for editions of the MCC; for the other contests the edition file sets it"
             )));
         }
         return judge_other::judge(input, out, args.categories.as_deref(), args.format, &edition);
@@ -105,7 +105,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let oracle::OracleComparison { same, different, only_oracle } =
             oracle::compare(&judge, folder, &out.join("oracle.csv"))?;
         eprintln!(
-            "oracle: {same} values are the same, {different} differ, {only_oracle} are unknown here \
+            "oracle: {same} values are the same, {different} differ, {only_oracle} are only in the oracle \
              (oracle.csv lists the last two)"
         );
     }
@@ -120,7 +120,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         }
         Format::Json => print::raw(&json(&judge, &totals, sensitivity.as_ref())?)?,
     }
-    let named = |runs: &[RunName]| {
+    let list = |runs: &[RunName]| {
         for RunName { entry, instance, examination } in runs.iter().take(10) {
             eprintln!("  {}", print::escaped(&format!("{entry} on {instance} in {examination}")));
         }
@@ -129,22 +129,22 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
         let reason = print::escaped(reason);
         eprintln!(
-            "excluded: {} runs ended in infrastructure, so their instances are judged for nobody ({reason}):",
+            "excluded: {} runs ended in infrastructure, so their instances are not judged for any entry ({reason}):",
             header.excluded.len()
         );
-        named(&header.excluded);
+        list(&header.excluded);
     }
     if header.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
-    let not_made = judge.not_made_yet();
-    let failed = header.unresolved.len() - not_made;
-    let counts = [(failed, "ended in infrastructure"), (not_made, "are not made yet")];
+    let not_run = judge.not_made_yet();
+    let failed = header.unresolved.len() - not_run;
+    let counts = [(failed, "ended in infrastructure"), (not_run, "have not run yet")];
     let counts =
         counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{runs} runs {what}"));
     let counts = counts.collect::<Vec<_>>().join(" and ");
     eprintln!("provisional: {counts}, so no medal is given:");
-    named(&header.unresolved);
+    list(&header.unresolved);
     Ok(Exit::Failed)
 }
 
@@ -152,7 +152,8 @@ pub(super) fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> 
     if wrong { Err(Failure::usage(anyhow!(message))) } else { Ok(()) }
 }
 
-/// The podiums, ranked places only, points rounded for reading; and by which rules nobody can know.
+/// The podiums with their ranked places, and the warnings about unknown rules of the edition. Points are rounded for
+/// display.
 fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut text = String::new();
     for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
@@ -172,7 +173,7 @@ fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     text
 }
 
-/// A line for every mark that runs carry: a podium of degraded machines must not look like any other.
+/// One line for every mark of the runs, so that the podium of a degraded campaign is recognized.
 fn marks(judge: &Judge) -> String {
     let (marks, runs) = judge.marks();
     marks.iter().map(|(mark, count)| format!("{mark}: {count} of {runs} runs\n")).collect()

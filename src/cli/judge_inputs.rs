@@ -10,36 +10,39 @@ use mcc_judge::{Ballots, source};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
-/// By which rules something is judged, and what other files say of it.
+/// The rules of a judgement, and the files that complete its input.
 #[derive(clap::Args)]
 pub struct JudgeInputs {
     /// The rules: the name of an edition, or the path of an edition file [default for a record: its own].
     #[arg(long, value_name = "NAME|FILE")]
     pub edition: Option<String>,
-    /// Family and status (known, surprise) of the instances: columns instance,family,status.
+    /// Family and status (known, surprise) of the instances: a table with the columns instance,family,status.
     #[arg(long, value_name = "CSV")]
     models: Option<PathBuf>,
-    /// Tool and status of the entries: columns entry,tool,status and, for withdrawals, note.
+    /// Tool and status of the entries: a table with the columns entry,tool,status and, for withdrawn entries, note.
     #[arg(long, value_name = "CSV")]
     tools: Option<PathBuf>,
-    /// The runs were on obfuscated instances: the file of names that `image inputs --obfuscate` wrote.
+    /// For runs on obfuscated instances: the file of names that `image inputs --obfuscate` wrote.
     #[arg(long, value_name = "CSV")]
     pub names: Option<PathBuf>,
-    /// Values the organizers set: columns instance,examination,position,value,reason; value `unknown` = no points.
+    /// Values that the organizers set: a table with the columns instance,examination,position,value,reason. The value
+    /// `unknown` gives no points.
     #[arg(long, value_name = "CSV")]
     pub overrides: Option<PathBuf>,
-    /// Judge a record whose campaign has not ended: runs still to be made count as infrastructure, so nothing is final.
+    /// Judge a record with open runs: they count as infrastructure failures, so the judgement is provisional.
     #[arg(long)]
     unfinished: bool,
-    /// What if votes were counted otherwise than the edition says.
+    /// Count votes per variant or per tool, instead of as the edition sets.
     #[arg(long, value_enum, value_name = "WHO")]
     votes: Option<VotesOption>,
 }
 
-/// Who has a vote, in place of the edition's setting.
+/// Which entries have a vote.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VotesOption {
+    /// Every competing entry.
     PerVariant,
+    /// Every tool once.
     PerTool,
 }
 
@@ -53,7 +56,7 @@ impl From<VotesOption> for Votes {
 }
 
 impl JudgeInputs {
-    /// The first option given that only editions of the MCC know.
+    /// The first given option that exists only for editions of the MCC.
     pub fn mcc_only_option(&self) -> Option<&'static str> {
         let given = [
             ("--models", self.models.is_some()),
@@ -66,8 +69,8 @@ impl JudgeInputs {
         given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
     }
 
-    /// The ballots in a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS), with
-    /// all that the other files say of them.
+    /// Returns the edition and the ballots of a record (RESULTS), a table of answers, or a folder of BenchKit's results
+    /// (CSV and OUTPUTS), completed by the files of the other options.
     pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
         let (mut edition, mut ballots) = self.ballots(input)?;
         if let Some(names) = &self.names {
@@ -78,7 +81,10 @@ impl JudgeInputs {
         }
         if let Some(tools) = &self.tools {
             for name in source::read_tools(&mut ballots, tools).map_err(Failure::usage)? {
-                eprintln!("note: {} is withdrawn and has no answers; is this its name?", escaped(&name));
+                eprintln!(
+                    "note: {} is withdrawn but has no runs here; check its name in --tools",
+                    escaped(&name)
+                );
             }
         }
         if let Some(overrides) = &self.overrides {
@@ -104,7 +110,7 @@ impl JudgeInputs {
         }
         let Some(edition) = named else {
             return Err(Failure::usage(anyhow!(
-                "a table of answers does not say its rules; name them with --edition"
+                "a table of answers does not name its edition; give --edition"
             )));
         };
         let ballots = if input.is_dir() {

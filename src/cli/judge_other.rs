@@ -1,4 +1,4 @@
-//! The other contests, SV-COMP and CRV, by `judge`.
+//! `judge` for the other contests, SV-COMP and CRV.
 
 use super::judge::refuse;
 use super::{Exit, Failure, Format, print};
@@ -7,7 +7,7 @@ use mcc_judge::show::decimals;
 use mcc_judge::{crv, other_contests, svcomp};
 use std::path::Path;
 
-/// Judges what lies at `input`; `categories` are those of SV-COMP.
+/// Judges the results at `input`. `categories`: the table of categories, for SV-COMP only.
 pub(super) fn judge(
     input: &Path,
     out: &Path,
@@ -36,7 +36,7 @@ pub(super) fn judge(
     Ok(Exit::Done)
 }
 
-/// The podiums, ranked places only; points rounded for reading.
+/// The podiums with their ranked places. Points are rounded for display.
 fn table(judgement: &other_contests::Judgement) -> String {
     let mut text = String::new();
     for other_contests::Podium { category, places } in &judgement.podiums {

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 /// Check a tool's output against the answer protocol.
 ///
-/// Prints what counts at every position, and every line that does not follow the protocol with the remedy.
-/// Exits with 1 if a line is wrong or there is no answer at all. `qualify` does this to every run of a tool.
+/// Prints the value that counts at every position, and every line that violates the protocol with the fix.
+/// Exits with 1 if there is an error or no answer. `qualify` makes the same checks on every run of a tool.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the tool printed; `-` reads standard input.
+    /// The file with the tool's output; `-` is standard input.
     stdout: PathBuf,
-    /// The instance it ran on: its archive (.tgz) or the archive unpacked. Without it ids are taken as printed.
+    /// The instance: its archive (.tgz), or the folder of the unpacked archive. Without it ids are not checked.
     #[arg(long, value_name = "ARCHIVE")]
     instance: Option<PathBuf>,
     /// The examination, such as UpperBounds.
@@ -29,7 +29,7 @@ pub struct Args {
     /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
     #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
     oracle: Option<PathBuf>,
-    /// Refuse values without TECHNIQUES.
+    /// Reject values without TECHNIQUES.
     #[arg(long)]
     strict: bool,
     /// How results are printed.
@@ -76,7 +76,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(if wrong || answers.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
-/// The examination of this name.
+/// The examination with this name.
 pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Examination, Failure> {
     edition.examination(name).map(|(_, examination)| examination).ok_or_else(|| {
         let known: Vec<_> =
@@ -87,7 +87,7 @@ pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Ex
 
 fn unreadable(args: &Args, error: io::Error) -> Failure {
     let error = anyhow!(error)
-        .context(format!("{}: cannot be read; name a tool's saved output", args.stdout.display()));
+        .context(format!("{}: cannot be read; give a file with the output of a tool", args.stdout.display()));
     Failure::usage(error)
 }
 
@@ -95,9 +95,9 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
-        let given_up = if answers.cannot_compute[position] { "given up" } else { "not answered" };
+        let no_value = if answers.cannot_compute[position] { "given up" } else { "not answered" };
         let value =
-            answers.values[position].as_ref().map_or(given_up.to_owned(), std::string::ToString::to_string);
+            answers.values[position].as_ref().map_or(no_value.to_owned(), std::string::ToString::to_string);
         let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
@@ -108,7 +108,7 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
     }
     for Finding { line, severity, rule, problem, fix, .. } in findings {
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        let _ = writeln!(out, "{place}{}: {problem}; {fix} ({rule})", word(*severity));
+        let _ = writeln!(out, "{place}{}: {problem}; {fix} ({rule})", severity_name(*severity));
     }
     if answers.is_empty() {
         let _ = writeln!(out, "error: no well-formed answer: it counts as not computed (E-1.7)");
@@ -138,7 +138,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
     format!("{report:#}\n")
 }
 
-pub(super) fn word(severity: Severity) -> &'static str {
+pub(super) fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Warning => "warning",
         Severity::Error => "error",

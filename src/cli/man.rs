@@ -2,10 +2,10 @@ use super::{Exit, Failure, print};
 use anyhow::Context;
 use std::path::PathBuf;
 
-/// Write the man pages: mcc-harness.1 and one for each command.
+/// Write the man pages: mcc-harness.1 and one page for each command.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Folder for the pages; made if missing.
+    /// Folder for the pages; created if missing.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -13,7 +13,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = || format!("cannot write the man pages to {}", args.out.display());
     std::fs::create_dir_all(&args.out).with_context(failed)?;
-    // `help` is a command to clap, but no page.
+    // clap adds a command `help`, which has no page.
     let mut command = super::command().disable_help_subcommand(true);
     command.build();
     let shown = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";

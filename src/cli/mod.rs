@@ -1,4 +1,4 @@
-//! One file per command: it parses arguments, calls the library and prints.
+//! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
 mod cancel;
 mod collect;
@@ -35,7 +35,7 @@ pub use failure::Failure;
 use crate::runner::CampaignEnd;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-/// Runs and judges the Model Checking Contest.
+/// Runs and scores the Model Checking Contest.
 #[derive(Parser)]
 #[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -43,8 +43,8 @@ pub struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 something you asked about failed; 2 usage or bad input; \
-                          69 this host cannot do it; 70 a bug.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed or the result is incomplete; 2 wrong usage or bad \
+                          input; 69 this host cannot run it; 70 a bug of the program.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -76,28 +76,31 @@ enum Command {
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    /// Text for people.
     #[default]
     Text,
+    /// JSON for programs.
     Json,
 }
 
-/// The documented exit codes.
+/// The exit codes of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
+    /// The command did what was requested.
     Done = 0,
-    /// Something failed that the user asked about.
+    /// A check failed, or the result is incomplete.
     Failed = 1,
     /// Wrong arguments or bad input.
     Usage = 2,
-    /// This host cannot do it (EX_UNAVAILABLE).
+    /// This host cannot run the command (EX_UNAVAILABLE).
     HostCannot = 69,
-    /// A bug of ours (EX_SOFTWARE); panics end here too.
+    /// A bug of the program, such as a panic (EX_SOFTWARE).
     Bug = 70,
 }
 
 impl From<CampaignEnd> for Exit {
-    /// Whoever goes on to judge must know whether all that was asked for is recorded.
+    /// A script that judges next needs to know whether all requested runs are recorded.
     fn from(end: CampaignEnd) -> Self {
         match end {
             CampaignEnd::Complete => Exit::Done,
@@ -106,7 +109,7 @@ impl From<CampaignEnd> for Exit {
     }
 }
 
-/// The command line as it is parsed, with an example or more for each command.
+/// The clap command, with the examples of each command.
 fn command() -> clap::Command {
     let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
         command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
@@ -116,7 +119,7 @@ fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {
-    // What the rooms warn of, such as a folder left behind.
+    // Warnings of the library crates, such as a folder that could not be removed.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
     let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     let outcome = match parsed.command {

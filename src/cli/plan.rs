@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// The runs of a campaign, their order, worst-case duration.
+/// Show the runs of a campaign in their order, and the longest possible duration.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The campaign's file, campaign.toml; docs/campaign.md explains every key.
+    /// The campaign file, campaign.toml; docs/campaign.md explains every key.
     campaign: PathBuf,
-    /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits; `*` also stands for `/`.
+    /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) matches this glob; `*` also matches `/`.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
     /// How results are printed.
@@ -20,11 +20,11 @@ pub struct Args {
     format: Format,
 }
 
-/// What is printed, run by run: there may be a million.
+/// The plan as it is printed. Runs are serialized one by one: there may be a million.
 #[derive(Serialize)]
 struct PlanReport {
     edition: String,
-    /// Settings of the edition that the contest never published, and what stands there.
+    /// Settings of the edition that the contest never published, by key, with the assumption that is used.
     unknown: BTreeMap<String, String>,
     /// The limits that the campaign changes.
     overrides: Vec<Override>,
@@ -47,18 +47,18 @@ fn runs<S: serde::Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Er
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let shown = shown(&args)?;
+    let report = plan_report(&args)?;
     print::stream(|out| match args.format {
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &shown)?;
+            serde_json::to_writer_pretty(&mut *out, &report)?;
             writeln!(out)
         }
-        Format::Text => as_text(&shown, out),
+        Format::Text => as_text(&report, out),
     })?;
     Ok(Exit::Done)
 }
 
-fn shown(args: &Args) -> Result<PlanReport, Failure> {
+fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);
@@ -110,7 +110,7 @@ fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{all} runs, {machines} of them in a machine")?;
     writeln!(
         out,
-        "worst case {} at {} at once: every run boots and computes to its limits ({} s), no retries",
+        "worst case {} with {} runs at once: every run takes {} s (boot and limits), no retries",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s

@@ -1,4 +1,4 @@
-//! What commands say: results on stdout, errors on stderr.
+//! Output of the commands: results on stdout, errors on stderr.
 
 use super::Failure;
 use crate::runner::InputsEvent;
@@ -6,21 +6,21 @@ use mcc_report::visible;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Characters of an error that are shown: a name in it may be as long as a file.
+/// Largest number of characters of an error that is shown: a name in it may be very long.
 const LONGEST_ERROR: usize = 2000;
 
-/// Prints text that may hold names and words of others: no control character reaches the terminal.
+/// Prints text that may contain text from input files: control characters are escaped.
 pub fn text(text: &str) -> Result<(), Failure> {
     raw(&escaped(text))
 }
 
-/// Prints a result as it is. Whoever reads may stop early: a broken pipe is no failure.
+/// Prints a result without changes. A broken pipe is no error: the reader may stop early.
 pub fn raw(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Prints a result too long to be held, piece by piece. Lines of it must be safe for a terminal.
+/// Prints a result in parts, for one that does not fit in memory. The caller escapes control characters.
 pub fn stream(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     printed(write(&mut out).and_then(|()| out.flush()))
@@ -35,7 +35,7 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file beside its place and renames it: it is there whole or not at all.
+/// Writes a file under a temporary name and renames it, so that it is complete or absent.
 pub fn file(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
@@ -46,11 +46,11 @@ pub fn file(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// An error with its causes, each said once, fit for a terminal.
+/// The text of an error with its causes, each once, with control characters escaped.
 pub fn error(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        // Many errors name their cause themselves.
+        // The text of many errors contains their cause.
         if !message.contains(&cause) {
             message += if message.is_empty() { "" } else { ": " };
             message += &cause;
@@ -64,12 +64,12 @@ pub fn error(error: &anyhow::Error) -> String {
     escaped(&message)
 }
 
-/// Lines stay lines; other control characters become words such as `⟨ESC⟩`.
+/// Replaces control characters except line ends by words such as `⟨ESC⟩`.
 pub fn escaped(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// What happens while an inputs disk is made, on stderr.
+/// Prints the events of building an inputs disk to stderr.
 pub fn inputs(event: InputsEvent) {
     match event {
         InputsEvent::Finding(finding) => eprintln!("{}", escaped(&finding.to_string())),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_each_cause_once_and_hides_no_control_character() {
+    fn errors_show_each_cause_once_and_escape_control_characters() {
         let cause = std::io::Error::other("disk \x1b[31mfull");
         let own = anyhow::Error::new(cause).context("cannot write x: disk \x1b[31mfull").context("judging");
         assert_eq!(error(&own), "judging: cannot write x: disk ⟨ESC⟩[31mfull");

@@ -1,5 +1,5 @@
-//! Progress of a campaign on stderr: on a terminal a bar, a line for each running machine and the last failure of ours,
-//! what ended above them; plain lines elsewhere.
+//! Progress of a campaign on stderr. On a terminal: a bar, one line for each running machine, the last infrastructure
+//! failure, and above them the ended attempts. Elsewhere: one line for each event.
 
 use super::print::escaped;
 use crate::runner::{CampaignEnd, CampaignRunner, RunnerError};
@@ -13,19 +13,19 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Machines that have a line of their own; a terminal has not many more.
-const MOST_LINES: usize = 16;
-/// A forecast is good for so long: it looks at all that is left.
+/// Largest number of machines with a line of their own.
+const MAX_LINES: usize = 16;
+/// Time after which the remaining duration is estimated again.
 const FORECAST_INTERVAL: Duration = Duration::from_secs(1);
 
 struct CampaignProgress {
     multi_progress: MultiProgress,
     bar: ProgressBar,
-    /// The last failure of ours; not drawn before there is one.
+    /// The last infrastructure failure; hidden until there is one.
     last_failure: ProgressBar,
     terminal: bool,
     planned: u64,
-    /// Machines at once.
+    /// Largest number of runs at once.
     jobs: u64,
     now: Mutex<ProgressState>,
 }
@@ -33,7 +33,7 @@ struct CampaignProgress {
 struct ProgressState {
     done: u64,
     outcomes: BTreeMap<String, u64>,
-    /// Runs under way by id, with their line where they have one.
+    /// Running runs by id, with their line if they have one.
     running: BTreeMap<RunId, Option<ProgressBar>>,
     history: History,
     left: RemainingRuns,
@@ -47,19 +47,19 @@ pub fn watch(
 ) -> Result<CampaignEnd, RunnerError> {
     let record = runner.record();
     let bar = CampaignProgress::new(runner.before(), runner.history().clone(), runner.jobs());
-    let ended = runner.run(wanted, &|event| bar.show(event));
+    let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);
-    if let Ok(CampaignEnd::Stopped) = ended {
-        eprintln!("run: stopped as asked; the same command goes on");
+    if let Ok(CampaignEnd::Stopped) = end {
+        eprintln!("run: stopped as requested; the same command continues");
     }
-    ended
+    end
 }
 
-/// Runs that are to be made, by examination, entry and model: of those alike the same is expected.
+/// Counts of open runs by examination, entry and model: each group has one expected duration.
 #[derive(Default)]
 struct RemainingRuns {
     groups: HashMap<[String; 3], u64>,
-    /// All of them.
+    /// Sum of the counts.
     runs: u64,
 }
 
@@ -82,18 +82,18 @@ impl RemainingRuns {
         [&*run.examination, &*run.entry, &*run.model].map(str::to_owned)
     }
 
-    /// Milliseconds until all are made with so many machines at once; None: nothing is known yet.
-    fn eta_ms(&self, history: &History, at_once: u64) -> Option<u64> {
+    /// Milliseconds until all are recorded with `jobs` runs at once; None: no duration is known yet.
+    fn eta_ms(&self, history: &History, jobs: u64) -> Option<u64> {
         let mut remaining = Remaining::default();
         for ([examination, entry, model], count) in &self.groups {
             remaining.add_group(*count, history.expected_ms_of_group(examination, entry, model));
         }
-        remaining.eta_ms(at_once)
+        remaining.eta_ms(jobs)
     }
 }
 
 impl CampaignProgress {
-    /// `jobs`: most runs at once; `history`: durations of earlier runs.
+    /// `jobs`: largest number of runs at once; `history`: durations of earlier runs.
     fn new(before: &Summary, history: History, jobs: usize) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -102,7 +102,7 @@ impl CampaignProgress {
         bar.set_style(style("{bar:30} {pos}/{len} runs{wide_msg}"));
         bar.set_position(before.recorded);
         if before.recorded > 0 {
-            eprintln!("run: {} of {} runs are recorded already", before.recorded, before.planned);
+            eprintln!("run: {} of {} runs are already recorded", before.recorded, before.planned);
         }
         let now = ProgressState {
             done: before.recorded,
@@ -139,10 +139,10 @@ impl CampaignProgress {
         }
         let lines = now.running.values().flatten().count();
         let line = now.running.entry(run.id()).or_default();
-        if line.is_none() && self.terminal && lines < MOST_LINES {
+        if line.is_none() && self.terminal && lines < MAX_LINES {
             let new = self.multi_progress.insert_after(&self.bar, ProgressBar::new_spinner());
             new.set_style(style("  {elapsed:>4}  {wide_msg}"));
-            // Since when it runs is seen to grow.
+            // Updates the elapsed time.
             new.enable_steady_tick(Duration::from_secs(1));
             *line = Some(new);
         }
@@ -185,19 +185,19 @@ impl CampaignProgress {
             eprintln!("{line}{summary}");
             return;
         }
-        // Fails where stderr is gone: then nobody looks.
+        // Fails only if stderr is closed.
         let _ = self.multi_progress.println(&line);
         self.bar.set_message(summary);
         if attempt.outcome.is_infrastructure() {
             if self.last_failure.is_hidden() {
                 self.multi_progress.add(self.last_failure.clone());
-                self.last_failure.set_style(style("  last failure of ours: {wide_msg}"));
+                self.last_failure.set_style(style("  last infrastructure failure: {wide_msg}"));
             }
             self.last_failure.set_message(line);
         }
     }
 
-    /// When all will be done; on a terminal, how many machines run and how runs ended, too.
+    /// The estimated remaining time; on a terminal also the number of machines and the outcomes.
     fn summary(&self, now: &mut ProgressState) -> String {
         let eta = match now.forecast {
             _ if now.left.runs == 0 => None,
@@ -222,7 +222,7 @@ impl CampaignProgress {
 
     /// The counts by outcome.
     fn finish(&self, after: &Summary) {
-        // Lines of attempts that were given up without an end.
+        // Lines of attempts that were not committed.
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         now.running.values().flatten().for_each(ProgressBar::finish_and_clear);
         self.last_failure.finish_and_clear();
@@ -230,7 +230,7 @@ impl CampaignProgress {
         let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
         eprintln!("run: {} of {} runs recorded: {}", after.recorded, after.planned, outcomes.join(", "));
         if after.retried > 0 {
-            eprintln!("run: {} attempts that ended in infrastructure are kept as evidence", after.retried);
+            eprintln!("run: {} attempts that ended in infrastructure are kept in the record", after.retried);
         }
     }
 }
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_expected_to_take_what_was_taken_and_runs_without_a_machine_take_nothing() {
+    fn remaining_time_is_estimated_from_recorded_runs() {
         let run = |instance: &str, competes| Run {
             entry: "a".parse().unwrap(),
             instance: format!("M-PT-{instance}").parse().unwrap(),

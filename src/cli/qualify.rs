@@ -1,7 +1,7 @@
 use super::failure::qualify_failure;
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print, progress};
-use crate::qualify::{Finding, Machines, Qualification, Report, Settings, counted};
+use crate::qualify::{Finding, Machines, Qualification, QualificationReport, Settings, counted};
 use mcc_base::names::EntryName;
 use mcc_edition::Edition;
 use mcc_model::Severity;
@@ -9,54 +9,54 @@ use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Find out whether a tool would pass the organizers' qualification, and if not, why.
+/// Check whether a tool would pass the organizers' qualification.
 ///
-/// Runs every examination on the first instance of each known model given, with a short limit, and names for
-/// each finding the run, the line of output, the rule and the fix. Exits with 1 if it would not pass.
+/// Runs every examination on the first instance of each known model, with a short limit. Lists for each finding the
+/// run, the line of output, the rule and the fix. Exits with 1 if the tool would not pass.
 #[derive(clap::Args)]
 pub struct Args {
     /// The tool's disk image, as `image build` makes it, or an original disk (with --ssh-key).
     #[arg(required_unless_present = "native", conflicts_with = "native")]
     image: Option<PathBuf>,
-    /// Instead of an image, the tool's folder (BenchKit_head.sh and bin/), run on this machine without a virtual
-    /// one. Quick, and no substitute: passing it does not mean that the image passes.
+    /// Run the tool's folder (BenchKit_head.sh and bin/) on this host without a virtual machine, instead of an image.
+    /// This is fast, but does not replace the qualification of the image.
     #[arg(long, value_name = "DIR")]
     native: Option<PathBuf>,
-    /// The entry's name, as BK_TOOL tells it.
+    /// The name of the entry (BK_TOOL).
     #[arg(long, value_name = "T")]
     tool: EntryName,
-    /// Folder of instance archives (NAME.tgz); of each known model the first instance is run, P/T and coloured each.
+    /// Folder of instance archives (NAME.tgz). The first P/T and the first coloured instance of each known model are run.
     #[arg(long, value_name = "FOLDER")]
     instances: PathBuf,
     /// The rules: the name of an edition, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     edition: String,
-    /// Only these examinations [default: all of the edition].
+    /// Only these examinations [default: all examinations of the edition].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     examinations: Vec<String>,
-    /// What it is submitted as: 1 core, or 4 (E-5.3, E-5.4).
+    /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
-    /// BK_TIME_CONFINEMENT and the limit of CPU time, seconds.
+    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     limit: NonZero<u32>,
-    /// Make every run so many times, to find answers that flip.
+    /// Number of attempts at every run, to find answers that differ between them.
     #[arg(long, value_name = "N", default_value = "1")]
     repeat: NonZero<u32>,
     /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
     #[arg(long, value_name = "FILE|FOLDER")]
     oracle: Option<PathBuf>,
-    /// The private key that opens an original disk.
+    /// The private key for ssh on an original disk.
     #[arg(long, value_name = "FILE", conflicts_with = "native")]
     ssh_key: Option<PathBuf>,
-    /// Keep the record of the runs, with their outputs, in this folder, and their campaign in RESULTS.toml beside it;
-    /// asked again, it goes on there.
+    /// Keep the record of the runs in this folder, and the campaign in RESULTS.toml beside it. The same command
+    /// continues an interrupted qualification.
     #[arg(long, value_name = "RESULTS")]
     out: Option<PathBuf>,
     /// Runs at once [default: as many as cores and memory allow].
     #[arg(long, value_name = "N", conflicts_with = "native")]
     jobs: Option<NonZero<u32>>,
-    /// Run although this host cannot honour the contest's machine.
+    /// Run although this host does not meet the contest's machine requirements.
     #[arg(long, conflicts_with = "native")]
     allow_degraded: bool,
     /// How results are printed.
@@ -99,7 +99,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let out = args.out.unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {
-            qualification.run_native(folder, &out, &|run| eprintln!("qualify: {run}, natively"))
+            qualification.run_native(folder, &out, &|run| eprintln!("qualify: {run}, native run"))
         }
         (None, image) => {
             let machines = Machines {
@@ -122,7 +122,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
 }
 
-fn as_text(report: &Report) -> String {
+fn as_text(report: &QualificationReport) -> String {
     let mut out = format!(
         "qualification of {} by {}: {}, limit {} s\n",
         report.tool,
@@ -155,7 +155,8 @@ fn as_text(report: &Report) -> String {
     let (errors, warnings) =
         (counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"));
     let verdict = if report.passes { "would pass" } else { "would NOT pass" };
-    let native = if report.native { " (natively: no substitute for qualifying the image)" } else { "" };
+    let native =
+        if report.native { " (native run: does not replace the qualification of the image)" } else { "" };
     let _ = writeln!(out, "\n{verdict}: {errors}, {warnings}{native}");
     out
 }
@@ -164,6 +165,6 @@ fn as_text(report: &Report) -> String {
 pub(super) fn finding_text(finding: &Finding) -> String {
     let place = finding.place();
     let place = if place.is_empty() { place } else { format!("{place}: ") };
-    let severity = super::lint::word(finding.severity);
+    let severity = super::lint::severity_name(finding.severity);
     format!("  {place}{severity} ({}): {}\n    fix: {}\n", finding.rule, finding.problem, finding.fix)
 }

@@ -3,8 +3,9 @@ use crate::archive::{ArchiveError, ArchiveLimits, unpack};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
-/// A record to read: a folder as it is, an archive unpacked to a folder that goes with this.
+/// A record to read. An archive is unpacked into a temporary folder that is removed with this value.
 pub struct RecordSource {
+    /// The folder of the record.
     pub folder: PathBuf,
     _unpacked: Option<tempfile::TempDir>,
 }
@@ -14,15 +15,15 @@ pub fn open(path: &Path) -> Result<RecordSource, Failure> {
     if path.is_dir() {
         return Ok(RecordSource { folder: path.to_owned(), _unpacked: None });
     }
-    let unpacked = tempfile::Builder::new()
-        .prefix("mcc-archive-")
-        .tempdir()
-        .context("cannot make a folder for the archive's files; TMPDIR says where they go")?;
+    let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
+        "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
+    )?;
     unpack(path, unpacked.path(), ArchiveLimits::default()).map_err(failure)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
 }
 
-/// An archive or a record that cannot be used is bad input; trouble with files of ours is not.
+/// Maps an error of the archive module: an unusable archive or record is bad input, a file that cannot be written is
+/// not.
 pub fn failure(error: ArchiveError) -> Failure {
     match error {
         ArchiveError::Store(error) if !error.is_usage() => error.into(),

@@ -8,11 +8,11 @@ use mcc_store::Record;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// Boot a recorded run again and compare.
+/// Execute a recorded run again and compare the results.
 ///
-/// Takes the recorded machine (cores, memory, limits, start) and the recorded disks, checked by digest; a disk that the
-/// archive does not hold is asked for by its digest. Says whether the answers are equal, and time and memory against the
-/// original with the difference of the hosts beside it. Ends with 1 where the answers differ.
+/// Uses the recorded machine (cores, memory, limits, start) and the recorded disks, which are found by digest. Compares
+/// the answers, and shows time and memory of both runs and the differences of their hosts. Exits with 1 if the answers
+/// differ.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
@@ -20,17 +20,17 @@ pub struct Args {
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
     run: RunId,
-    /// A disk, kernel or initrd, or a folder with them, such as an image; may be given several times. What is needed
-    /// is found by its digest.
+    /// A disk, kernel or initrd, or a folder with such files, for example an image. May be repeated. The files are
+    /// selected by digest.
     #[arg(long, value_name = "FILE|FOLDER")]
     disk: Vec<PathBuf>,
-    /// How often; the median and the spread are shown.
+    /// Number of replays; the median and the range are shown.
     #[arg(long, value_name = "N", default_value = "1")]
     repeat: NonZeroU32,
-    /// A folder that keeps the record of each replay: 1, 2, ... [default: none is kept].
+    /// Folder for the records of the replays: 1, 2, ... [default: none is kept].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Replay although this host cannot honour the contest's machine; the replay is marked.
+    /// Replay although this host does not meet the contest's machine requirements; the replay is marked.
     #[arg(long)]
     allow_degraded: bool,
     /// How results are printed.

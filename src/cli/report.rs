@@ -8,21 +8,20 @@ use std::path::PathBuf;
 
 /// Write the static site of a judgement.
 ///
-/// Podiums and awards, a table per examination and tool that can be filtered and sorted, every instance, run and
-/// value, disagreements and marked runs; with --record also outputs and what was measured. Opens from a file; no
-/// server is needed.
+/// The site has podiums, awards, tables of examinations and tools that can be filtered and sorted, all instances, runs
+/// and values, disagreements and marked runs; with --record also outputs and measurements. It needs no web server.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote.
     #[arg(value_name = "DIR")]
     judgement: PathBuf,
-    /// Where the site goes; an older site there is replaced, anything else refused.
+    /// Folder for the site. An older site in it is replaced; any other content is an error.
     #[arg(long, value_name = "SITE")]
     out: PathBuf,
-    /// The record that was judged: adds the outputs of runs, their attempts, machines and measurements.
+    /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
-    /// Name no surprise model (M-6): `auto` while runs of the record are still to be made.
+    /// Do not name surprise models (M-6); `auto`: while the record has open runs.
     #[arg(long, value_enum, default_value = "auto")]
     embargo: Embargo,
 }

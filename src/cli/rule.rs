@@ -2,17 +2,17 @@ use super::{Exit, Failure, Format, print};
 use crate::edition::{RuleText, nearest_rule, rule_sections, rules_of};
 use crate::judge::show::wrapped;
 
-/// Characters of a line of text.
+/// Characters per line.
 const WIDTH: usize = 100;
-/// Where the text of a field begins.
+/// Column at which the text of a field begins.
 const INDENT: usize = 10;
 
-/// A rule of a contest: what it says, how it is read, and the edition key, file and test that belong to it.
+/// Show a rule of a contest: its text, its reading, and the edition key, source file and test for it.
 ///
-/// Without a code: the list of all rules.
+/// Without a code, lists all rules.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Such as E-4.1; E-1.7 prints all rules with that number, E-4 a whole section.
+    /// The code of a rule, such as E-4.1; E-1.7 prints all rules with that number, E-4 all rules of the section.
     #[arg(value_name = "CODE")]
     code: Option<String>,
     /// How results are printed.
@@ -52,7 +52,7 @@ fn list() -> String {
     out
 }
 
-/// A rule in lines of text.
+/// The text of a rule, wrapped.
 fn entry(rule: &RuleText) -> String {
     let mut out = format!("{} {}\n{}\n", rule.code, rule.title, wrapped(&plain(rule.content), WIDTH, 0));
     for (name, text) in rule.fields() {

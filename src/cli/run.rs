@@ -9,26 +9,26 @@ use std::sync::atomic::AtomicBool;
 
 /// Run or resume a campaign.
 ///
-/// Every run gets a fresh machine and ends in exactly one record in RESULTS. Interrupted or killed, the same
-/// command goes on where it was. Ctrl-C once lets the running runs end, twice stops at once.
+/// Every run has a new machine and exactly one record in RESULTS. After an interruption the same command continues the
+/// campaign. Ctrl-C once stops after the running runs, twice at once.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The campaign's file, campaign.toml; docs/campaign.md explains every key.
+    /// The campaign file, campaign.toml; docs/campaign.md explains every key.
     campaign: PathBuf,
     /// Folder of the record.
     #[arg(long, value_name = "RESULTS")]
     out: PathBuf,
-    /// Runs at once [default: as many as cores and memory allow, or what the campaign says].
+    /// Runs at once [default: `jobs` of the campaign, or as many as cores and memory allow].
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<u32>>,
-    /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) fits this glob.
+    /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) matches this glob.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
-    /// Try runs once more that are recorded as `infrastructure`.
+    /// Repeat runs that are recorded as `infrastructure`.
     #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
     retry: Option<String>,
-    /// Make recorded runs of one tool in one examination anew: what they recorded is kept and shown, their new
-    /// last attempt is judged.
+    /// Repeat recorded runs of one tool in one examination. Their earlier attempts are kept and shown; the new last
+    /// attempt is judged.
     #[arg(long, requires_all = ["tool", "examination", "reason"])]
     rerun: bool,
     /// With --rerun: the entry, or the tool with all its variants.
@@ -37,19 +37,19 @@ pub struct Args {
     /// With --rerun: the examination.
     #[arg(long, value_name = "X", requires = "rerun")]
     examination: Option<String>,
-    /// With --rerun: why, as it is shown beside the superseded attempts.
+    /// With --rerun: the reason that is shown beside the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
-    /// Records of earlier campaigns: how long runs took there decides which begin first, and when all will be done.
+    /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Run although this host cannot honour the contest's machine (no KVM, too few cores, too little memory);
-    /// every such run is marked.
+    /// Run although this host does not meet the contest's machine requirements (KVM, cores, memory); every such run is
+    /// marked.
     #[arg(long)]
     allow_degraded: bool,
     /// Pack instances although their archives have errors.
-    #[arg(long)]
-    accept: bool,
+    #[arg(long, alias = "accept")]
+    accept_errors: bool,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -58,16 +58,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let prepared = PreparedCampaign::new(campaign)?;
     let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
-    // Machines die with their controller (PR_SET_PDEATHSIG), so there is none to end here.
+    // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none.
     let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
-    let (record, disks) = prepared.record(&args.out, args.accept, open, &print::inputs)?;
+    let (record, disks) = prepared.record(&args.out, args.accept_errors, open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
-        eprintln!("run: {reopened} runs recorded as infrastructure are tried once more");
+        eprintln!("run: {reopened} runs recorded as infrastructure are repeated");
     }
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
         let reopened = rerun(&record, tool, examination, reason)?;
-        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are made anew: {reason}");
+        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are run again: {reason}");
     }
     let options = CampaignOptions {
         record: &record,
@@ -86,11 +86,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(progress::watch(CampaignRunner::new(&host, options)?, &wanted)?.into())
 }
 
-/// Set by the first Ctrl-C (or SIGTERM); the second one ends the controller, and its machines with it.
+/// Returns a flag that the first SIGINT or SIGTERM sets. The second signal ends the controller and its machines.
 pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // In this order: a signal first looks whether one came before, then leaves its own mark.
+        // In this order: a signal first checks the flag of an earlier signal, then sets it.
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())?;
         signal_hook::flag::register(signal, stop.clone())?;
     }

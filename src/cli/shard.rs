@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a job of `submit` runs: one model of the campaign, on the node it landed on.
+/// Run one model of a campaign in a job of `submit`.
 #[derive(clap::Args)]
 pub struct Args {
     results: PathBuf,
@@ -14,7 +14,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    // Signals first: from here on the job ends in order.
+    // Signal handlers are installed first, so that the job always ends normally.
     let stop = stop_on_signal()?;
     let time_is_up = Arc::new(AtomicBool::new(false));
     for flag in [&stop, &time_is_up] {
@@ -23,15 +23,17 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let shard = Shard::open(&args.results, &args.batch)?;
     let (model, slurm_task) = (shard.model(), shard.node());
     if let Some(BoundElsewhere { node, job }) = shard.bound_elsewhere()? {
-        println!("{model} is bound to {node}, not to {slurm_task}: job {job} waits for it there (E-5.1)");
+        println!(
+            "{model} must run on {node}, not on {slurm_task} (E-5.1): job {job} was submitted for that node"
+        );
         return Ok(Exit::Done);
     }
-    let (ended, summary) = shard.run(&stop, |runner| progress::watch(runner, &|_| true))?;
+    let (end, summary) = shard.run(&stop, |runner| progress::watch(runner, &|_| true))?;
     println!("{model} on {slurm_task}: {} of {} runs recorded", summary.recorded, summary.planned);
     if time_is_up.load(Ordering::Relaxed) && summary.recorded < summary.planned {
-        let job = shard.hand_in_rest()?;
-        println!("the job's time is up: job {job} goes on with {model} on {slurm_task}");
+        let job = shard.submit_rest()?;
+        println!("the time limit of the job is reached: job {job} continues {model} on {slurm_task}");
         return Ok(Exit::Done);
     }
-    Ok(ended?.into())
+    Ok(end?.into())
 }

@@ -10,17 +10,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// How a campaign stands, from any terminal or host that sees its folder.
+/// Show the state of a campaign.
 ///
-/// What is recorded, what runs, what went wrong, and when all will be done, as runs like those that are left took so
-/// far. A running campaign is not disturbed.
+/// Shows recorded runs, running attempts, infrastructure failures and the estimated remaining time. The command works
+/// from any host that can read RESULTS, and does not affect a running campaign.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder given to `run --out` or `submit --out`.
     results: PathBuf,
-    /// Records of earlier campaigns: what runs took there is expected of those to come, too.
+    /// Records of earlier campaigns. The durations in them are used to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
+    /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -31,20 +32,21 @@ struct StatusReport {
     summary: Summary,
     entries: BTreeMap<String, RunCounts>,
     remaining: Remaining,
-    /// Milliseconds until all runs are made with as many machines as run now; null: none runs, or nothing is known yet.
+    /// Milliseconds until all runs are recorded, with as many machines as run now; null: none runs, or no duration is
+    /// known yet.
     eta_ms: Option<u64>,
-    /// Who runs it: process and host.
+    /// The controllers: process id and host.
     controllers: Vec<String>,
-    /// Attempts under way.
+    /// The running attempts.
     running: Vec<RunningAttempt>,
     /// The last attempts, the newest first.
     last: Vec<AttemptSummary>,
     /// The last attempts that ended in infrastructure, the newest first.
     failures: Vec<AttemptSummary>,
-    /// On a cluster: by model, from the jobs' own records and the batch system.
+    /// On a cluster: the state of each model, from the shards and the batch system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<ModelStatus>,
-    /// On a cluster: recorded runs that `collect` has brought here.
+    /// On a cluster: the number of recorded runs that `collect` has merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     collected: Option<u64>,
 }
@@ -54,10 +56,10 @@ struct AttemptSummary {
     run: RunId,
     attempt: u32,
     outcome: &'static str,
-    /// As people read it, with exit code, signal, or state and reason.
+    /// The outcome as text, with exit code, signal, or state and reason.
     ending: String,
     host: String,
-    /// Of the tool, where it was started.
+    /// CPU time of the tool; null: it was not started.
     cpu_ms: Option<u64>,
     wall_ms: Option<u64>,
 }
@@ -97,7 +99,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     record_summary.add_run_times_to(&mut history);
     let remaining = record_summary.remaining(&history);
     let abandoned = record_summary.controllers.is_empty() && models.is_empty();
-    let shown = StatusReport {
+    let report = StatusReport {
         summary: record_summary.summary(),
         entries: record_summary
             .entries()
@@ -114,43 +116,45 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         collected,
     };
     match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&shown)?))?,
-        Format::Text => print::text(&as_text(&shown)?)?,
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
+        Format::Text => print::text(&as_text(&report)?)?,
     }
     Ok(Exit::Done)
 }
 
-fn as_text(shown: &StatusReport) -> Result<String, std::fmt::Error> {
+fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
-    let Summary { planned, recorded, outcomes, retried } = &shown.summary;
+    let Summary { planned, recorded, outcomes, retried } = &report.summary;
     let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
     writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
     outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
     if *retried > 0 {
-        writeln!(out, "  {:<20} {retried}", "attempts made anew")?;
+        writeln!(out, "  {:<20} {retried}", "repeated attempts")?;
     }
-    if shown.remaining.runs > 0 {
-        writeln!(out, "{}", expected(shown))?;
+    if report.remaining.runs > 0 {
+        writeln!(out, "{}", remaining_text(report))?;
     }
-    match shown.controllers.len() {
-        0 if shown.remaining.runs > 0 => writeln!(out, "no controller runs it on this host")?,
+    match report.controllers.len() {
+        0 if report.remaining.runs > 0 => writeln!(out, "no controller on this host")?,
         0 => {}
-        1 => writeln!(out, "controller: {}", shown.controllers[0])?,
+        1 => writeln!(out, "controller: {}", report.controllers[0])?,
         many => writeln!(out, "{many} controllers")?,
     }
-    models(&mut out, shown)?;
-    if !shown.running.is_empty() {
-        // On a cluster controllers are on other hosts, and the batch system says which of them live.
-        let known = !shown.controllers.is_empty() || !shown.models.is_empty();
-        let title = if known { "running" } else { "begun, and without a controller on this host" };
-        writeln!(out, "{title} ({}):", shown.running.len())?;
-        for RunningAttempt { run, attempt, seconds, .. } in &shown.running {
+    models(&mut out, report)?;
+    if !report.running.is_empty() {
+        // On a cluster the controllers are on other hosts, and the batch system lists the running jobs.
+        let known = !report.controllers.is_empty() || !report.models.is_empty();
+        let title = if known { "running" } else { "begun, without a controller on this host" };
+        writeln!(out, "{title} ({}):", report.running.len())?;
+        for RunningAttempt { run, attempt, seconds, .. } in &report.running {
             let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));
             let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
             writeln!(out, "  {run}{since}{again}")?;
         }
     }
-    for (title, ended) in [("last:", &shown.last), ("last failures of ours:", &shown.failures)] {
+    for (title, ended) in
+        [("last attempts:", &report.last), ("last infrastructure failures:", &report.failures)]
+    {
         if !ended.is_empty() {
             writeln!(out, "{title}")?;
         }
@@ -159,14 +163,14 @@ fn as_text(shown: &StatusReport) -> Result<String, std::fmt::Error> {
             writeln!(out, "  {run}  {ending}{took}")?;
         }
     }
-    if shown.entries.len() > 1 {
+    if report.entries.len() > 1 {
         writeln!(
             out,
             "{:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
-            "entry", "recorded", "finished", "limit", "crash", "ours"
+            "entry", "recorded", "finished", "limit", "crash", "infra"
         )?;
     }
-    for (entry, tally) in shown.entries.iter().filter(|_| shown.entries.len() > 1) {
+    for (entry, tally) in report.entries.iter().filter(|_| report.entries.len() > 1) {
         let count = |words: &[&str]| words.iter().filter_map(|word| tally.outcomes.get(*word)).sum::<u64>();
         writeln!(
             out,
@@ -181,27 +185,27 @@ fn as_text(shown: &StatusReport) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
-/// What is left, and when it will be done.
-fn expected(shown: &StatusReport) -> String {
-    let Remaining { runs, unknown, machine_ms, .. } = shown.remaining;
+/// The number of open runs and the estimated remaining time.
+fn remaining_text(report: &StatusReport) -> String {
+    let Remaining { runs, unknown, machine_ms, .. } = report.remaining;
+    let left = format!("{runs} {} left", if runs == 1 { "run" } else { "runs" });
     if unknown > 0 {
-        return format!("{runs} runs are left; how long they take is not known before the first is recorded");
+        return format!("{left}; their duration is not known until the first run is recorded");
     }
-    let left = format!("{runs} runs are left, {} of one machine", duration(machine_ms));
-    match shown.eta_ms {
-        Some(ms) => format!("{left}: {} with the {} that run now", duration(ms), shown.running.len()),
-        None => left,
+    match report.eta_ms {
+        Some(ms) => format!("{left}, about {}", duration(ms)),
+        None => format!("{left}, about {} on one machine", duration(machine_ms)),
     }
 }
 
-/// On a cluster, by model.
-fn models(out: &mut String, shown: &StatusReport) -> std::fmt::Result {
-    for model in &shown.models {
+/// On a cluster: the state of each model.
+fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
+    for model in &report.models {
         let state = match &model.state {
             ModelState::Done => "done".to_owned(),
             ModelState::Running { node } => format!("running on {node}"),
-            ModelState::Pending { reason, .. } => format!("waits ({reason})"),
-            ModelState::Open => "open: `submit --resume` hands it in again".to_owned(),
+            ModelState::Pending { reason, .. } => format!("pending ({reason})"),
+            ModelState::Open => "open: use `submit --resume`".to_owned(),
         };
         let mixed = if model.nodes.len() > 1 { " mixed-host" } else { "" };
         let infrastructure = model.outcomes.get("infrastructure").copied().unwrap_or(0);
@@ -210,8 +214,8 @@ fn models(out: &mut String, shown: &StatusReport) -> std::fmt::Result {
         let counts = format!("{}/{}", model.recorded, model.planned);
         writeln!(out, "{:<30} {counts:>11}  {state}{mixed}{failure_note}", model.model)?;
     }
-    match shown.collected {
-        Some(collected) => writeln!(out, "{collected} of them are collected"),
+    match report.collected {
+        Some(collected) => writeln!(out, "{collected} recorded runs are collected"),
         None => Ok(()),
     }
 }

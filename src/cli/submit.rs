@@ -13,28 +13,27 @@ use std::path::PathBuf;
 
 /// Run a campaign on a Slurm cluster, one job per model.
 ///
-/// RESULTS must lie on a file system that all nodes see. What was interrupted is handed in again by
-/// `submit --resume`; `status` shows how it stands, `collect` brings the records together. docs/cluster.md leads
-/// from nothing to a running edition.
+/// RESULTS must be on a file system that all nodes share. `submit --resume` submits open models again, `status` shows
+/// the state of the campaign, and `collect` merges the records. docs/cluster.md describes all steps.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The campaign's file, campaign.toml; its [slurm] says how it is handed in.
+    /// The campaign file, campaign.toml; its section [slurm] has the settings for Slurm.
     campaign: PathBuf,
     /// Folder of the record.
     #[arg(long, value_name = "RESULTS")]
     out: PathBuf,
-    /// Hand in again what is neither recorded nor with a job.
+    /// Submit again the models that have open runs and no job.
     #[arg(long)]
     resume: bool,
-    /// Records of earlier campaigns: how long runs took there decides which begin first.
+    /// Records of earlier campaigns. The durations in them are used to order the runs.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Run although a node cannot honour the contest's machine; every such run is marked.
+    /// Run although a node does not meet the contest's machine requirements; every such run is marked.
     #[arg(long)]
     allow_degraded: bool,
     /// Pack instances although their archives have errors.
-    #[arg(long)]
-    accept: bool,
+    #[arg(long, alias = "accept")]
+    accept_errors: bool,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -45,7 +44,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (cluster, wanted, reason) = match (existing, args.resume) {
         (Ok(_), false) => {
             return Err(Failure::usage(anyhow!(
-                "{} was submitted before: --resume hands in what is open, another --out begins anew",
+                "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
                 args.out.display()
             )));
         }
@@ -56,7 +55,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             (cluster, open, Reason::Resume)
         }
         (Err(ClusterError::NotSubmitted(_)), _) => {
-            let cluster = begin(&args, campaign.clone())?;
+            let cluster = create_campaign(&args, campaign.clone())?;
             let all =
                 cluster.facts().needs.iter().map(|need| (need.model.clone(), NodeConstraint::Any)).collect();
             (cluster, all, Reason::Submit)
@@ -68,7 +67,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let partition = campaign.slurm.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
         return Err(cluster_failure(ClusterError::TooShort { partition, run_s: longest, limit_s }));
     }
-    let most = batch_system.max_tasks().map_err(cluster_failure)?;
+    let max_tasks = batch_system.max_tasks().map_err(cluster_failure)?;
     for mixed_host in [false, true] {
         let chosen = |need: &&ModelDemand| {
             wanted.get(&need.model).is_some_and(|place| (*place == NodeConstraint::Elsewhere) == mixed_host)
@@ -78,25 +77,25 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             Some(NodeConstraint::Node(node)) => Some(node.clone()),
             _ => None,
         };
-        for batch in batches(&needs, node, limit_s, most, || cluster.new_name()) {
+        for batch in batches(&needs, node, limit_s, max_tasks, || cluster.new_name()) {
             let job =
                 cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
             println!("{}", submission_line(&job, &batch));
         }
     }
     if wanted.is_empty() {
-        eprintln!("submit: nothing is open: every model is recorded or with a job");
+        eprintln!("submit: nothing to submit: every model is recorded or has a job");
     }
     Ok(Exit::Done)
 }
 
-/// Where a model goes.
+/// The nodes on which a model may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NodeConstraint {
     Any,
-    /// Bound by its first run (E-5.1).
+    /// The node of its first run (E-5.1).
     Node(String),
-    /// Its host is lost: on elsewhere, marked `mixed-host`.
+    /// Any other node, because its node is lost; its further runs are marked `mixed-host`.
     Elsewhere,
 }
 
@@ -108,10 +107,10 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     format!("job {job}: {which}{place}, {cores} cores, {} MB, {time} min each", batch.resources.memory_mib)
 }
 
-/// Makes RESULTS: inputs disk, the record with the whole plan, the cluster's files.
-fn begin(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
+/// Creates RESULTS: the inputs disk, the record with all runs, and the files of the cluster.
+fn create_campaign(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
     let prepared = PreparedCampaign::new(campaign)?;
-    prepared.record(&args.out, args.accept, Record::create_or_open_shared, &print::inputs)?;
+    prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
     let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,
@@ -135,14 +134,14 @@ fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
     paths.iter().map(std::path::absolute).collect()
 }
 
-/// The models to hand in again, and where to.
+/// The models to submit again, with the nodes on which they may run.
 fn open_models(
     cluster: &Cluster,
     batch_system: &dyn BatchSystem,
 ) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
     let mut open = BTreeMap::new();
     let model_statuses = model_statuses(cluster, batch_system, &cluster.record_summary()?)?;
-    // A node has many models.
+    // Cached, because a node has many models.
     let mut available = BTreeMap::new();
     for node in model_statuses.iter().filter_map(|model| model.nodes.last()) {
         if !available.contains_key(node) {
@@ -153,7 +152,7 @@ fn open_models(
         let lost = model.nodes.last().is_some_and(|node| !available[node]);
         let policy = cluster.facts().settings.lost_node;
         let place = match (&model.state, model.nodes.last()) {
-            // It waits for a node that does not come back.
+            // Its job waits for a lost node.
             (ModelState::Pending { task, .. }, Some(_)) if lost && policy != LostNode::Wait => {
                 batch_system.cancel(std::slice::from_ref(task))?;
                 elsewhere(cluster, &model.model, policy)?

@@ -5,16 +5,16 @@ use crate::archive::{self, Verified, is_archive};
 use anyhow::anyhow;
 use std::path::PathBuf;
 
-/// Check that a record or a published archive is whole and says what its raw outputs say.
+/// Check that a record or a published archive is complete and agrees with its raw outputs.
 ///
-/// Compares the digests of all files, looks for runs and outputs that are missing, and of an archive computes every
-/// answer, trusted value and point anew from the raw outputs. Each difference is named by run, file or line. Ends with 1
-/// where there is one.
+/// Compares the digests of all files and looks for missing runs and outputs. For an archive, computes every answer,
+/// trusted value and point again from the raw outputs. Lists each difference by run, file or line, and exits with 1 if
+/// there is one.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
     input: PathBuf,
-    /// Of a record: the judgement (`judge --out`) whose points are computed anew, with the options it was made with.
+    /// For a record: the judgement (`judge --out`) to compute again. Give the options with which it was made.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
     #[command(flatten)]
@@ -27,19 +27,21 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     if args.input.join("judgement.json").exists() {
         return Err(Failure::usage(anyhow!(
-            "{} is a judgement, which has no raw outputs: give its record, and this with --judgement",
+            "{} is a judgement, which has no raw outputs; give its record, and this folder with --judgement",
             args.input.display()
         )));
     }
     let record_source = open(&args.input)?;
     if args.judgement.is_some() && is_archive(&record_source.folder) {
-        return Err(Failure::usage(anyhow!("an archive has its own judgement; leave out --judgement")));
+        return Err(Failure::usage(anyhow!("an archive contains its judgement; omit --judgement")));
     }
     let mut verified = archive::verify(&record_source.folder).map_err(failure)?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();
-            return Err(Failure::usage(anyhow!("{dir} is no judgement: give the folder of `judge --out`")));
+            return Err(Failure::usage(anyhow!(
+                "{dir} is not a judgement; give the folder of `judge --out`"
+            )));
         }
         match args.inputs.read(&record_source.folder) {
             Ok((edition, ballots)) => verified.recompute(&edition, ballots, judgement).map_err(failure)?,
@@ -65,7 +67,7 @@ fn text(verified: &Verified) -> String {
     if *more > 0 {
         text += &format!("and {more} more differences\n");
     }
-    let points = if *recomputed { "every point computed anew" } else { "no points computed anew" };
-    let verdict = if differences.is_empty() { "whole" } else { "NOT as it was published" };
+    let points = if *recomputed { "all points computed again" } else { "points not computed" };
+    let verdict = if differences.is_empty() { "complete" } else { "NOT as it was published" };
     text + &format!("{verdict}: {runs} runs, {files} digests compared, {points}\n")
 }

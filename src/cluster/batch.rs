@@ -1,37 +1,42 @@
-//! The plan of a campaign as arrays of jobs: pure.
+//! Makes arrays of jobs of the plan of a campaign.
 
 use mcc_campaign::{History, Plan, Run, SlurmSettings};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a model asks of a node.
+/// The resources and the time that the runs of a model need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelDemand {
+    /// The model.
     pub model: String,
+    /// The resources that its job requests.
     pub resources: Resources,
-    /// Its runs, those without a machine too.
+    /// Number of its runs, including those without a machine.
     pub planned: u64,
-    /// Seconds, when every machine boots at the last moment and runs into its limits.
+    /// Duration in seconds if every run takes as long as possible.
     pub worst_case_s: u64,
-    /// Seconds, as runs took in earlier campaigns; 0 where nothing is known.
+    /// Expected duration in seconds, from earlier campaigns; 0: not known.
     #[serde(default)]
     pub expected_s: u64,
 }
 
+/// The resources that a job requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Resources {
-    /// Of all machines at once, and one for the controller.
+    /// Cores for all machines that run in parallel, and one for the controller.
     pub cores: u32,
+    /// Memory for all machines that run in parallel, and for the controller.
     pub memory_mib: u64,
 }
 
-/// Beside its machines: the controller, and QEMU's own memory of each machine.
+/// Memory of the controller.
 const CONTROLLER_MIB: u64 = 512;
+/// Memory of QEMU itself, beside the memory of the guest.
 const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {
-    /// Of every model of a plan, by name. `memory_mib` is one machine's.
+    /// Returns the demand of every model of a plan, sorted by name. `memory_mib` is the memory of one machine.
     pub fn of(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
         Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
     }
@@ -67,25 +72,28 @@ impl ModelDemand {
     }
 }
 
-/// One submission: an array of jobs that ask for the same.
+/// One submission: an array of jobs with the same resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// In the batch system; ours alone in the cluster.
+    /// Its name in the batch system, unique in the cluster.
     pub name: String,
+    /// The model of each job of the array.
     pub models: Vec<String>,
+    /// The resources of each job.
     pub resources: Resources,
+    /// The time limit of each job, seconds.
     pub time_s: u64,
-    /// Where the models are bound to.
+    /// The node to which the models are bound; None: any node.
     pub node: Option<String>,
 }
 
-/// Seconds a job gets on top of its runs: disks staged, record brought to disk.
+/// Seconds of a job beside its runs: for copying disks to the node and syncing the record.
 pub const MARGIN_S: u64 = 600;
 
-/// Models that ask for the same go into one array, the longest first; `node` says what a model is bound to.
+/// Puts models with the same resources, time limit and node into one array, the longest first. `node` returns the node
+/// to which a model is bound, `name` the name of the next batch. An array has at most `max_tasks` jobs.
 ///
-/// A model that needs more time than `limit_s` gets the limit; its job hands in the next of the chain itself.
-/// `name(n)` names the n-th batch.
+/// A model that needs more time than `limit_s` gets this limit; its job submits the next job of the chain.
 pub fn batches(
     needs: &[ModelDemand],
     node: impl Fn(&str) -> Option<String>,
@@ -152,21 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn models_that_ask_for_the_same_share_an_array_and_the_longest_begin() {
+    fn models_with_equal_demand_share_an_array_longest_first() {
         let needs = [need("A", 2, 4000), need("B", 2, 90_000), need("C", 5, 90_000), need("D", 2, 5000)];
         let expected =
             [(names(&["B"]), 93_600, None), (names(&["C"]), 93_600, None), (names(&["D", "A"]), 7200, None)];
         assert_eq!(made(&needs, None, 1000), expected);
         let mut expected = needs.clone();
         expected[0].expected_s = 3000;
-        assert_eq!(made(&expected, None, 1000)[2].0, names(&["A", "D"]), "the longest expected begins");
-        // With the partition's limit all of them ask for the same time.
+        assert_eq!(made(&expected, None, 1000)[2].0, names(&["A", "D"]), "the longest expected is first");
+        // With the limit of the partition all of them have the same time.
         let expected = [(names(&["B", "D", "A"]), 7200, None), (names(&["C"]), 7200, None)];
         assert_eq!(made(&needs, Some(7200), 1000), expected);
     }
 
     #[test]
-    fn a_bound_model_goes_to_its_node_and_an_array_has_its_most() {
+    fn a_bound_model_goes_to_its_node_and_arrays_are_limited() {
         let needs = [need("A", 2, 100), need("Bound", 2, 100), need("C", 2, 100), need("D", 2, 100)];
         let expected = [
             (names(&["A", "C"]), 3600, None),
@@ -177,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_asks_for_its_widest_tool_and_the_controller() {
+    fn a_model_demands_cores_of_its_widest_tool_and_controller() {
         let run = |model: &str, vcpus, competes| Run {
             entry: format!("t{vcpus}").parse().unwrap(),
             instance: format!("{model}-PT-1").parse().unwrap(),

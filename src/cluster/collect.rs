@@ -1,4 +1,4 @@
-//! The shards of a campaign brought into its one record.
+//! Merges the shards of a campaign into its record.
 
 use super::{Cluster, ClusterError};
 use mcc_store::{MergeCounts, Record, RecordPart, StoreError};
@@ -6,20 +6,25 @@ use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The result of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Collected {
+    /// New attempts and newly recorded runs.
     #[serde(flatten)]
     pub merged: MergeCounts,
-    /// Shards that were read.
+    /// Number of shards that were read.
     pub shards: usize,
 }
 
-const LOST: &str = "the host of this model was lost, the whole model was run anew on another (E-5.1)";
+const LOST: &str = "the host of this model was lost, and all its runs were repeated on another host (E-5.1)";
 
-/// Brings every shard below RESULTS into `record`, and those in `copies`: folders that each hold a shard's
-/// `record.db`, or shards by model, copied by hand.
+/// Merges every shard below RESULTS into `record`, and the shards in `copies`. A copy is a folder with the `record.db`
+/// of a shard, or a folder of such folders.
 ///
-/// In any order and any number of times, the result is the same.
+/// The order of collections and repeated ones do not change the result.
+///
+/// # Errors
+/// A shard is of another campaign, cannot be read, or conflicts with a shard that was collected before.
 pub fn collect(record: &Record, cluster: &Cluster, copies: &[PathBuf]) -> Result<Collected, ClusterError> {
     let mut collected = Collected { merged: MergeCounts::default(), shards: 0 };
     for need in &cluster.facts().needs {
@@ -43,7 +48,7 @@ impl Collected {
         for (folder, superseded) in folders {
             match Record::open_readonly(folder) {
                 Ok(shard) => opened.push((shard, *superseded)),
-                // Not begun: no job of it came so far.
+                // No job of the model has started yet.
                 Err(StoreError::NoRecord { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -58,7 +63,7 @@ impl Collected {
     }
 }
 
-/// A folder that is a shard, or holds some.
+/// Returns `folder` if it is a shard, else the shards in it.
 fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
     if folder.join("record.db").exists() {
         return Ok(vec![folder.to_owned()]);

@@ -1,4 +1,4 @@
-//! The files of a campaign on a cluster, all below RESULTS on the cluster's shared file system.
+//! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
 use mcc_campaign::SlurmSettings;
@@ -8,62 +8,70 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// `cluster.json`: what `submit` decided, the same for every job.
+/// `cluster.json`: the settings of all jobs, written by `submit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterFacts {
     /// Format of this folder: 1.
     pub format: u32,
-    /// In the names of our jobs, so that no other campaign's are taken for ours.
+    /// Part of the names of the campaign's jobs; distinguishes them from jobs of other campaigns.
     pub id: String,
-    /// campaign.toml, absolute.
+    /// Absolute path of campaign.toml.
     pub campaign: PathBuf,
+    /// Whether degraded runs are allowed.
     pub allow_degraded: bool,
     /// Boot deadline and wall limit of a run, seconds.
     pub longest_run_s: u64,
+    /// `[slurm]` of the campaign.
     pub settings: SlurmSettings,
-    /// Records of earlier campaigns, for the order of work.
+    /// Records of earlier campaigns, for the order of runs.
     #[serde(default)]
     pub history: Vec<PathBuf>,
-    /// By model.
+    /// The demand of each model.
     pub needs: Vec<ModelDemand>,
 }
 
+/// The format of the folder that this version reads and writes.
 pub const FORMAT: u32 = 1;
 
-/// Why a batch was handed in.
+/// The reason why a batch was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
+    /// `submit`
     Submit,
     /// `submit --resume`
     Resume,
-    /// By a job whose time was up, for the rest of its model.
+    /// A job at its time limit submitted it for the open runs of its model.
     Chain,
-    /// By a job that landed on another node than its model's.
+    /// A job that started on another node than that of its model submitted it.
     WrongNode,
 }
 
-/// `batches/NAME.json`: written before it is handed in, completed with the job's number after.
+/// `batches/NAME.json`: written before the submission, and again with the number of the job after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchFacts {
+    /// The reason of the submission.
     pub reason: Reason,
-    /// RFC 3339; for people.
+    /// The time of the submission (RFC 3339), for display.
     pub at: String,
-    /// None: handing it in failed, or was interrupted (the batch system knows it by its name then).
+    /// The number of the job. None: the submission failed or was interrupted; in that case the batch system may have
+    /// a job of this name.
     pub job: Option<String>,
+    /// The node to which the models are bound; None: any node.
     pub node: Option<String>,
     /// The model of each task.
     pub models: Vec<String>,
-    /// The model's earlier host is lost: it goes on elsewhere, marked `mixed-host`.
+    /// Whether the earlier host of the models is lost and their runs continue on another, marked `mixed-host`.
     pub mixed_host: bool,
 }
 
-/// `shards/MODEL/host.json`: the nodes a model ran on; more than one: `mixed-host`.
+/// `shards/MODEL/host.json`: the nodes on which a model ran. If there are several, runs are marked `mixed-host`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelHosts {
+    /// Names of the nodes; the last one is that of the next job.
     pub nodes: Vec<String>,
 }
 
@@ -74,7 +82,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The campaign that was submitted with this `--out`.
+    /// Opens the folder of a submitted campaign.
+    ///
+    /// # Errors
+    /// No campaign was submitted with this folder, or its facts are not valid.
     pub fn open(results: &Path) -> Result<Self, ClusterError> {
         let path = results.join("cluster/cluster.json");
         if !path.exists() {
@@ -82,25 +93,31 @@ impl Cluster {
         }
         let facts: ClusterFacts = read(&path)?;
         if facts.format != FORMAT {
-            let problem = format!("format {} (this version reads {FORMAT})", facts.format);
+            let problem = format!(
+                "format {} (this version reads {FORMAT}): use the version that submitted the campaign",
+                facts.format
+            );
             return Err(ClusterError::Bad { path, problem });
         }
         Ok(Self { results: absolute(results)?, facts })
     }
 
-    /// Begins it: folders, facts, this very program and the script the jobs run.
+    /// Creates the folders, the facts, a copy of this program and the script of the jobs.
+    ///
+    /// # Errors
+    /// A file cannot be written.
     pub fn create(results: &Path, facts: ClusterFacts) -> Result<Self, ClusterError> {
         let cluster = Self { results: absolute(results)?, facts };
         for folder in [cluster.logs(), cluster.folder().join("batches"), cluster.results.join("shards")] {
             fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
         }
-        // A copy: the program may be built anew while the campaign runs, and nodes may not see where it lies.
+        // A copy: the program may be rebuilt while the campaign runs, and nodes may not have its folder.
         let program = std::env::current_exe().map_err(ClusterError::io("find", "mcc-harness"))?;
         let (beside, place) = (cluster.folder().join(".program"), cluster.program());
         fs::copy(&program, &beside).map_err(ClusterError::io("copy", &program))?;
         fs::rename(&beside, &place).map_err(ClusterError::io("rename", &place))?;
         let script = format!(
-            "#!/bin/sh\n# What a job runs: one model of the campaign. Its argument is the name of its batch.\n\
+            "#!/bin/sh\n# A job: the runs of one model. The argument is the name of the batch.\n\
              exec {} shard {} --batch \"$1\"\n",
             quoted(&place),
             quoted(&cluster.results)
@@ -111,10 +128,12 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// The folder RESULTS.
     pub fn results(&self) -> &Path {
         &self.results
     }
 
+    /// The settings of all jobs.
     pub fn facts(&self) -> &ClusterFacts {
         &self.facts
     }
@@ -123,35 +142,44 @@ impl Cluster {
         self.results.join("cluster")
     }
 
+    /// The copy of mcc-harness that the jobs run.
     pub fn program(&self) -> PathBuf {
         self.folder().join("mcc-harness")
     }
 
+    /// The script of the jobs.
     pub fn script(&self) -> PathBuf {
         self.folder().join("job.sh")
     }
 
+    /// The folder of the logs of the jobs.
     pub fn logs(&self) -> PathBuf {
         self.folder().join("logs")
     }
 
-    /// Where the record of a model's runs lies.
+    /// The folder of the record of a model's runs.
     pub fn shard(&self, model: &str) -> PathBuf {
         self.results.join("shards").join(model)
     }
 
-    /// The record of the n-th lost host of a model, n = 1, 2, ...
+    /// The folder of the record of the n-th lost host of a model, n = 1, 2, ...
     pub fn superseded(&self, model: &str, n: usize) -> PathBuf {
         self.results.join("superseded").join(format!("{model}.{n}"))
     }
 
-    /// Nodes a model ran on so far; none: it has not begun.
+    /// The nodes on which a model ran so far; none if it has not started.
+    ///
+    /// # Errors
+    /// The file `host.json` is not valid.
     pub fn hosts(&self, model: &str) -> Result<ModelHosts, ClusterError> {
         let path = self.shard(model).join("host.json");
         if path.exists() { read(&path) } else { Ok(ModelHosts::default()) }
     }
 
-    /// Notes that a model runs on `node` from now on.
+    /// Adds `node` to the nodes of a model, unless it is the last one already, and returns them.
+    ///
+    /// # Errors
+    /// The file `host.json` is not valid or cannot be written.
     pub fn record_node(&self, model: &str, node: &str) -> Result<ModelHosts, ClusterError> {
         let mut hosts = self.hosts(model)?;
         if hosts.nodes.last().is_none_or(|last| last != node) {
@@ -163,23 +191,29 @@ impl Cluster {
         Ok(hosts)
     }
 
-    /// The host of a model is lost: its shard is put aside, the model begins anew.
+    /// Moves the shard of a model whose host is lost to `superseded`: the model starts again with an empty shard.
+    ///
+    /// # Errors
+    /// The folder cannot be moved.
     pub fn supersede(&self, model: &str) -> Result<(), ClusterError> {
         let shard = self.shard(model);
         let free = (1..).map(|n| self.superseded(model, n)).find(|folder| !folder.exists());
-        let place = free.expect("numbers do not end");
+        let place = free.expect("some number is free");
         let folder = self.results.join("superseded");
         fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
         fs::rename(&shard, &place).map_err(ClusterError::io("rename", &shard))
     }
 
-    /// A name for a batch, ours alone in the cluster.
+    /// Returns a name for a batch that is unique in the cluster.
     pub fn new_name(&self) -> String {
         let name = random_name().unwrap_or_else(|_| std::process::id().to_string());
         format!("mcc-{}-{name}", self.facts.id)
     }
 
-    /// The batches handed in so far, by name.
+    /// The submitted batches, sorted by name.
+    ///
+    /// # Errors
+    /// A file in `batches` is not valid.
     pub fn batches(&self) -> Result<Vec<(String, BatchFacts)>, ClusterError> {
         let folder = self.folder().join("batches");
         let mut found = vec![];
@@ -195,6 +229,10 @@ impl Cluster {
         Ok(found)
     }
 
+    /// The batch of this name.
+    ///
+    /// # Errors
+    /// There is no such batch, or its file is not valid.
     pub fn batch(&self, name: &str) -> Result<BatchFacts, ClusterError> {
         read(&self.batch_path(name))
     }
@@ -203,8 +241,11 @@ impl Cluster {
         self.folder().join("batches").join(format!("{name}.json"))
     }
 
-    /// Hands a batch in. What is planned is written before, the job's number after: killed in between, the
-    /// batch is found again by its name.
+    /// Submits a batch and returns the number of its job. The batch is written before the submission and the number
+    /// after it: after an interruption, the job is found by the name of the batch.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the batch system refuses the batch.
     pub fn submit_batch(
         &self,
         batch_system: &dyn super::BatchSystem,
@@ -240,7 +281,10 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
         .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
 }
 
-/// Eight hex digits that nobody else has drawn.
+/// Returns eight random hex digits.
+///
+/// # Errors
+/// `/dev/urandom` cannot be read.
 pub fn random_name() -> std::io::Result<String> {
     let mut bytes = [0; 4];
     fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
@@ -251,7 +295,7 @@ fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {
     std::path::absolute(path).map_err(ClusterError::io("find", path))
 }
 
-/// For a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

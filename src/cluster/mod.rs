@@ -1,15 +1,15 @@
-//! A campaign on a cluster: its models become jobs of the site's own batch system, no daemon of ours anywhere.
+//! Runs a campaign on a cluster: its models become jobs of the cluster's batch system. No daemon is installed.
 //!
-//! One job per model, so that all tools, examinations and instances of a model run on the one node it lands on
-//! (E-5.1). A job is the same executor as locally, on a record of its own:
+//! Each model is one job, so that all tools, examinations and instances of a model run on one node (E-5.1). A job uses
+//! the same executor as a local run, with a record of its own:
 //!
 //! ```text
-//! RESULTS/record.db                   the whole plan; `collect` brings the shards' records here
-//! RESULTS/shards/MODEL/               the record of a model's runs, and host.json: the nodes it ran on
-//! RESULTS/superseded/MODEL.N/         shards of a node that was lost, kept; the model was run anew
-//! RESULTS/cluster/cluster.json        what `submit` decided: binary, campaign, needs of each model
-//! RESULTS/cluster/batches/N.json      one submission: its job, its models, its node, why
-//! RESULTS/cluster/logs/               what the jobs printed
+//! RESULTS/record.db                   the whole plan; `collect` merges the records of the shards into it
+//! RESULTS/shards/MODEL/               the record of a model's runs, and host.json: the nodes on which it ran
+//! RESULTS/superseded/MODEL.N/         kept shards of lost nodes; the runs of the model were repeated
+//! RESULTS/cluster/cluster.json        settings of all jobs: campaign, demand of each model
+//! RESULTS/cluster/batches/N.json      one submission: its job, models, node and reason
+//! RESULTS/cluster/logs/               output of the jobs
 //! ```
 
 mod batch;
@@ -29,27 +29,61 @@ pub use staging::StagingFolder;
 use std::io;
 use std::path::PathBuf;
 
-/// What goes wrong between us and a batch system, with the remedy.
+/// An error of the batch system or of the files of a campaign on a cluster, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
+    /// A command of the batch system is not installed.
     #[error("{program} is not on PATH: run this on a host of the cluster (package slurm-client)")]
-    NotInstalled { program: &'static str },
+    NotInstalled {
+        /// Name of the command.
+        program: &'static str,
+    },
+    /// A command failed, or its output is not as expected.
     #[error("{command}: {problem}")]
-    Command { command: String, problem: String },
+    Command {
+        /// The command with its arguments.
+        command: String,
+        /// The problem.
+        problem: String,
+    },
+    /// A file or folder cannot be read or written.
     #[error("{}: {action}: {source}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The content of a file is not valid.
     #[error("{}: {problem}", path.display())]
-    Bad { path: PathBuf, problem: String },
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        problem: String,
+    },
+    /// No campaign was submitted with this folder.
     #[error(
-        "no campaign was submitted with --out {path}: `mcc-harness submit CAMPAIGN.toml --out {path}` does",
+        "no campaign was submitted with --out {path}: submit one with `mcc-harness submit CAMPAIGN.toml --out {path}`",
         path = .0.display()
     )]
     NotSubmitted(PathBuf),
+    /// The time limit of a partition is shorter than one run.
     #[error(
         "the longest run takes {run_s} s, and partition {partition} ends jobs after {limit_s} s: \
          choose another partition in [slurm], or smaller [limits]"
     )]
-    TooShort { partition: String, run_s: u64, limit_s: u64 },
+    TooShort {
+        /// Name of the partition.
+        partition: String,
+        /// Longest duration of a run, seconds.
+        run_s: u64,
+        /// Time limit of the partition, seconds.
+        limit_s: u64,
+    },
+    /// A record cannot be read or written.
     #[error(transparent)]
     Store(#[from] mcc_store::StoreError),
 }
@@ -64,36 +98,57 @@ impl ClusterError {
 /// A job of the batch system, or one task of an array of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Task {
+    /// The number of the job.
     pub job: String,
     /// Its index in the array.
     pub index: u32,
 }
 
-/// How a task that has not ended stands. One that has ended is not there any more.
+/// The state of a task that has not ended. A batch system does not list ended tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskState {
-    /// Why it waits, in the batch system's words.
+    /// It waits.
     Pending {
+        /// The reason that the batch system gives.
         reason: String,
     },
+    /// It runs.
     Running {
+        /// Its node.
         node: String,
     },
 }
 
-/// A batch system: what `submit`, `status` and `cancel` ask of one. Slurm's is `Slurm`.
+/// The operations of a batch system that `submit`, `status` and `cancel` use. `Slurm` implements it.
 pub trait BatchSystem {
-    /// Hands in an array of jobs, each running the cluster's script on one of the batch's models; the job's id.
+    /// Submits an array of jobs, one per model of the batch, and returns the number of the job.
+    ///
+    /// # Errors
+    /// The batch system refuses the batch.
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError>;
-    /// The tasks of batch submissions by their names, each with the name of its own, waiting or running: also finds one
-    /// whose id was lost.
+    /// Returns the waiting and running tasks of the batches with these names, each with the name of its batch.
+    ///
+    /// # Errors
+    /// The batch system cannot be queried.
     fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError>;
     /// Ends tasks.
+    ///
+    /// # Errors
+    /// The batch system cannot be called.
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError>;
-    /// Seconds after which the partition ends a job; None: never.
+    /// The time limit of a partition in seconds, of the default partition for None; None: no limit.
+    ///
+    /// # Errors
+    /// There is no such partition, or the batch system cannot be queried.
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError>;
-    /// Most tasks of one array.
+    /// The largest number of tasks in one array.
+    ///
+    /// # Errors
+    /// The batch system cannot be queried.
     fn max_tasks(&self) -> Result<u32, ClusterError>;
-    /// Whether a node can take jobs now or after its present ones.
+    /// Whether a node runs jobs, now or after its present ones.
+    ///
+    /// # Errors
+    /// The batch system cannot be queried.
     fn node_available(&self, node: &str) -> Result<bool, ClusterError>;
 }

@@ -1,4 +1,4 @@
-//! How the models of a campaign stand: our records and the batch system's view, merged.
+//! The states of the models of a campaign, from its records and the tasks of the batch system.
 
 use super::{BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskState};
 use mcc_store::{RecordSummary, StoreError};
@@ -6,36 +6,51 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The state of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum ModelState {
-    /// Every run has its record.
+    /// Every run is recorded.
     Done,
+    /// Its job runs.
     Running {
+        /// The node of the job.
         node: String,
     },
+    /// Its job waits.
     Pending {
+        /// The reason that the batch system gives.
         reason: String,
+        /// The task of the job.
         task: Task,
     },
-    /// Not done, and no job has it: `submit --resume` hands it in again.
+    /// It has open runs and no job: `submit --resume` submits it again.
     Open,
 }
 
+/// The status of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelStatus {
+    /// The model.
     pub model: String,
+    /// Number of planned runs.
     pub planned: u64,
+    /// Number of recorded runs.
     pub recorded: u64,
     /// Recorded runs by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Nodes it ran on, the last one binding; more than one: `mixed-host`.
+    /// The nodes on which it ran. It is bound to the last one; if there are several, runs are marked `mixed-host`.
     pub nodes: Vec<String>,
+    /// Its state.
     #[serde(flatten)]
     pub state: ModelState,
 }
 
-/// Of every model, by name; `record_summary` is the cluster's.
+/// Returns the status of every model, sorted by name; `record_summary` is that of the campaign
+/// (`Cluster::record_summary`).
+///
+/// # Errors
+/// A file of the campaign is not valid, or the batch system cannot be queried.
 pub fn model_statuses(
     cluster: &Cluster,
     batch_system: &dyn BatchSystem,
@@ -47,7 +62,7 @@ pub fn model_statuses(
     for (name, task, state) in batch_system.tasks(&names)? {
         let models = batches.get(&name).map(|batch| &batch.models);
         let Some(model) = models.and_then(|models| models.get(task.index as usize)) else { continue };
-        // A job and the next of its chain may overlap for a moment: running says more.
+        // A job and the next one of its chain may overlap: the running one is shown.
         if !matches!(live.get(model), Some((_, TaskState::Running { .. }))) {
             live.insert(model, (task, state));
         }
@@ -55,18 +70,18 @@ pub fn model_statuses(
     let needs = &cluster.facts().needs;
     let hosts = parallel_map(needs, |need| cluster.hosts(&need.model))?;
     let state = |(need, hosts): (&ModelDemand, ModelHosts)| {
-        let tally = record_summary.model(&need.model);
+        let counts = record_summary.model(&need.model);
         let state = match live.remove(&need.model) {
             Some((_, TaskState::Running { node })) => ModelState::Running { node },
             Some((task, TaskState::Pending { reason })) => ModelState::Pending { reason, task },
-            None if tally.recorded == need.planned => ModelState::Done,
+            None if counts.recorded == need.planned => ModelState::Done,
             None => ModelState::Open,
         };
         ModelStatus {
             model: need.model.clone(),
             planned: need.planned,
-            recorded: tally.recorded,
-            outcomes: tally.outcomes,
+            recorded: counts.recorded,
+            outcomes: counts.outcomes,
             nodes: hosts.nodes,
             state,
         }
@@ -75,7 +90,10 @@ pub fn model_statuses(
 }
 
 impl Cluster {
-    /// The campaign at a glance: what is collected, and the shards of the models that are not collected whole.
+    /// Summarizes the campaign: the collected runs, and the shards of the models that are not collected completely.
+    ///
+    /// # Errors
+    /// A record cannot be read.
     pub fn record_summary(&self) -> Result<RecordSummary, ClusterError> {
         let collected = RecordSummary::models_at(self.results())?;
         let open = |need: &&ModelDemand| {
@@ -83,7 +101,7 @@ impl Cluster {
         };
         let open: Vec<&ModelDemand> = self.facts().needs.iter().filter(open).collect();
         let shards = parallel_map(&open, |need| match RecordSummary::at(&self.shard(&need.model)) {
-            // Its job has begun the record, but not planned in it yet.
+            // Its job has created the record, but not planned its runs yet.
             Ok(record_summary) if record_summary.model(&need.model).planned == 0 => Ok(None),
             Ok(record_summary) => Ok(Some(record_summary)),
             Err(StoreError::NoRecord { .. }) => Ok(None),
@@ -98,10 +116,10 @@ impl Cluster {
     }
 }
 
-/// A shared file system answers late, and many questions as late as one.
+/// Queries of a shared file system have a high latency, but many run in parallel.
 const MAX_PARALLEL_QUERIES: usize = 16;
 
-/// What `query` says of each, in their order; asked at once, the first error ends it.
+/// Calls `query` for each item in parallel; returns the results in the order of the items, or an error.
 fn parallel_map<T: Sync, R: Send>(
     items: &[T],
     query: impl Fn(&T) -> Result<R, ClusterError> + Sync,
@@ -120,7 +138,7 @@ fn parallel_map<T: Sync, R: Send>(
     let threads = MAX_PARALLEL_QUERIES.min(items.len());
     let mut answers = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().expect("a question does not panic"));
+        let joined = threads.into_iter().map(|thread| thread.join().expect("queries do not panic"));
         joined.collect::<Result<Vec<Vec<(usize, R)>>, ClusterError>>()
     })?
     .into_iter()

@@ -1,4 +1,4 @@
-//! Slurm, by its own commands: sbatch, squeue, scancel, scontrol, sinfo.
+//! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
 
 use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskState};
 use mcc_campaign::SlurmSettings;
@@ -6,30 +6,35 @@ use mcc_host::{find_program, run_with_deadline};
 use std::process::Command;
 use std::time::Duration;
 
-/// The Slurm that this host belongs to.
+/// The Slurm cluster to which this host belongs.
 pub struct Slurm {
+    /// `[slurm]` of the campaign.
     pub settings: SlurmSettings,
 }
 
-/// What Slurm tells a job about itself.
+/// The task of the job in which this program runs.
 pub struct SlurmTask {
-    /// Of the task in its array.
+    /// Index of the task in its array.
     pub index: u32,
-    /// Slurm's name of the node; several may be one host.
+    /// Slurm's name of the node; several nodes may be one host.
     pub node: String,
-    /// Seconds the job was given; None: without end.
+    /// Time limit of the job, seconds; None: no limit.
     pub limit_s: Option<u64>,
 }
 
 impl SlurmTask {
+    /// Reads the task from the environment variables of Slurm.
+    ///
+    /// # Errors
+    /// A variable is not set, or not a number.
     pub fn find() -> Result<Self, ClusterError> {
-        let say = |name: &str| {
+        let variable = |name: &str| {
             std::env::var(name).map_err(|_| ClusterError::Command {
                 command: "mcc-harness shard".to_owned(),
-                problem: format!("{name} is not set: only jobs of `mcc-harness submit` run this"),
+                problem: format!("{name} is not set: this command is for jobs of `mcc-harness submit` only"),
             })
         };
-        let index = say("SLURM_ARRAY_TASK_ID")?;
+        let index = variable("SLURM_ARRAY_TASK_ID")?;
         let wrong = |_| ClusterError::Command {
             command: "mcc-harness shard".to_owned(),
             problem: format!("SLURM_ARRAY_TASK_ID is {index:?}, not a number"),
@@ -38,18 +43,18 @@ impl SlurmTask {
         let limit_s = number("SLURM_JOB_END_TIME")
             .zip(number("SLURM_JOB_START_TIME"))
             .map(|(end, start)| end.saturating_sub(start));
-        Ok(Self { index: index.parse().map_err(wrong)?, node: say("SLURMD_NODENAME")?, limit_s })
+        Ok(Self { index: index.parse().map_err(wrong)?, node: variable("SLURMD_NODENAME")?, limit_s })
     }
 }
 
-/// So many names or jobs fit on a command line.
+/// Number of names or jobs of one command.
 const MAX_ARGUMENTS: usize = 1000;
 
-/// A busy controller answers late, a dead one never.
+/// Time for a command; a busy Slurm controller may need a minute.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Slurm {
-    /// Runs one of Slurm's commands; what it printed.
+    /// Runs a command of Slurm and returns its output.
     fn run_command(&self, program: &'static str, args: &[String]) -> Result<String, ClusterError> {
         let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
         let failed =
@@ -63,7 +68,7 @@ impl Slurm {
     }
 }
 
-/// `sbatch`'s arguments for a batch; pure.
+/// The arguments of `sbatch` for a batch.
 fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<String> {
     let last = batch.models.len() - 1;
     let throttle = settings.throttle.map_or(String::new(), |most| format!("%{most}"));
@@ -75,12 +80,12 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
         "--nodes=1".to_owned(),
         "--ntasks=1".to_owned(),
         format!("--cpus-per-task={}", batch.resources.cores),
-        // Without it a job is given all memory of its node.
+        // Without it a job gets all memory of its node.
         format!("--mem={}M", batch.resources.memory_mib),
         format!("--time={}", batch.time_s.div_ceil(60)),
-        // In time for the running runs to end: the controller then begins no more and hands in the next job.
+        // Early enough for the running runs to end: after it the controller starts no run and submits the next job.
         format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + super::batch::MARGIN_S / 2),
-        // A preempted job comes back; one that comes back elsewhere goes to the host of its model's first run.
+        // A preempted job is started again. If it starts on another node, it submits a job for the node of its model.
         "--requeue".to_owned(),
         format!("--output={}/%x.%a.log", logs.display()),
         "--open-mode=append".to_owned(),
@@ -107,7 +112,7 @@ impl BatchSystem for Slurm {
             Ok(_) => Ok(job),
             Err(_) => Err(ClusterError::Command {
                 command: "sbatch --parsable".to_owned(),
-                problem: format!("printed {printed:?} instead of a job's number"),
+                problem: format!("printed {printed:?} instead of the number of a job"),
             }),
         }
     }
@@ -145,7 +150,7 @@ impl BatchSystem for Slurm {
             },
         };
         let limit = printed.lines().filter_map(|line| line.split_once('|')).find_map(|(found, limit)| {
-            // The default partition is printed with a star.
+            // A star marks the default partition.
             (partition.is_some() || found.ends_with('*')).then_some(limit)
         });
         match limit.ok_or_else(wrong)?.trim() {
@@ -175,14 +180,14 @@ impl BatchSystem for Slurm {
     }
 }
 
-/// Node states in which jobs run, now or later. A `*` is a node that does not answer.
+/// Whether jobs run on a node in this state, now or later. A `*` marks a node that does not respond.
 fn is_available(state: &str) -> bool {
     let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
     !state.contains('*')
         && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
 }
 
-/// What squeue printed as `%j|%F|%K|%T|%N|%r`.
+/// Parses the output of squeue in the format `%j|%F|%K|%T|%N|%r`.
 fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
     let mut found = vec![];
     for line in printed.lines().filter(|line| !line.trim().is_empty()) {
@@ -191,14 +196,14 @@ fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
             return Err(format!("printed {line:?} instead of six fields"));
         };
         let index =
-            index.parse().map_err(|_| format!("printed {line:?}: {index} is no index of an array"))?;
+            index.parse().map_err(|_| format!("printed {line:?}: {index} is not an index of an array"))?;
         let state = match state {
             "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING"
             | "STAGE_OUT" => TaskState::Running { node: node.to_owned() },
             "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => {
                 TaskState::Pending { reason: reason.to_owned() }
             }
-            // squeue lists what just ended too.
+            // squeue also lists tasks that ended recently.
             _ => continue,
         };
         found.push((name.to_owned(), Task { job: job.to_owned(), index }, state));
@@ -206,7 +211,7 @@ fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
     Ok(found)
 }
 
-/// Slurm's `[D-]HH:MM:SS`, `MM:SS` or `MM`, as seconds.
+/// Converts Slurm's `[D-]HH:MM:SS`, `MM:SS` or `MM` to seconds.
 fn seconds(limit: &str) -> Option<u64> {
     let (days, clock) = match limit.split_once('-') {
         Some((days, clock)) => (days.parse::<u64>().ok()?, clock),
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_squeue_prints_is_read_and_what_ended_is_left_out() {
+    fn waiting_and_running_tasks_of_squeue_are_read() {
         let printed = "b|12|0|RUNNING|n1|None\nb|12|1|PENDING||Resources\nb|12|2|COMPLETED|n1|None\n\
                        c|13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
         let task = |job: &str, index| Task { job: job.into(), index };
@@ -264,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_down_or_silent_does_not_live() {
+    fn a_node_that_is_down_or_does_not_respond_is_not_available() {
         for state in ["idle", "mixed", "allocated", "idle~", "completing", "planned"] {
             assert!(is_available(state), "{state}");
         }

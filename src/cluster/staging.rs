@@ -1,4 +1,4 @@
-//! Disks on a node's own storage: copied there once per node, whatever number of jobs and campaigns use them.
+//! Copies disks to the local storage of a node: once per node, for all jobs and campaigns.
 
 use super::ClusterError;
 use mcc_base::digest;
@@ -6,22 +6,27 @@ use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// A folder of disks by digest: `SHA256`, and `SHA256.lock` while and since it was copied.
+/// A folder of disks by digest: `SHA256`, and beside it the lock file `SHA256.lock`.
 pub struct StagingFolder {
     folder: PathBuf,
 }
 
 impl StagingFolder {
+    /// Opens the folder; creates it if it does not exist.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
     pub fn open(folder: &Path) -> Result<Self, ClusterError> {
         fs::create_dir_all(folder).map_err(ClusterError::io("create", folder))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// A copy of `source` on this node, of which the digest was checked just now. A copy that is not what it
-    /// should be is made anew; jobs that want the same disk at once wait for the one that copies.
+    /// Returns the path of a copy of `source` on this node whose digest was verified by this call. A missing or damaged
+    /// copy is made again. Jobs that request the same disk meanwhile wait.
     ///
     /// # Errors
-    /// `source` itself has another digest: it changed since the campaign was submitted.
+    /// `source` has another digest than `sha256`: it changed since the campaign was submitted. Or a file cannot be read
+    /// or written.
     pub fn disk(&self, source: &Path, sha256: &str) -> Result<PathBuf, ClusterError> {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
@@ -37,8 +42,8 @@ impl StagingFolder {
         if found != sha256 {
             fs::remove_file(&beside).map_err(ClusterError::io("remove", &beside))?;
             let problem = format!(
-                "its digest is {found}, at the submission it was {sha256}: put the disk back, or submit the \
-                 campaign anew with another --out"
+                "its digest is {found}, but it was {sha256} when the campaign was submitted: put the disk back, or \
+                 submit the campaign again with another --out"
             );
             return Err(ClusterError::Bad { path: source.to_owned(), problem });
         }
@@ -53,7 +58,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_disk_is_copied_once_per_node_and_anew_where_the_copy_is_damaged() {
+    fn a_disk_is_copied_once_and_again_if_the_copy_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let (source, stage) =
             (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());

@@ -1,10 +1,10 @@
-//! The editions that are part of the program, and edition files by path.
+//! The built-in editions, and edition files by path.
 
 use super::error::EditionError;
 use super::suggest::nearest;
 use std::path::Path;
 
-/// The MCC's editions this build knows by name.
+/// The built-in editions of the MCC: name and text.
 pub(super) const MCC: &[(&str, &str)] = &[
     ("mcc-2017", include_str!("../../editions/mcc-2017.toml")),
     ("mcc-2018", include_str!("../../editions/mcc-2018.toml")),
@@ -18,7 +18,7 @@ pub(super) const MCC: &[(&str, &str)] = &[
     ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
 ];
 
-/// The names of the MCC's editions this build knows.
+/// The names of the built-in editions of the MCC.
 pub fn known() -> impl Iterator<Item = &'static str> {
     MCC.iter().map(|(name, _)| *name)
 }
@@ -27,24 +27,24 @@ macro_rules! other_contests {
     ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
 }
 
-/// The other contests' editions this build knows by name.
+/// The built-in editions of other contests: name and text.
 pub(super) const OTHER_EDITIONS: &[(&str, &str)] = other_contests!(
     "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
     "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
     "svcomp-2026" "crv-2014"
 );
 
-/// Their names.
+/// The names of the built-in editions of other contests.
 pub fn other_edition_names() -> impl Iterator<Item = &'static str> {
     OTHER_EDITIONS.iter().map(|(name, _)| *name)
 }
 
-/// An argument with a `/` or ending in `.toml` is a path, any other a name.
+/// Whether an argument is a path: it contains `/` or ends in `.toml`. Any other argument is a name.
 pub(super) fn is_path(name_or_path: &str) -> bool {
     name_or_path.contains('/') || name_or_path.ends_with(".toml")
 }
 
-/// The text of an edition known by name, and the file that errors name.
+/// The text of a built-in edition, and the file name for errors.
 pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
     let all = || MCC.iter().chain(OTHER_EDITIONS);
     let names = || all().map(|(name, _)| *name);
@@ -58,7 +58,7 @@ pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError
     }
 }
 
-/// The text of the edition of that name, or of the file at that path, and what errors call it.
+/// The text of the edition with this name or path, and the file name for errors.
 pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
     if is_path(name_or_path) {
         let path = Path::new(name_or_path);

@@ -1,4 +1,4 @@
-//! What an edition's content must fulfil, beyond being well-formed.
+//! Checks the content of an edition of the MCC after it was parsed.
 
 use super::error::Fault;
 use super::{AnswerKind, Edition, InfrastructureRule};
@@ -6,14 +6,14 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 impl Edition {
-    /// The first key whose content cannot be, and why.
+    /// The first key with invalid content, and the reason.
     pub(super) fn check(&self) -> Option<Fault> {
         let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         for (number, examination) in self.examinations.iter().enumerate() {
             let at = |name| key(&["examination", &number.to_string(), name]);
             let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric());
             if !plain(&examination.name) {
-                let message = "becomes a file's and a folder's name: letters and digits only".to_owned();
+                let message = "is used as a name of files and folders: letters and digits only".to_owned();
                 return Some((at("name"), message));
             }
             if self.examination(&examination.name).is_some_and(|(first, _)| first != number) {
@@ -72,19 +72,25 @@ impl Edition {
             }
         }
         if judging.penalty.is_negative() {
-            return Some((at("penalty"), "is counted as a loss already: must be 0 or more".to_owned()));
+            return Some((
+                at("penalty"),
+                "is a number of points that are lost: must be 0 or more".to_owned(),
+            ));
         }
         if judging.single_threshold < BigRational::zero() || judging.single_threshold > one {
-            return Some((at("single_threshold"), "a confidence lies from 0 to 1".to_owned()));
+            return Some((at("single_threshold"), "must be a confidence from 0 to 1".to_owned()));
         }
         if judging.min_agreeing < 2 {
-            return Some((at("min_agreeing"), "one tool alone agrees with nobody: at least 2".to_owned()));
+            return Some((
+                at("min_agreeing"),
+                "agreement needs at least 2 tools: must be at least 2".to_owned(),
+            ));
         }
-        // Less, and two values could both have it.
+        // With less than 1/2, two values could both have a majority.
         if judging.majority < BigRational::new(1.into(), 2.into()) || judging.majority >= one {
             return Some((
                 at("majority"),
-                "is exceeded by one value at most: from 1/2 to below 1".to_owned(),
+                "must be from 1/2 to below 1, so that only one value can exceed it".to_owned(),
             ));
         }
         if judging.tie_margin.is_negative() {
@@ -96,9 +102,9 @@ impl Edition {
                 return Some((key, "must be 0 or more".to_owned()));
             }
         }
-        let twice =
+        let repeated =
             judging.awards.iter().enumerate().find(|(at, award)| judging.awards[..*at].contains(award));
-        if let Some((number, _)) = twice {
+        if let Some((number, _)) = repeated {
             let mut key = at("awards");
             key.push(number.to_string());
             return Some((key, "this award is named twice".to_owned()));
@@ -106,22 +112,21 @@ impl Edition {
         if let Some(prefix) = &self.stripped_prefix
             && (prefix.is_empty() || !judging.multipliers.contains_key("stripped"))
         {
-            let message = "needs a letter at least, and a multiplier for `stripped` (judging.multipliers)";
+            let message = "must not be empty, and needs a multiplier for `stripped` (judging.multipliers)";
             return Some((vec!["stripped_prefix".to_owned()], message.to_owned()));
         }
         let reason = judging.infrastructure_reason.as_deref().unwrap_or_default();
         match judging.infrastructure {
             InfrastructureRule::Exclude if reason.trim().is_empty() => Some((
                 at("infrastructure"),
-                "runs are excluded with a written reason only: add infrastructure_reason = \"...\""
-                    .to_owned(),
+                "`exclude` needs a written reason: add infrastructure_reason = \"...\"".to_owned(),
             )),
             _ => None,
         }
     }
 
     fn check_unknown(&self) -> Option<Fault> {
-        let settings = serde_json::to_value(self).expect("an edition can be written");
+        let settings = serde_json::to_value(self).expect("an edition can be serialized");
         self.unknown.iter().find_map(|(key, why)| {
             let at = vec!["unknown".to_owned(), key.clone()];
             if settings.pointer(&format!("/{}", key.replace('.', "/"))).is_none() {
@@ -130,7 +135,9 @@ impl Edition {
                     "no key of this edition; write it as in \"judging.normalization\"".to_owned(),
                 ));
             }
-            why.trim().is_empty().then(|| (at, "must say what is not known and what stands there".to_owned()))
+            why.trim()
+                .is_empty()
+                .then(|| (at, "must be a sentence on what is unknown and which value is used".to_owned()))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! An edition of CRV, the competition on runtime verification (section 4 of the report of 2014).
+//! Editions of CRV, the competition on runtime verification (section 4 of the report of 2014).
 
 use super::error::Fault;
 use super::{Status, StatusRule, fraction};
@@ -6,84 +6,107 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use serde::{Deserialize, Serialize};
 
-/// Every key is documented in `editions/README.md`.
+/// An edition of CRV. Every key is documented in `editions/README.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrvEdition {
+    /// The contest.
     pub contest: CrvContest,
-    /// `crv-2014`
+    /// Name, such as `crv-2014`.
     pub name: String,
+    /// Title for display.
     pub title: String,
+    /// Points for correctness (section 4.1).
     pub correctness: Correctness,
-    /// Points of overhead, and as many of memory, that the tools share on one benchmark.
+    /// Points for overhead, and the same for memory, that the tools share on one benchmark (sections 4.2 and 4.3).
     #[serde(with = "fraction")]
     pub shared_points: BigRational,
-    /// Online, a tool without a verdict after this many times the program's own time has none.
-    #[serde(with = "fraction")]
+    /// In online monitoring a verdict counts as a timeout after this multiple of the time of the program without a monitor.
+    #[serde(with = "fraction", alias = "patience")]
     pub timeout_factor: BigRational,
-    /// Totals no further than this below the first of a rank share it.
+    /// Entries with at most this many points less than the first of a rank share the rank.
     #[serde(with = "fraction")]
     pub tie_margin: BigRational,
+    /// Allowed differences between printed and computed scores.
     pub tolerance: Tolerance,
+    /// The tracks.
     #[serde(rename = "track")]
     pub tracks: Vec<Track>,
-    /// In order; the first pattern that fits an entry says its status.
+    /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
     #[serde(default, rename = "status")]
     pub statuses: Vec<StatusRule>,
 }
 
+/// The contest of a `CrvEdition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CrvContest {
+    /// CRV, the competition on runtime verification.
     Crv,
 }
 
-/// Section 4.1. Points by how a run ended; an ending the rules do not name in a kind of monitoring is refused.
+/// Points for correctness by the ending of a run (section 4.1). An ending that the rules do not have for a kind of
+/// monitoring is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Correctness {
+    /// A right verdict.
     #[serde(with = "fraction")]
     pub right: BigRational,
+    /// A wrong verdict.
     #[serde(with = "fraction")]
     pub wrong: BigRational,
+    /// The property cannot be written in the language of the tool.
     #[serde(with = "fraction")]
     pub inexpressible: BigRational,
+    /// The monitored program crashed in online monitoring.
     #[serde(with = "fraction")]
     pub crash_online: BigRational,
+    /// The monitor crashed in offline monitoring.
     #[serde(with = "fraction")]
     pub crash_offline: BigRational,
+    /// No verdict in time in online monitoring.
     #[serde(with = "fraction")]
     pub timeout_online: BigRational,
 }
 
-/// How far printed figures may lie from recomputed ones before the judgement says so.
+/// Allowed differences between printed and computed scores. The judgement has a note on larger ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
+    /// For overhead scores.
     #[serde(with = "fraction")]
     pub overhead: BigRational,
+    /// For memory scores.
     #[serde(with = "fraction")]
     pub memory: BigRational,
-    /// Of a column's sum from the printed total.
+    /// For printed totals, compared with the sum of the printed column.
     #[serde(with = "fraction")]
     pub total: BigRational,
 }
 
+/// A track of the contest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Track {
+    /// Its name.
     pub name: String,
+    /// The kind of monitoring.
     pub monitoring: Monitoring,
 }
 
+/// The kind of monitoring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Monitoring {
+    /// The monitor observes the running program.
     Online,
+    /// The monitor reads a recorded trace.
     Offline,
 }
 
 impl CrvEdition {
+    /// The first key with invalid content, and the reason.
     pub(super) fn check(&self) -> Option<Fault> {
         let at = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         if !self.correctness.right.is_positive() {
@@ -122,13 +145,14 @@ impl CrvEdition {
         None
     }
 
-    /// The settings as they are published: they don't name who resigned either (P-4).
+    /// The settings without the names of resigned entries (P-4), for publication.
     pub fn without_resigned(&self) -> Self {
         let mut edition = self.clone();
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition
     }
 
+    /// The track with this name and its index.
     pub fn track(&self, name: &str) -> Option<(usize, &Track)> {
         self.tracks.iter().enumerate().find(|(_, track)| track.name == name)
     }

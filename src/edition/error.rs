@@ -1,22 +1,53 @@
-//! What can be wrong with an edition file.
+//! Errors of edition files.
 
 use std::path::PathBuf;
 
-/// What an edition refuses: the key whose content cannot be, and why.
+/// A key with invalid content, and the reason.
 pub(super) type Fault = (Vec<String>, String);
 
+/// Why an edition cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EditionError {
+    /// There is no built-in edition with this name.
     #[error(
-        "no edition `{name}`{meant}: known are {known}; for an edition of your own give the path of its file (.toml)"
+        "no edition `{name}`{meant}: the editions are {known}; for a custom edition give the path of its file (.toml)"
     )]
-    Unknown { name: String, meant: String, known: String },
+    Unknown {
+        /// The given name.
+        name: String,
+        /// A similar name as text; may be empty.
+        meant: String,
+        /// The names of the built-in editions.
+        known: String,
+    },
+    /// The file cannot be read.
     #[error("cannot read edition file {path}")]
-    Read { path: PathBuf, source: std::io::Error },
-    /// Not TOML, an unknown key, a wrong type, a word that is not allowed: says what is.
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is not TOML, or has an unknown key, a wrong type or a word that is not allowed.
     #[error("{file}:{line}: {message}; editions/README.md explains every key")]
-    Syntax { file: String, line: usize, message: String },
-    /// Well-formed, but against the rules of its own content.
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what is allowed.
+        message: String,
+    },
+    /// A key has invalid content.
     #[error("{file}:{line}: key `{key}`: {message}; editions/README.md explains every key")]
-    Content { file: String, line: usize, key: String, message: String },
+    Content {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The key with dots.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
 }

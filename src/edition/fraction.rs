@@ -1,4 +1,4 @@
-//! Exact numbers as text: an integer, `p/q`, or a plain decimal (`0.97`). Written as an integer or `p/q`.
+//! Exact numbers as text. They are read as an integer, `p/q` or a plain decimal (`0.97`), and written as an integer or `p/q`.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -6,9 +6,13 @@ use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 use std::fmt;
 
+/// Serializes a number as text: an integer or `p/q`.
+///
+/// # Errors
+/// Those of the serializer.
 pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S::Error> {
     match (i64::try_from(value.numer()), i64::try_from(value.denom())) {
-        // Nearly all; printing small numbers is many times quicker than printing big ones.
+        // Nearly all numbers are small, and small numbers are formatted many times faster.
         (Ok(whole), Ok(1)) => out.serialize_str(itoa::Buffer::new().format(whole)),
         (Ok(numerator), Ok(denominator)) => {
             let mut text = itoa::Buffer::new().format(numerator).to_owned();
@@ -19,16 +23,20 @@ pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S:
     }
 }
 
+/// Deserializes an integer, or a text as in `parse`.
+///
+/// # Errors
+/// The input is no such number.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
     from.deserialize_any(FractionVisitor)
 }
 
-/// Digits of a number that is taken: reducing fractions takes time in the square of their length.
+/// Limit for the length of a number in bytes: reducing a fraction takes time in the square of its length.
 const LONGEST: usize = 20_000;
 
-/// Reads `16`, `97/100` or `0.97`; None for anything else.
+/// Parses a number such as `16`, `97/100` or `0.97`. None for any other text.
 pub fn parse(text: &str) -> Option<BigRational> {
-    // What parses big numbers passes over `_`.
+    // The parser of big numbers ignores `_`.
     if text.len() > LONGEST || text.contains('_') {
         return None;
     }
@@ -77,10 +85,18 @@ pub mod map {
     #[serde(transparent)]
     struct Number(#[serde(with = "super")] BigRational);
 
+    /// Serializes a map of numbers.
+    ///
+    /// # Errors
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(map: &BTreeMap<String, BigRational>, out: S) -> Result<S::Ok, S::Error> {
         out.collect_map(map.iter().map(|(key, number)| (key, Number(number.clone()))))
     }
 
+    /// Deserializes a map of numbers.
+    ///
+    /// # Errors
+    /// A value is no number.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<BTreeMap<String, BigRational>, D::Error> {
@@ -94,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_an_integer_a_fraction_or_a_plain_decimal_and_nothing_else() {
+    fn numbers_are_integers_fractions_or_plain_decimals() {
         let read = |text| parse(text).map(|number| number.to_string());
         for (text, exact) in [("16", "16"), ("97/100", "97/100"), ("0.97", "97/100"), ("-2.5", "-5/2")] {
             assert_eq!(read(text).as_deref(), Some(exact));

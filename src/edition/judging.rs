@@ -1,50 +1,55 @@
-//! The settings of judging (rules E-2 to E-4; RULES names the readings).
+//! Settings of judging (E-2 to E-4).
 
 use super::{Pattern, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Settings of judging. `docs/rules.md` explains the readings of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judging {
-    /// Points of one examination on one instance, shared equally by its values (E-4.1).
+    /// Points of an examination on an instance; each position has an equal share (E-4.1).
     #[serde(with = "fraction")]
     pub points_per_examination: BigRational,
-    /// A wrong value costs this many times what a right one gives (E-4.1).
+    /// Points that a wrong value costs, as a multiple of the points of a right value (E-4.1).
     #[serde(with = "fraction")]
     pub penalty: BigRational,
-    /// By the status of a model, `known`, `surprise`, ... (E-4.4).
+    /// Multiplier of points by the status of a model, such as `known` or `surprise` (E-4.4).
     #[serde(with = "fraction::map")]
     pub multipliers: BTreeMap<String, BigRational>,
+    /// Weight of instances by the size of their family (E-4.4).
     pub normalization: Normalization,
+    /// How confidence is computed (E-2.2).
     pub confidence: ConfidenceReading,
-    /// How many tools must agree for a value to count towards confidence (E-2.2).
+    /// Number of tools that must agree on a value for the position to be a common value (E-2.2).
     pub min_agreeing: usize,
-    /// The share of all voters' confidence that a value's voters must exceed, where more than two differ (E-3.1).
+    /// Share of the confidence of all voters that the voters of a value must exceed, if more than two values differ (E-3.1).
     #[serde(with = "fraction", default = "half")]
     pub majority: BigRational,
-    /// The confidence from which a value that one tool alone gave is trusted (E-3.1).
+    /// Least confidence of a tool for its value to be trusted if no other tool gave a value (E-3.1).
     #[serde(with = "fraction")]
     pub single_threshold: BigRational,
+    /// Which entries have a vote.
     pub votes: Votes,
+    /// How unresolved runs are treated.
     pub infrastructure: InfrastructureRule,
-    /// Why runs may be excluded; asked for with `infrastructure = "exclude"`.
+    /// Why blocks may be excluded; required with `infrastructure = "exclude"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infrastructure_reason: Option<String>,
-    /// Whether an answer without TECHNIQUES counts as none.
+    /// Whether a value without TECHNIQUES is ignored.
     pub strict: bool,
-    /// Given on every podium (E-4.5).
+    /// Awards that are given on every podium (E-4.5).
     pub awards: Vec<AwardKind>,
-    /// Points of the complete runs (E-4.3) that needed least of an (instance, examination), before weights.
+    /// Bonus points, before weights, for the complete runs (E-4.3) of a block that needed least time or memory.
     #[serde(default)]
     pub bonuses: Bonuses,
-    /// Entries of a podium that are at most this many points behind the first of a rank share it.
+    /// Entries of a podium that have at most this many points less than the first of a rank share the rank.
     #[serde(with = "fraction", default)]
     pub tie_margin: BigRational,
 }
 
-/// Points for being first in one examination on one instance, as 2017 gave them; 0 = none.
+/// Bonus points for the best run of an examination on an instance, as in 2017. 0 stands for no bonus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bonuses {
@@ -60,46 +65,47 @@ fn half() -> BigRational {
     BigRational::new(1.into(), 2.into())
 }
 
-/// How instances weigh (E-4.4). A third formula is a variant here and its arm in `judge/mcc/weights.rs`.
+/// Weight of an instance by the size of its family (E-4.4). The formulas are in `judge/mcc/weights.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalization {
-    /// An instance of a family of n weighs (1 + (n-1)/(nmax-1))/n.
+    /// The weight of an instance of a family with n instances is (1 + (n-1)/(nmax-1))/n.
     FamilyLinear,
-    /// Every instance weighs 1.
+    /// The weight of every instance is 1.
     None,
 }
 
-/// What an entry's agreeing values are divided by (E-2.2).
+/// The number that the agreeing values of an entry are divided by (E-2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfidenceReading {
-    /// The values of V the entry gave.
+    /// The common values that the entry answered.
     Answered,
-    /// All values of V.
+    /// All common values.
     AllTrusted,
 }
 
-/// Who has a vote.
+/// Which entries have a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Votes {
     /// Every competing entry, each variant included.
     PerVariant,
-    /// Every tool once, however many variants of it compete.
+    /// Every tool has one vote, whatever the number of its competing variants.
     PerTool,
 }
 
-/// What becomes of a run whose attempts all ended in infrastructure.
+/// How a run is treated whose attempts all ended in an infrastructure failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InfrastructureRule {
-    /// The judgement is provisional: no medal is final.
+    /// The judgement is provisional; no medal is final.
     Provisional,
-    /// That examination on that instance is dropped for all tools, with a written reason.
+    /// The block is excluded for all tools, with a written reason.
     Exclude,
 }
 
+/// An award of a podium (E-4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AwardKind {
@@ -114,7 +120,7 @@ pub enum AwardKind {
 }
 
 impl AwardKind {
-    /// As files write it.
+    /// The word of edition files and written tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::RoadRunner => "road-runner",
@@ -129,23 +135,25 @@ impl AwardKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodiumRule {
+    /// Its name.
     pub category: String,
+    /// Names of its examinations.
     pub examinations: Vec<String>,
 }
 
-/// What an entry is in the contest.
+/// The status of an entry in the contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Votes, scores and ranks.
+    /// It votes, scores and is ranked.
     Competing,
-    /// Best virtual tool: judged, never voting, never ranked.
+    /// A best virtual tool: it is judged, but does not vote and is not ranked.
     Virtual,
-    /// An earlier gold medallist, a reference tool: judged, never voting, never ranked.
+    /// An earlier gold medallist or a reference tool: it is judged, but does not vote and is not ranked.
     OutOfCompetition,
-    /// By the organizers (P-3): shown with the reason; neither votes, scores nor ranks.
+    /// Excluded by the organizers (P-3): it is shown with the reason, but does not vote or score and is not ranked.
     Withdrawn,
-    /// By its authors (P-4): vanishes from everything.
+    /// Removed at the wish of its authors (P-4): it and its runs appear nowhere.
     Resigned,
 }
 
@@ -155,10 +163,11 @@ impl Status {
         !matches!(self, Self::Withdrawn | Self::Resigned)
     }
 
+    /// All statuses.
     pub const ALL: [Self; 5] =
         [Self::Competing, Self::Virtual, Self::OutOfCompetition, Self::Withdrawn, Self::Resigned];
 
-    /// As files write it.
+    /// The word of edition files and written tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Competing => "competing",
@@ -170,13 +179,15 @@ impl Status {
     }
 }
 
-/// The status of the entries whose name fits a pattern (`*`, `?`, `[ab]`).
+/// A rule for the status of all entries whose name fits a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenStatusRule")]
 pub struct StatusRule {
+    /// The pattern (`*`, `?`, `[ab]`).
     pub pattern: Pattern,
+    /// The status.
     pub status: Status,
-    /// By which rule and why; a withdrawn entry has one (P-3).
+    /// The reason and the rule for it; required for a withdrawn entry (P-3).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -196,7 +207,7 @@ impl TryFrom<WrittenStatusRule> for StatusRule {
     fn try_from(written: WrittenStatusRule) -> Result<Self, Self::Error> {
         let WrittenStatusRule { pattern, status, note } = written;
         if status == Status::Withdrawn && note.trim().is_empty() {
-            return Err("a withdrawn entry needs a `note` that says by which rule and why (P-3)");
+            return Err("a withdrawn entry needs a `note` with the reason and the rule (P-3)");
         }
         Ok(Self { pattern, status, note })
     }
@@ -208,12 +219,12 @@ impl StatusRule {
         rules.iter().find(|rule| rule.pattern.fits(entry))
     }
 
-    /// The status of an entry as the first rule says that fits it, `competing` where none does.
+    /// The status of an entry by the first rule that fits it; `competing` if none fits.
     pub fn status_of(rules: &[Self], entry: &str) -> Status {
         Self::of(rules, entry).map_or(Status::Competing, |rule| rule.status)
     }
 
-    /// Why an entry has its status; empty where nothing is said.
+    /// The reason for the status of an entry; empty if none is given.
     pub fn note_of<'a>(rules: &'a [Self], entry: &str) -> &'a str {
         Self::of(rules, entry).map_or("", |rule| &rule.note)
     }

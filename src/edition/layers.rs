@@ -1,37 +1,42 @@
-//! An edition file and the editions it is based on: read, laid over each other, every value with its place.
+//! Reads an edition file and the editions that it is based on, and merges them. Every value keeps its place in its file.
 //!
-//! `base = "mcc-2018"` takes that edition's settings; what the file says itself counts instead. Tables are merged
-//! key by key; lists, and the table `variants`, are taken whole: a year's tools are no other year's.
+//! With `base = "mcc-2018"` the settings of that edition count unless the file sets them. Tables are merged key by key.
+//! Lists and the table `variants` replace those of the base, because the tools of two years differ.
 
 use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
 use super::suggest::with_suggestion;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Twice what 2026 needs: a chain that is longer runs in a circle.
+/// Limit for the length of a chain of bases: twice that of mcc-2026. A longer chain is probably a cycle.
 const MOST_LAYERS: usize = 16;
 
-/// Bytes of the largest file that is taken, a hundred times the largest edition.
+/// Limit for the size of a file in bytes: more than 100 times that of the largest edition.
 const LARGEST: usize = 1 << 20;
 
-/// The file itself first, then its base, then the base of that.
+/// Top-level keys that earlier versions named differently: old name, present name.
+const OLD_KEYS: [(&str, &str); 1] = [("patience", "timeout_factor")];
+
+/// The file, then its base, then the base of that, and so on.
 pub(super) struct Layers {
     layers: Vec<Layer>,
 }
 
 struct Layer {
-    /// As errors name it.
+    /// Its name in errors.
     file: String,
-    /// Where its text begins among those of all layers, so that a place says its file too.
+    /// The offset of its text in the texts of all layers, so that a place determines the layer.
     start: usize,
-    /// `start` blanks, then the text: what is parsed from it has its places among all.
+    /// `start` blanks followed by the text, so that parsed values have their places in the texts of all layers.
     text: String,
 }
 
 impl Layers {
+    /// Reads the bases of an edition file with this text.
     pub fn read(text: &str, file: &str) -> Result<Self, EditionError> {
         let mut layers = Self { layers: Vec::new() };
         layers.push(text, file)?;
@@ -39,7 +44,7 @@ impl Layers {
             let refused = |message: String| layers.content(place, "base", message);
             if layers.layers.len() == MOST_LAYERS {
                 return Err(refused(format!(
-                    "{MOST_LAYERS} editions based on one another: is one its own base?"
+                    "more than {MOST_LAYERS} editions based on one another; is one of them its own base?"
                 )));
             }
             let (text, file) = if is_path(&base) {
@@ -60,7 +65,7 @@ impl Layers {
     fn push(&mut self, text: &str, file: &str) -> Result<(), EditionError> {
         let file = file.to_owned();
         if text.len() > LARGEST {
-            let message = format!("it is larger than {LARGEST} bytes; is it the right file?");
+            let message = format!("the file is larger than {LARGEST} bytes; is it the right file?");
             return Err(EditionError::Syntax { file, line: 1, message });
         }
         let start = self.layers.last().map_or(0, |last| last.text.len() + 1);
@@ -72,7 +77,7 @@ impl Layers {
         self.layers.last().expect("the file itself is a layer")
     }
 
-    /// What the last layer is based on, and where it says so.
+    /// The base of the last layer, and its place.
     fn base_of_last(&self) -> Result<Option<(String, usize)>, EditionError> {
         let table = self.parsed(self.last())?;
         let Some(base) = table.get_ref().get("base") else { return Ok(None) };
@@ -83,8 +88,11 @@ impl Layers {
         }
     }
 
+    /// A layer as a table, with the present names of its keys.
     fn parsed<'l>(&self, layer: &'l Layer) -> Result<Spanned<DeTable<'l>>, EditionError> {
-        DeTable::parse(&layer.text).map_err(|error| self.syntax(&error))
+        let mut table = DeTable::parse(&layer.text).map_err(|error| self.syntax(&error))?;
+        rename_old_keys(table.get_mut());
+        Ok(table)
     }
 
     /// All layers as one table, without `base`.
@@ -103,11 +111,12 @@ impl Layers {
         Ok(whole)
     }
 
+    /// The merged table as a value of a type, without checks of its content.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, EditionError> {
         T::deserialize(toml::Deserializer::from(self.table()?)).map_err(|error| self.syntax(&error))
     }
 
-    /// The edition, its content checked.
+    /// The edition with checked content.
     pub fn checked<T: DeserializeOwned>(
         &self,
         check: impl Fn(&T) -> Option<Fault>,
@@ -131,7 +140,7 @@ impl Layers {
         EditionError::Content { file: layer.file.clone(), line, key: key.to_owned(), message }
     }
 
-    /// Where a key's value begins; 0 where it cannot be found.
+    /// The place of the value of a key; 0 if it cannot be found.
     pub fn place_of(&self, key: &[String]) -> usize {
         let Ok(table) = self.table() else { return 0 };
         let mut found = key.first().and_then(|part| table.get_ref().get(part.as_str()));
@@ -149,7 +158,7 @@ impl Layers {
         place
     }
 
-    /// The layer a place is in, and its line there, from 1.
+    /// The layer of a place, and its line there, from 1.
     fn located(&self, place: usize) -> (&Layer, usize) {
         let layer = self.layers.iter().rev().find(|layer| layer.start <= place).unwrap_or(self.last());
         let end = place.min(layer.text.len());
@@ -158,6 +167,7 @@ impl Layers {
     }
 }
 
+/// Merges `over` into `under`; its values replace those of `under`.
 fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
     for (key, mut value) in over {
         let name = key.get_ref().to_string();
@@ -173,7 +183,18 @@ fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
     }
 }
 
-/// What a file sets itself is no longer unknown because it was in the base.
+/// Gives keys with an old name their present name. A table with both names keeps both, which serde rejects.
+fn rename_old_keys(table: &mut DeTable<'_>) {
+    for (old, new) in OLD_KEYS {
+        if !table.contains_key(new)
+            && let Some((key, value)) = table.remove_entry(old)
+        {
+            table.insert(Spanned::new(key.span(), Cow::Borrowed(new)), value);
+        }
+    }
+}
+
+/// Removes from the base's table `unknown` the keys that the file sets itself.
 fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     let Some(DeValue::Table(unknown)) = under.get_mut("unknown").map(Spanned::get_mut) else { return };
     let set = |key: &str| {
@@ -191,7 +212,7 @@ fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     }
 }
 
-/// `toml`'s message without its drawing: what is wrong, what is allowed, and the line it stands in.
+/// The message of `toml` in one line, without its drawing: the line of the file, what is wrong and what is allowed.
 fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
     let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
     let source: String = source.chars().take(100).collect();

@@ -1,4 +1,4 @@
-//! A year's rules as data: `editions/*.toml`.
+//! Editions: the rules of one year as data (`editions/*.toml`).
 
 mod builtin;
 mod check;
@@ -35,58 +35,65 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edition {
-    /// Which contest's rules these are; a file that does not say is one of the MCC.
+    /// The contest of the edition. A file without this key is an edition of the MCC.
     #[serde(default, skip_serializing)]
     pub contest: MccContest,
-    /// `mcc-2018`
+    /// Name, such as `mcc-2018`.
     pub name: String,
+    /// Title for display.
     pub title: String,
-    /// Begins the names of stripped models, `S_` in 2017.
+    /// Prefix of the names of stripped models (`S_` in 2017).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripped_prefix: Option<String>,
-    /// What the settings were taken from.
+    /// Documents that the settings are taken from.
     #[serde(default)]
     pub sources: Vec<String>,
+    /// The examinations, in the order of the contest.
     #[serde(rename = "examination")]
     pub examinations: Vec<Examination>,
+    /// Limits of a run.
     pub limits: Limits,
+    /// The virtual machine of a run.
     pub machine: Machine,
+    /// Settings of judging.
     pub judging: Judging,
+    /// The podiums.
     #[serde(rename = "podium")]
     pub podiums: Vec<PodiumRule>,
-    /// In order; the first pattern that fits an entry says its status.
+    /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
     #[serde(default, rename = "status")]
     pub statuses: Vec<StatusRule>,
-    /// A tool and its entries (rule E-4.6); an entry named nowhere is a tool of its own.
+    /// Tools with their entries (E-4.6). An entry that is not listed is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
-    /// By key (`judging.normalization`): what was not published, and what stands there instead.
+    /// Settings that were not published, by key (such as `judging.normalization`), each with a sentence on the value used.
     #[serde(default)]
     pub unknown: BTreeMap<String, String>,
 }
 
-/// The only contest an `Edition` can be of; `Rules` reads those of the other contests.
+/// The contest of an `Edition`. Editions of other contests are read by `Rules`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MccContest {
+    /// The Model Checking Contest.
     #[default]
     Mcc,
 }
 
 impl Edition {
-    /// The examination of that name and its number in the edition's order.
+    /// The examination with this name and its index.
     pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
         self.examinations.iter().enumerate().find(|(_, examination)| examination.name == name)
     }
 
-    /// What people must know who read results by these rules, a sentence for every unknown setting.
+    /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.unknown
-            .iter()
-            .map(|(key, why)| format!("edition {}: the contest's own `{key}` is unknown: {why}", self.name))
+        self.unknown.iter().map(|(key, why)| {
+            format!("edition {}: the contest's setting `{key}` is unknown: {why}", self.name)
+        })
     }
 
-    /// The name of an instance as it was before it was stripped, and whether it was.
+    /// The name of an instance without the prefix of stripped models, and whether it has that prefix.
     pub fn unstripped<'a>(&self, instance: &'a str) -> (&'a str, bool) {
         let prefix = self.stripped_prefix.as_deref();
         let stripped =
@@ -94,18 +101,18 @@ impl Edition {
         (stripped.unwrap_or(instance), stripped.is_some())
     }
 
-    /// The tool this entry is (a variant of); the entry itself where the edition names no other.
+    /// The tool of an entry; the entry itself if the edition does not list it.
     pub fn tool_of<'a>(&'a self, entry: &'a str) -> &'a str {
         let tool = self.variants.iter().find(|(_, entries)| entries.iter().any(|variant| variant == entry));
         tool.map_or(entry, |(tool, _)| tool)
     }
 
-    /// The entry's status as the edition's patterns say, `competing` where none fits.
+    /// The status of an entry according to the patterns of the edition; `competing` if none fits.
     pub fn status_of(&self, entry: &str) -> Status {
         StatusRule::status_of(&self.statuses, entry)
     }
 
-    /// The settings as they are published: they don't name who resigned either (P-4). `keep` takes the other entries.
+    /// The settings without the names of resigned entries (P-4), for publication. `keep` returns true for the other entries.
     pub fn without_resigned(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut edition = self.clone();
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
@@ -113,14 +120,14 @@ impl Edition {
         edition
     }
 
-    /// Why the entry has its status; empty where nothing is said.
+    /// The reason for the status of an entry; empty if none is given.
     pub fn note_of(&self, entry: &str) -> &str {
         StatusRule::note_of(&self.statuses, entry)
     }
 }
 
-/// Removes names from groups, and groups that are then empty. A group that was empty before is removed too: its own
-/// name can be that of a resigned tool (P-4).
+/// Removes names from groups, and empty groups. A group that was empty before is removed too, because its name may be that
+/// of a resigned tool (P-4).
 fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) -> bool) {
     groups.retain(|_, names| {
         names.retain(|name| keep(name));
@@ -128,16 +135,19 @@ fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) 
     });
 }
 
-/// One examination (rules E-1.2 to E-1.6).
+/// An examination (E-1.2 to E-1.6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Examination {
+    /// Its name.
     pub name: String,
+    /// The form of its values.
     pub answers: AnswerKind,
-    /// How many values it has: 4, 1 or 16.
+    /// Number of its positions: 1, 4 or 16 in the contest.
     pub values: usize,
 }
 
+/// The form of the values of an examination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerKind {
@@ -149,33 +159,34 @@ pub enum AnswerKind {
     StateSpace,
 }
 
-/// Rule E-5.1 and RULES "Limits".
+/// Limits of a run (E-5.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Seconds of CPU time, counted as `cpu_reading` says; 0 = no CPU limit.
+    /// Limit of CPU time in seconds, counted according to `cpu_reading`. 0 stands for no limit.
     #[serde(deserialize_with = "between::<0, YEAR_S, _, _>")]
     pub cpu_s: u64,
+    /// How CPU time is counted.
     pub cpu_reading: CpuReading,
-    /// Seconds of wall time against hangs.
+    /// Limit of wall time in seconds; ends runs that hang.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub wall_s: u64,
-    /// What the tool is told as BK_TIME_CONFINEMENT, seconds.
+    /// Value of BK_TIME_CONFINEMENT for the tool, in seconds.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub confinement_s: u64,
-    /// Bytes of stdout, and as many of stderr, that are kept before the run is cut.
+    /// Limit for the size of stdout, and the same for stderr, in bytes. A run that exceeds it is ended.
     #[serde(deserialize_with = "between::<1, MOST_BYTES, _, _>")]
     pub output_bytes: u64,
 }
 
 impl Limits {
-    /// Seconds of CPU time that a machine of so many vCPUs may use, summed over them; None: there is no CPU limit.
+    /// Seconds of CPU time that a machine with `vcpus` vCPUs may use, summed over them; None: there is no CPU limit.
     pub fn cpu_limit_s(&self, vcpus: u32) -> Option<u64> {
         match self.cpu_reading {
             _ if self.cpu_s == 0 => None,
             CpuReading::PerVcpu => Some(self.cpu_s * u64::from(vcpus)),
             CpuReading::Summed => Some(self.cpu_s),
-            // BenchKit's `timeout`: wall time, and the confinement the tool is told is the limit.
+            // As BenchKit's `timeout`: only wall time is limited, by the confinement that the tool is given.
             CpuReading::Benchkit => None,
         }
     }
@@ -189,37 +200,48 @@ impl Limits {
     }
 }
 
+/// How the CPU time of a run is counted (E-5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuReading {
-    /// The machine's CPU time divided by its vCPUs reaches `cpu_s`.
+    /// The limit is reached when the CPU time divided by the number of vCPUs is `cpu_s`.
     PerVcpu,
-    /// The sum over vCPUs reaches `cpu_s`.
+    /// The limit is reached when the sum over all vCPUs is `cpu_s`.
     Summed,
-    /// No CPU limit, wall only (BenchKit's own reading).
+    /// There is no limit of CPU time, only of wall time (the reading of BenchKit).
     Benchkit,
 }
 
-/// Rules E-5.2 to E-5.4.
+/// The virtual machine of a run (E-5.2 to E-5.4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
+    /// CPU model of QEMU, such as `SandyBridge`.
     pub cpu_model: String,
+    /// CPU flags of the guest.
     #[serde(default)]
     pub cpu_flags: CpuFlags,
+    /// Memory of the guest in MiB.
     #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
+    /// Number of vCPUs for sequential tools.
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub sequential_cores: u32,
+    /// Number of vCPUs for concurrent tools.
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub concurrent_cores: u32,
 }
 
-/// No limit is longer: a slip of the pen, and more could not be counted in milliseconds everywhere.
+/// The longest limit of time in seconds (366 days). A longer one is probably a typing error; it could also overflow when
+/// converted to milliseconds.
 pub const YEAR_S: u64 = 366 * 86_400;
+/// The largest limit of size in bytes.
 pub const MOST_BYTES: u64 = 1 << 50;
 
-/// Reads a number from LEAST to MOST; the error says which are allowed.
+/// Deserializes a number from LEAST to MOST.
+///
+/// # Errors
+/// The number is not in the range; the message names the range.
 pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<T, D::Error> {

@@ -1,4 +1,4 @@
-//! Reading and checking an edition file.
+//! Reads and checks an edition file of the MCC.
 
 use super::Edition;
 use super::builtin::text_of;
@@ -6,13 +6,19 @@ use super::error::EditionError;
 use super::layers::Layers;
 
 impl Edition {
-    /// The edition of that name, or of the file at that path, with what it takes from its base.
+    /// Loads an edition by name, or by the path of its file.
+    ///
+    /// # Errors
+    /// There is no such edition, or its file cannot be read or is wrong.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
         let (text, file) = text_of(name_or_path)?;
         Self::parse(&text, &file)
     }
 
-    /// Reads and checks an edition; `file` is named in errors, and a base given as a path is relative to it.
+    /// Parses and checks the text of an edition. `file` is its name in errors; a base that is a path is relative to it.
+    ///
+    /// # Errors
+    /// The text is wrong, or a base cannot be loaded.
     pub fn parse(text: &str, file: &str) -> Result<Self, EditionError> {
         Layers::read(text, file)?.checked(Self::check)
     }
@@ -38,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn every_edition_known_by_name_loads_and_survives_a_round_trip() {
+    fn every_edition_of_the_mcc_survives_a_round_trip() {
         for (name, _) in MCC {
             let edition = Edition::load(name).unwrap();
             assert_eq!(edition.name, *name);
@@ -48,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edition_of_2018_has_its_nine_examinations_five_podiums_and_variants() {
+    fn the_edition_of_2018_is_complete() {
         let edition = Edition::load("mcc-2018").unwrap();
         assert_eq!(
             edition.examinations.iter().map(|e| e.values).collect::<Vec<_>>(),
@@ -70,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_gets_the_known_ones_and_a_missing_file_its_path() {
+    fn an_unknown_name_or_missing_file_is_an_error_with_remedy() {
         let message = Edition::load("mcc-1999").unwrap_err().to_string();
         assert!(
             message.contains("`mcc-1999`") && message.contains("mcc-2018") && message.contains(".toml"),
@@ -80,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_gets_file_line_key_and_the_allowed_words() {
+    fn a_wrong_word_is_an_error_with_place_and_allowed_words() {
         let message = error("\"family-linear\"", "\"quadratic\"");
         let place = format!("mine.toml:{}: ", line("family-linear"));
         assert!(message.starts_with(&place), "{message}");
@@ -90,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_a_float_and_broken_toml_are_refused_with_their_line() {
+    fn unknown_keys_floats_and_broken_toml_are_errors_with_line() {
         let message = error("penalty = 2", "penality = 2");
         assert!(message.starts_with(&format!("mine.toml:{}: ", line("penalty ="))), "{message}");
         assert!(message.contains("`penality`") && message.contains("`penalty`"), "{message}");
@@ -104,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn content_against_the_rules_is_refused_with_line_and_key() {
+    fn invalid_content_is_an_error_with_line_and_key() {
         let message = error("[\"CTLCardinality\", \"CTLFireability\"]", "[\"CTLCardinality\", \"CTLFoo\"]");
         let place = format!("mine.toml:{}: key `podium.3.examinations.1`: ", line("[\"CTLCardinality\""));
         assert!(message.starts_with(&place), "{message}");
@@ -138,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_word_gets_the_one_that_was_meant() {
+    fn a_misspelt_word_gets_a_suggestion() {
         for (from, to, meant) in [
             ("single_threshold", "single_treshold", "did you mean `single_threshold`?"),
             ("\"family-linear\"", "\"family-liner\"", "did you mean `family-linear`?"),
@@ -159,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_based_on_another_differs_in_what_it_says_and_in_nothing_else() {
+    fn a_file_with_a_base_changes_only_the_keys_it_sets() {
         let text = "base = \"mcc-2018\"\nname = \"custom\"\n[judging]\npenalty = 8\n[judging.multipliers]\nsurprise = 1\n";
         let custom = based(text).unwrap();
         let mut expected = Edition::load("mcc-2018").unwrap();
@@ -167,7 +173,7 @@ mod tests {
         expected.judging.penalty = BigRational::from_integer(8.into());
         expected.judging.multipliers.insert("surprise".to_owned(), BigRational::one());
         assert_eq!(custom, expected);
-        // Lists and the variants are taken whole.
+        // Lists and the table of variants replace those of the base.
         let text = "base = \"mcc-2018\"\nname = \"custom\"\n[variants]\na = [\"a.x\", \"a.y\"]\n";
         assert_eq!(based(text).unwrap().variants.keys().collect::<Vec<_>>(), ["a"]);
         let text = "base = \"mcc-2018\"\npodium = []\n";
@@ -175,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_sets_itself_is_no_longer_unknown() {
+    fn a_setting_of_the_file_is_not_unknown() {
         let unknown = |edition: &Edition| edition.unknown.keys().cloned().collect::<Vec<_>>();
         let base = Edition::load("mcc-2018").unwrap();
         assert!(unknown(&base).contains(&"judging.normalization".to_owned()));
         let own = based("base = \"mcc-2018\"\n[judging]\nnormalization = \"none\"\n").unwrap();
         assert_eq!(unknown(&own), ["judging.confidence"]);
-        // Known from 2023 on to the year before the next rules that nobody published.
+        // The multiplier was published for 2023, but not for 2022 and 2024.
         let surprise = "judging.multipliers.surprise".to_owned();
         for (name, open) in [("mcc-2022", true), ("mcc-2023", false), ("mcc-2024", true)] {
             assert_eq!(unknown(&Edition::load(name).unwrap()).contains(&surprise), open, "{name}");
@@ -189,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_an_edition_based_on_another_names_the_file_it_is_in() {
+    fn an_error_in_a_base_names_the_file_of_the_base() {
         let message = based("base = \"mcc-2018\"\n\n[judging]\npenalty = -1\n").unwrap_err();
         assert!(message.starts_with("mine.toml:4: key `judging.penalty`: "), "{message}");
         let message = based("base = \"mcc-2018\"\n[judging]\n\nvotes = \"all\"\n").unwrap_err();
         assert!(message.starts_with("mine.toml:4: `votes = \"all\"`: "), "{message}");
         assert!(message.contains("per-variant") && message.contains("per-tool"), "{message}");
-        // The podium of the base asks for an examination that this file has not.
+        // The podium of the base has an examination that this file does not have.
         let text = "base = \"mcc-2018\"\n[[examination]]\nname = \"A\"\nanswers = \"boolean\"\nvalues = 1\n";
         let message = based(text).unwrap_err();
         let place =
@@ -204,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_that_cannot_be_is_refused_where_it_is_named() {
+    fn an_invalid_base_is_an_error_with_its_place() {
         for (text, part) in [
             ("\nbase = \"mcc-2o18\"", "no edition `mcc-2o18` (did you mean `mcc-2018`?)"),
             ("\nbase = \"./nowhere.toml\"", "cannot read ./nowhere.toml"),
@@ -221,7 +227,7 @@ mod tests {
             message.contains("own.toml:1: key `base`: ") && message.contains("its own base"),
             "{message}"
         );
-        // A path is relative to the file that names it.
+        // A path is relative to the file with the key `base`.
         std::fs::write(&own, "base = \"mcc-2018\"\nname = \"own\"").unwrap();
         std::fs::write(folder.path().join("next.toml"), "base = \"./own.toml\"\ntitle = \"Next\"").unwrap();
         let next = Edition::load(folder.path().join("next.toml").to_str().unwrap()).unwrap();

@@ -1,14 +1,15 @@
-//! Patterns of names, compiled when an edition is read.
+//! Patterns of names.
 
 use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-/// `*`, `?`, `[ab]`; written as its text.
+/// A pattern with `*`, `?` and `[ab]`. It is compiled when an edition is read, and serialized as its text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern(GlobMatcher);
 
 impl Pattern {
+    /// Whether the pattern fits a name.
     pub fn fits(&self, name: &str) -> bool {
         self.0.is_match(name)
     }
@@ -36,7 +37,7 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
-/// Whether one of the patterns fits.
+/// Whether one of the patterns fits a name.
 pub fn fits(patterns: &[Pattern], name: &str) -> bool {
     patterns.iter().any(|pattern| pattern.fits(name))
 }

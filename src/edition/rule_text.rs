@@ -1,36 +1,36 @@
-//! The contests' rules as `docs/rules.md` words them: one reader for the terminal, the site and the tests.
+//! Reads the rules of the contests from `docs/rules.md`, for the terminal, the site and the tests.
 
 use super::suggest;
 use serde::Serialize;
 
-/// The text that the program was built with.
+/// The text of the file when the program was built.
 const TEXT: &str = include_str!("../../docs/rules.md");
 
 /// A section of the rules, such as E-4, with its rules in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleSection {
-    /// `M`, `E-4`, `SV`, ...
+    /// Its code, such as `M`, `E-4` or `SV`.
     pub code: &'static str,
-    /// What its rules are about.
+    /// The subject of its rules.
     pub title: &'static str,
-    /// In the order of the document.
+    /// Its rules in the order of the document.
     pub rules: Vec<RuleText>,
 }
 
-/// One rule. Texts are Markdown: code stands between backticks.
+/// A rule. Its texts are Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RuleText {
-    /// `E-4.1`; with a letter (`E-1.7a`) where several rules or parts have the number.
+    /// Its code, such as `E-4.1`; with a letter (`E-1.7a`) if several rules have the number.
     pub code: &'static str,
-    /// Its subject in a few words.
+    /// Its subject.
     pub title: &'static str,
-    /// What the rule says, in one sentence.
+    /// Its content in one sentence.
     pub content: &'static str,
-    /// What is done where the rule leaves a choice; empty where it leaves none.
+    /// How the program reads the rule if it leaves a choice; else empty.
     pub reading: &'static str,
-    /// Why it is read so.
+    /// The evidence for the reading.
     pub evidence: &'static str,
-    /// The keys of an edition file that hold its numbers, or `none`.
+    /// The keys of an edition file that hold its values, or `none`.
     pub key: &'static str,
     /// Files and items that implement it, or `none` with the reason.
     pub code_at: &'static str,
@@ -39,7 +39,7 @@ pub struct RuleText {
 }
 
 impl RuleText {
-    /// Its fields but the content: name and text, in the order of the document. Empty ones are left out.
+    /// Name and text of its fields after the content, in the order of the document, without empty ones.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let fields = [
             ("Reading", self.reading),
@@ -56,7 +56,7 @@ impl RuleText {
         self.code.trim_end_matches(|c: char| c.is_ascii_lowercase())
     }
 
-    /// Sets the field of that name; false for another name.
+    /// Sets the field with this name. Returns false if there is no such field.
     fn set(&mut self, name: &str, text: &'static str) -> bool {
         match name {
             "Reading" => self.reading = text,
@@ -96,8 +96,8 @@ pub fn rule_sections() -> Vec<RuleSection> {
     sections
 }
 
-/// The rules that a code names: one rule, those with its number, or those of a section. None where there is no such
-/// code. Upper and lower case are the same.
+/// The rules of a code: one rule, all rules with this number, or those of a section. Empty if there is no such code. Case
+/// is ignored.
 pub fn rules_of(code: &str) -> Vec<RuleText> {
     let sections = rule_sections();
     let named = |known: &str| known.eq_ignore_ascii_case(code.trim());
@@ -108,15 +108,15 @@ pub fn rules_of(code: &str) -> Vec<RuleText> {
     })
 }
 
-/// The known code that is closest to a wrong one.
+/// The code of a rule that is most similar to a wrong one.
 pub fn nearest_rule(code: &str) -> Option<&'static str> {
     let rules = rule_sections().into_iter().flat_map(|section| section.rules);
     suggest::nearest(&code.trim().to_ascii_uppercase(), rules.map(|rule| rule.number()))
 }
 
-/// Text and codes of rules in it, in order: `(true, "E-4.1")` for a code that a rule or a section has.
+/// Splits a text into plain text and codes of rules, in order: `(true, "E-4.1")` for a code that is in `known`.
 ///
-/// A code within a longer word, such as `T-1` in `Net-PT-1`, is text.
+/// A code within a longer word, such as `T-1` in `Net-PT-1`, is plain text.
 pub fn rule_codes<'t>(text: &'t str, known: &[&str]) -> Vec<(bool, &'t str)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
     let mut parts = Vec::new();
@@ -141,11 +141,11 @@ pub fn rule_codes<'t>(text: &'t str, known: &[&str]) -> Vec<(bool, &'t str)> {
     parts
 }
 
-/// Every code that may be cited: of sections and rules, and numbers that several rules have.
+/// All codes that may be cited: those of sections and rules, and numbers that several rules have.
 pub fn known_rule_codes() -> Vec<&'static str> {
     let mut codes = Vec::new();
     for section in rule_sections() {
-        // `M`, `SV`: a single word is no citation.
+        // A single word such as `M` or `SV` is not a citation.
         if section.code.contains('-') {
             codes.push(section.code);
         }
@@ -156,7 +156,7 @@ pub fn known_rule_codes() -> Vec<&'static str> {
     codes
 }
 
-/// Whether a word has the form of a code: capitals, then perhaps `-4`, `-4.1` or `-4.1a`.
+/// Whether a word has the form of a code: capitals, optionally followed by `-4`, `-4.1` or `-4.1a`.
 fn is_code(word: &str) -> bool {
     let (letters, number) =
         word.split_once('-').map_or((word, None), |(letters, number)| (letters, Some(number)));
@@ -190,8 +190,8 @@ mod tests {
         }
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), rules.len(), "a code stands twice");
-        // Nothing of an entry is left unread.
+        assert_eq!(codes.len(), rules.len(), "a code is repeated");
+        // Every line of a rule is read.
         let start = TEXT.find("\n## M ").unwrap();
         let read: usize = rules.iter().map(|rule| 1 + 1 + rule.fields().count()).sum();
         let lines = TEXT[start..].lines().filter(|line| !line.is_empty() && !line.starts_with("## "));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_found_in_text_and_not_within_words() {
+    fn codes_are_found_in_text_but_not_within_words() {
         let known = known_rule_codes();
         let found = |text| -> Vec<&str> {
             rule_codes(text, &known).into_iter().filter(|(code, _)| *code).map(|(_, text)| text).collect()

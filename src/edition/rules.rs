@@ -1,4 +1,4 @@
-//! The rules of a judgement: those of the MCC, or of another contest (SV-COMP, CRV).
+//! The rules of a judgement: an edition of the MCC or of another contest (SV-COMP, CRV).
 
 use super::Edition;
 use super::builtin::text_of;
@@ -8,23 +8,30 @@ use super::layers::Layers;
 use super::svcomp::SvcompEdition;
 use serde::{Deserialize, Serialize};
 
-/// An edition of whichever contest: its key `contest` says which.
+/// An edition of any contest. Its key `contest` determines the contest.
 #[derive(Clone, Debug)]
 pub enum Rules {
+    /// An edition of the MCC.
     Mcc(Box<Edition>),
+    /// An edition of another contest.
     Other(Box<OtherEdition>),
 }
 
-/// An edition of another contest, as its judgement keeps it.
+/// An edition of another contest. It is serialized as part of a judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OtherEdition {
+    /// An edition of SV-COMP.
     Svcomp(SvcompEdition),
+    /// An edition of CRV.
     Crv(CrvEdition),
 }
 
 impl Rules {
-    /// The edition of that name, or of the file at that path (with a `/`, or ending in `.toml`).
+    /// Loads an edition by name, or by the path of its file (which contains `/` or ends in `.toml`).
+    ///
+    /// # Errors
+    /// There is no such edition, or its file cannot be read or is wrong.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
         #[derive(Deserialize)]
         struct ContestKey {
@@ -48,6 +55,7 @@ impl Rules {
 }
 
 impl OtherEdition {
+    /// Name, such as `svcomp-2013`.
     pub fn name(&self) -> &str {
         match self {
             Self::Svcomp(edition) => &edition.name,
@@ -55,6 +63,7 @@ impl OtherEdition {
         }
     }
 
+    /// Title for display.
     pub fn title(&self) -> &str {
         match self {
             Self::Svcomp(edition) => &edition.title,
@@ -77,6 +86,20 @@ mod tests {
             assert_eq!(serde_json::from_str::<OtherEdition>(&text).unwrap(), *edition);
         }
         assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
+    }
+
+    #[test]
+    fn the_old_key_patience_still_sets_the_timeout_factor() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        std::fs::write(&file, "base = \"crv-2014\"\nname = \"mine\"\npatience = 3\n").unwrap();
+        let Rules::Other(edition) = Rules::load(file.to_str().unwrap()).unwrap() else { panic!() };
+        let OtherEdition::Crv(own) = *edition else { panic!() };
+        assert_eq!(own.timeout_factor, num_rational::BigRational::from_integer(3.into()));
+        // The edition in a judgement of an earlier version.
+        let json = serde_json::to_string(&own).unwrap().replace("timeout_factor", "patience");
+        assert!(json.contains("patience"));
+        assert_eq!(serde_json::from_str::<CrvEdition>(&json).unwrap(), own);
     }
 
     /// RULES, the table of SV-COMP: FALSE right and wrong, TRUE right and wrong, unconfirmed FALSE and TRUE.

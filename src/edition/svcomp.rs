@@ -1,4 +1,4 @@
-//! An edition of SV-COMP (the rules page of the contest, and its report of 2013).
+//! Editions of SV-COMP (the rules of the contest, and its report of 2013).
 
 use super::error::Fault;
 use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, retain_names};
@@ -8,63 +8,79 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Every key is documented in `editions/README.md`.
+/// An edition of SV-COMP. Every key is documented in `editions/README.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SvcompEdition {
+    /// The contest.
     pub contest: SvcompContest,
-    /// `svcomp-2013`
+    /// Name, such as `svcomp-2013`.
     pub name: String,
+    /// Title for display.
     pub title: String,
-    pub points: Points,
+    /// Points of runs.
+    pub points: ScoringSchema,
+    /// Limits of runs.
     pub limits: Limits,
-    /// None: an answer needs no confirmed witness.
+    /// Validation of witnesses. None if an answer needs no confirmed witness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witnesses: Option<Witnesses>,
+    /// Which entries and categories qualify.
     pub qualification: Qualification,
-    /// What in a result file names the entry.
+    /// The attribute of a result file that names the entry.
     pub entry: EntryName,
-    /// A categories file goes first.
+    /// The categories. A table of categories in the input replaces them.
     #[serde(default, rename = "category")]
     pub categories: Vec<Category>,
+    /// Opt-outs of entries.
     #[serde(default, rename = "opt_out")]
     pub opt_outs: Vec<OptOut>,
-    /// A team and its entries; an entry named nowhere is a team of its own.
+    /// Teams with their entries. An entry that is not listed is a team of its own.
     #[serde(default)]
     pub teams: BTreeMap<String, Vec<String>>,
-    /// In order; the first pattern that fits an entry says its status.
+    /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
     #[serde(default, rename = "status")]
     pub statuses: Vec<StatusRule>,
 }
 
+/// The contest of an `SvcompEdition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SvcompContest {
+    /// SV-COMP, the competition on software verification.
     #[serde(rename = "sv-comp")]
     Svcomp,
 }
 
-/// The scoring schema. UNKNOWN, a timeout, a crash: 0.
+/// The scoring schema. UNKNOWN, a timeout and a crash have 0 points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Points {
+pub struct ScoringSchema {
+    /// Points of a right TRUE.
     #[serde(with = "fraction")]
     pub true_right: BigRational,
+    /// Points of a wrong TRUE.
     #[serde(with = "fraction")]
     pub true_wrong: BigRational,
+    /// Points of a right FALSE.
     #[serde(with = "fraction")]
     pub false_right: BigRational,
+    /// Points of a wrong FALSE.
     #[serde(with = "fraction")]
     pub false_wrong: BigRational,
+    /// A right TRUE whose witness is not confirmed.
     pub true_unconfirmed: Unconfirmed,
+    /// A right FALSE whose witness is not confirmed.
     pub false_unconfirmed: Unconfirmed,
 }
 
-/// What a right answer is whose witness nobody confirmed.
+/// How a right answer counts whose witness is not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unconfirmed {
+    /// As a right answer.
     AsRight,
-    /// Counts as UNKNOWN.
+    /// As UNKNOWN.
     Unknown,
+    /// With these points.
     Points(BigRational),
 }
 
@@ -91,91 +107,102 @@ impl<'de> Deserialize<'de> for Unconfirmed {
             "as-right" => Self::AsRight,
             "unknown" => Self::Unknown,
             number => Self::Points(fraction::parse(number).ok_or_else(|| {
-                serde::de::Error::custom("allowed are \"as-right\", \"unknown\", and points in quotes")
+                serde::de::Error::custom(
+                    "allowed are \"as-right\", \"unknown\" and a number of points in quotes",
+                )
             })?),
         })
     }
 }
 
-/// A run that reaches one of these is a timeout, whatever it printed.
+/// Limits of a run. A run that reaches one of them is a timeout, whatever its answer is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Seconds of CPU time.
+    /// Limit of CPU time in seconds.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub cpu_s: u64,
-    /// Seconds of wall time after which a verifier that hangs is killed; its time is then set to this.
+    /// Limit of wall time in seconds. A verifier that reaches it is killed, and its CPU time is set to this value.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub wall_s: u64,
 }
 
-/// How witnesses are validated, and where they need not be.
+/// How witnesses are validated, and which categories are exempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witnesses {
-    /// Seconds a validator has for a violation witness.
+    /// Time limit of a validator for a violation witness, in seconds.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub violation_s: u64,
+    /// Time limit of a validator for a correctness witness, in seconds.
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub correctness_s: u64,
+    /// Number of processing units of a validator.
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub processing_units: u32,
+    /// Memory of a validator in gigabytes.
     #[serde(deserialize_with = "between::<1, 1048576, _, _>")]
     pub memory_gb: u64,
-    /// Patterns of categories whose violation witnesses are not validated: a right FALSE counts as confirmed.
+    /// Patterns of categories whose violation witnesses are not validated; a right FALSE counts as confirmed there.
     pub exempt_violation: Vec<Pattern>,
+    /// Patterns of categories whose correctness witnesses are not validated; a right TRUE counts as confirmed there.
     pub exempt_correctness: Vec<Pattern>,
 }
 
+/// Which entries and new categories take part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Qualification {
-    /// An entry is qualified when it started on more than this share of its tasks.
+    /// An entry qualifies if it started on more than this share of its tasks.
     #[serde(with = "fraction")]
     pub more_than: BigRational,
-    /// Patterns of a run's status that say the verifier never started; no status at all says so too.
+    /// Patterns of the status of a run on which the verifier did not start. An empty status means this too.
     pub not_started: Vec<Pattern>,
-    /// Teams a new category needs to be held.
+    /// Number of teams that a new category needs to be held.
     pub teams_for_a_new_category: usize,
 }
 
+/// The attribute of a result file that names the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryName {
-    /// The name of the benchmark definition: one per entry in the contest's archives.
+    /// The name of the benchmark definition; in the archives of the contest there is one for each entry.
     Benchmarkname,
-    /// The tool's own name.
+    /// The name of the tool.
     Tool,
     /// The name of the run definition, up to its first `.`.
     Name,
 }
 
-/// A category, or a meta category where others name it as their parent.
+/// A category. It is a meta category if others have it as their parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
+    /// Its name.
     pub name: String,
-    /// The meta category it is a part of.
+    /// The meta category that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// How many verification tasks it has; None: as many as the results show.
+    /// Number of its verification tasks. None: the number of tasks in the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
-    /// Proposed for this edition: held only with enough teams.
+    /// Whether it is new in this edition; then it is held only with enough teams.
     #[serde(default)]
     pub new: bool,
 }
 
-/// An opt-out statement: a dash in these categories; the real results count in their meta category.
+/// An opt-out of an entry. It has a dash in these categories; its results count in their meta category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptOut {
+    /// Name of the entry.
     pub entry: String,
-    /// Patterns.
+    /// Patterns of categories.
     pub categories: Vec<Pattern>,
 }
 
 impl SvcompEdition {
+    /// The first key with invalid content, and the reason.
     pub(super) fn check(&self) -> Option<Fault> {
         let at = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
         let points = &self.points;
@@ -192,7 +219,10 @@ impl SvcompEdition {
         }
         let share = &self.qualification.more_than;
         if share.is_negative() || *share >= BigRational::one() {
-            return Some((at(&["qualification", "more_than"]), "a share from 0 to below 1".to_owned()));
+            return Some((
+                at(&["qualification", "more_than"]),
+                "must be a share from 0 to below 1".to_owned(),
+            ));
         }
         if let Err((number, message)) = check_categories(&self.categories) {
             return Some((at(&["category", &number.to_string(), "name"]), message));
@@ -200,17 +230,18 @@ impl SvcompEdition {
         None
     }
 
-    /// The team of an entry; the entry itself where the edition names no other.
+    /// The team of an entry; the entry itself if the edition does not list it.
     pub fn team_of<'a>(&'a self, entry: &'a str) -> &'a str {
         let team = self.teams.iter().find(|(_, entries)| entries.iter().any(|known| known == entry));
         team.map_or(entry, |(team, _)| team)
     }
 
+    /// The status of an entry; `competing` if no pattern fits.
     pub fn status_of(&self, entry: &str) -> Status {
         StatusRule::status_of(&self.statuses, entry)
     }
 
-    /// The settings as they are published: they don't name who resigned either (P-4).
+    /// The settings without the names of resigned entries (P-4), for publication.
     pub fn without_resigned(&self) -> Self {
         let stays = |entry: &str| self.status_of(entry) != Status::Resigned;
         let mut edition = self.clone();
@@ -220,16 +251,21 @@ impl SvcompEdition {
         edition
     }
 
+    /// Whether an entry opted out of a category.
     pub fn has_opted_out(&self, entry: &str, category: &str) -> bool {
         let mut statements = self.opt_outs.iter().filter(|opt_out| opt_out.entry == entry);
         statements.any(|opt_out| fits(&opt_out.categories, category))
     }
 }
 
-/// Of one category: more are a slip of the pen, and their sum must be countable.
+/// Limit for the number of tasks of a category. A larger number is a typing error; and sums must not overflow.
 const MOST_TASKS: u64 = 1_000_000_000;
 
-/// The number of the category that cannot be, and why: named twice, with a wrong number of tasks, without its parent, or its own ancestor.
+/// Checks a list of categories.
+///
+/// # Errors
+/// Index and message of a category that has no name, the name of another one, a wrong number of tasks, an unknown parent,
+/// or itself as an ancestor.
 pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> {
     let mut names = BTreeMap::new();
     for (number, category) in categories.iter().enumerate() {
@@ -252,7 +288,10 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         let mut at = category.name.as_str();
         while let Some(parent) = names[at] {
             if !names.contains_key(parent) {
-                return Err((number, format!("its parent `{parent}` is no category here; add it")));
+                return Err((
+                    number,
+                    format!("its parent `{parent}` is not in the list of categories; add it"),
+                ));
             }
             if !seen.insert(parent) {
                 return Err((number, format!("category `{}` is a part of itself", category.name)));

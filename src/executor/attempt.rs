@@ -14,13 +14,20 @@ use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// The state of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// The machine is not started yet.
     Preparing,
+    /// The guest boots, or is restored from a saved state.
     Booting,
+    /// The guest is ready and prepares the instance.
     Ready,
+    /// The tool runs.
     Examining,
+    /// The tool has ended; the rest of its output is read.
     Collecting,
+    /// The machine is halted.
     Halting,
 }
 
@@ -37,50 +44,59 @@ impl fmt::Display for State {
     }
 }
 
-/// How long the harness waits for what is no tool's business; passing one is infrastructure.
+/// How long the harness waits for the guest. Exceeding a timeout is an infrastructure failure, except `collect`, which
+/// adds the mark `output-incomplete`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From QEMU's start to the guest's readiness.
+    /// From the start of QEMU until the guest is ready.
     pub boot: Duration,
-    /// For unpacking the instance, and for starting the tool.
+    /// For preparing the instance, and again for starting the tool.
     pub prepare: Duration,
-    /// For the rest of the output after the tool's end.
+    /// For the rest of the output after the end of the tool.
     pub collect: Duration,
-    /// Between two looks at the machine, beyond what was asked: a controller that was stopped for longer.
+    /// The longest accepted stall: time in which the controller could not check the machine.
     pub stall: Duration,
 }
 
-/// What an attempt is made of.
+/// The input of an attempt.
 pub struct AttemptSpec<'a> {
+    /// The machine.
     pub machine: &'a MachineSpec,
-    /// Those the guest must see (E-5.2), and what is done where it does not.
+    /// The CPU flags that the guest must have (E-5.2).
     pub cpu_flags: &'a CpuFlags,
+    /// Whether missing CPU flags are an infrastructure failure or a mark.
     pub policy: Policy,
+    /// The job of the guest agent.
     pub job: Job,
+    /// The limits of CPU time and wall time.
     pub budget: Budget,
-    /// Bytes kept of stdout, and as many of stderr.
+    /// The largest number of bytes kept of stdout, and of stderr.
     pub output_cap: u64,
+    /// The timeouts of the harness.
     pub timeouts: Timeouts,
-    /// Gets `stdout`, `stderr`, `console` and QEMU's log.
+    /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
     pub folder: &'a Path,
 }
 
-/// How it ended, and what was measured where the tool was started.
+/// The result of an attempt.
 #[derive(Debug)]
 pub struct AttemptResult {
+    /// How the attempt ended.
     pub outcome: Outcome,
+    /// The measurements; None: the attempt failed before its end.
     pub facts: Option<RunFacts>,
+    /// CPUs, isolation, guest kernel and CPU flags of the machine.
     pub environment: Environment,
-    /// What was seen of the run itself; the host's marks are not among them.
+    /// The marks of the attempt itself, without those of the host.
     pub marks: Vec<Mark>,
-    /// The host has no room left for the machine's disks or its output.
+    /// The host has no free space for the overlay or the outputs.
     pub full_disk: bool,
-    /// A signal that the controller did not send ended the machine.
+    /// The machine was ended by a signal that this controller did not send.
     pub by_signal: bool,
 }
 
 impl AttemptResult {
-    /// Trouble before there was a machine.
+    /// The result of an attempt that failed before its machine was started.
     pub fn without_machine(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -93,8 +109,8 @@ impl AttemptResult {
     }
 }
 
-/// Runs it to its end. Whatever goes wrong with the machine is `Outcome::Infrastructure`, with the state it
-/// hit (R2); the machine is gone when this returns.
+/// Makes an attempt, and returns when its machine is destroyed. `enter` is called with each state. A failure of the
+/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2).
 pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> AttemptResult {
     let mut run = AttemptRunner {
         state: State::Preparing,
@@ -163,11 +179,11 @@ impl AttemptRunner<'_> {
 
         self.enter(State::Ready);
         let mut tool = Metered {
-            // Before the disk gets the name of the instance.
+            // Started before the guest receives the name of the instance.
             meter: UsageMeter::start(&mut machine)?,
             machine,
             stall: timeouts.stall,
-            // What prepares and collects over ssh are programs of the tool's own disk: the limits hold for them too.
+            // Over ssh, preparation and collection use programs of the tool's disk, so the limits apply to them too.
             limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
         };
         let mut phases = Phases::default();
@@ -220,8 +236,9 @@ impl AttemptRunner<'_> {
         });
         Ok(outcome)
     }
-    /// A tool compiled for the contest's processor may crash on another (E-5.2): not its fault. A guest that does
-    /// not say what it sees is not checked.
+
+    /// Checks the CPU flags of the guest (E-5.2): a tool compiled for the contest's processor may crash without them. A
+    /// guest that does not report its flags is not checked.
     fn check_flags(&mut self, required: &CpuFlags, policy: Policy) -> Result<(), VmError> {
         if !self.environment.cpu_flags.is_empty() {
             self.environment.cpu_flags_missing = required.missing(&self.environment.cpu_flags);
@@ -236,7 +253,7 @@ impl AttemptRunner<'_> {
         }
     }
 
-    /// From the name of the instance to the end of the tool's output.
+    /// Prepares the instance, runs the tool and collects its output.
     fn phases(
         &mut self,
         tool: &mut Metered,
@@ -292,7 +309,7 @@ impl AttemptRunner<'_> {
         Ok(over.unwrap_or(outcome))
     }
 
-    /// From the tool's start to its end or its limit.
+    /// Waits for the end of the tool or for a limit.
     fn watch(&mut self, tool: &mut Metered) -> Result<Outcome, VmError> {
         loop {
             match tool.next(Instant::now() + LONG)? {
@@ -308,7 +325,7 @@ impl AttemptRunner<'_> {
                     mut kernel_log,
                 }) => {
                     kernel_log.truncate(guest_kernel_log::MAX_LINES);
-                    // A guest may have no cgroups, or its log may have lost what its cgroups know.
+                    // Either source may be missing: a guest without cgroups, or a log that was overwritten.
                     let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
                     tool.meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
                     if oom_kills > 0 {
@@ -328,11 +345,11 @@ impl AttemptRunner<'_> {
         }
     }
 
-    /// The tool is over: takes what is still under way of its output. A guest that does not deliver it
-    /// only harms its own tool. Over ssh, the limit that the tool passed meanwhile: what it says of its end may be
-    /// forged, and as long as its streams are open it can go on.
+    /// Reads the rest of the output after the end of the tool. If the guest does not deliver it, the run is marked. Over
+    /// ssh, the limits still apply, because the tool may have forged its end and still run; the limit that it exceeded is
+    /// returned.
     fn collect(&mut self, tool: &mut Metered, deadline: Instant) -> Result<Option<Outcome>, VmError> {
-        let drained = loop {
+        let complete = loop {
             match tool.next(deadline)? {
                 Step::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, mut written }) => {
                     written.truncate(MAX_LEFTOVER_FILES);
@@ -344,29 +361,29 @@ impl AttemptRunner<'_> {
                 Step::Guest(_) | Step::OutputLimit => {}
             }
         };
-        if !drained {
+        if !complete {
             self.mark(Mark::OUTPUT_INCOMPLETE);
         }
         Ok(None)
     }
 }
 
-/// No event is waited for longer at once.
+/// Longest single wait for an event.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// CPU time beside the tool's that is worth no mark, while the instance is prepared and while output is collected.
+/// CPU time during preparation, or during collection, up to which the run is not marked.
 const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
-/// A machine, and what it used since a moment.
+/// A machine with a meter of its resource usage.
 struct Metered {
     machine: Machine,
     meter: UsageMeter,
     stall: Duration,
-    /// In force now; None: the guest does nothing of the tool's.
+    /// The limits that apply now; None: nothing of the tool runs in the guest.
     limits: Option<Budget>,
 }
 
-/// What the phases of a run used.
+/// The resource usage of the phases of a run.
 #[derive(Default)]
 struct Phases {
     /// Wall time and CPU time of the run.
@@ -375,11 +392,11 @@ struct Phases {
     collect_cpu: Duration,
 }
 
-/// What `Metered::next` saw first.
+/// The result of `Metered::next`.
 enum Step {
     Guest(GuestEvent),
     OutputLimit,
-    /// The limits in force are passed.
+    /// A limit is exceeded.
     Over(Outcome),
     Deadline,
 }
@@ -389,11 +406,11 @@ impl Metered {
         self.meter.read(&mut self.machine)
     }
 
-    /// The next event of the guest that is no sample; samples are taken where limits are in force.
+    /// Returns the next event of the guest that is not a sample. Takes samples while limits apply.
     fn next(&mut self, deadline: Instant) -> Result<Step, VmError> {
         loop {
             let (wall, cpu) = self.read()?;
-            // First: what the machine did while nobody looked was neither within its limits nor over them.
+            // Before the limits: during a stall they could not be enforced.
             let stalled = self.machine.stalled();
             if stalled > self.stall {
                 return Err(VmError::Suspended(stalled));
@@ -420,7 +437,7 @@ impl Metered {
     }
 }
 
-/// The next event of the guest that is no sample.
+/// Returns the next event of the guest that is not a sample. `what`: the expected event, for the error.
 fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<GuestEvent, VmError> {
     loop {
         match machine.wait(deadline)? {
@@ -434,11 +451,11 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
 fn unexpected(event: &GuestEvent) -> VmError {
     match event {
         GuestEvent::Failed { reason } => VmError::Agent(reason.clone()),
-        other => VmError::Agent(format!("said {other:?} out of turn")),
+        other => VmError::Agent(format!("unexpected message {other:?}")),
     }
 }
 
-/// Bash reports a program that died of a signal as 128 + its number; head scripts pass that on.
+/// Bash reports a program that was ended by a signal as 128 plus the number of the signal; head scripts return that.
 const BASH_SIGNAL: u8 = 128;
 
 const SIGKILL: u8 = 9;
@@ -446,7 +463,8 @@ const SIGKILL: u8 = 9;
 fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
     let signal = match exit {
         Exit::Signal(signal) => Some(signal),
-        // Only what a program cannot well mean by itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL, SEGV, SYS.
+        // Only signals of crashes, because a program may use these exit codes itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL,
+        // SEGV, SYS.
         Exit::Code(code) => {
             code.checked_sub(BASH_SIGNAL).filter(|signal| [4, 5, 6, 7, 8, 9, 11, 31].contains(signal))
         }
@@ -464,7 +482,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_tool_is_told_apart() {
+    fn exit_codes_and_signals_give_the_outcome() {
         for (exit, oom_kills, outcome) in [
             (Exit::Code(0), 0, Outcome::Finished { exit_code: 0 }),
             (Exit::Code(1), 0, Outcome::Finished { exit_code: 1 }),
@@ -473,7 +491,7 @@ mod tests {
             (Exit::Code(137), 1, Outcome::MemoryLimit),
             (Exit::Signal(9), 1, Outcome::MemoryLimit),
             (Exit::Code(1), 1, Outcome::MemoryLimit),
-            // A portfolio that lost a child to the memory and went on.
+            // A portfolio tool that continued after one of its processes was killed.
             (Exit::Code(0), 1, Outcome::Finished { exit_code: 0 }),
             (Exit::Code(200), 0, Outcome::Finished { exit_code: 200 }),
         ] {

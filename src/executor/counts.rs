@@ -1,14 +1,14 @@
-//! Whether an attempt counts.
+//! Decides whether an attempt counts.
 
 use mcc_store::Outcome;
 use std::time::Duration;
 
-/// A batch system or an operator ends all processes of a job, one after the other: the machine may be gone this long
-/// before the controller gets its own signal.
+/// A batch system or an operator ends all processes of a job one after the other: the machine may end this long before
+/// the controller receives its signal.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// False where a signal ended the machine while the controller was asked to stop (preemption, requeue, `cancel`): such
-/// an attempt was never made, and uses up no retry.
+/// False if a signal ended the machine while there is a stop request (preemption, requeue, `cancel`): such an attempt is
+/// not recorded and uses no retry.
 pub fn counts(outcome: &Outcome, by_signal: bool, stopping: bool) -> bool {
     !(outcome.is_infrastructure() && by_signal && stopping)
 }
@@ -18,11 +18,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_ended_by_signal_while_stopping_is_no_attempt() {
-        let trouble = Outcome::Infrastructure { state: "examining".into(), reason: "QEMU ended".into() };
-        assert!(!counts(&trouble, true, true));
-        assert!(counts(&trouble, false, true), "trouble of its own while the running runs end");
-        assert!(counts(&trouble, true, false), "somebody killed a machine");
+    fn a_machine_ended_by_a_signal_during_a_stop_does_not_count() {
+        let failure = Outcome::Infrastructure { state: "examining".into(), reason: "QEMU ended".into() };
+        assert!(!counts(&failure, true, true));
+        assert!(counts(&failure, false, true), "a failure without a signal during a stop request");
+        assert!(counts(&failure, true, false), "a machine was killed without a stop request");
         for outcome in [Outcome::Finished { exit_code: 0 }, Outcome::CpuLimit, Outcome::MemoryLimit] {
             assert!(counts(&outcome, true, true), "{outcome:?}");
         }

@@ -1,4 +1,4 @@
-//! Can this machine run a campaign, and what would be degraded.
+//! Checks whether this host can run a campaign, and what would be degraded.
 
 use mcc_base::Mark;
 use mcc_edition::Machine;
@@ -11,55 +11,72 @@ use mcc_vm::build::PROGRAMS;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
+    /// The name of the check.
     pub name: &'static str,
-    pub state: State,
+    /// The result.
+    pub state: CheckState,
     /// What was found.
     pub found: String,
-    /// Empty where all is well.
+    /// What to do about it; empty if nothing.
     pub remedy: String,
-    /// False: only some commands need it (images are built elsewhere as well), so it does not decide the verdict.
+    /// Whether the check counts for the verdict. It does not if only some commands need the result, such as building
+    /// images.
     pub blocking: bool,
 }
 
+/// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum CheckState {
+    /// The requirement is met.
     Ok,
-    /// Not as the contest promises; `--allow-degraded` goes on without it.
+    /// The requirement is not met; runs need `--allow-degraded` and are marked.
     Degraded,
+    /// The requirement is not met, and no run is possible.
     Missing,
 }
 
+/// Which campaigns the host can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostVerdict {
+    /// Contest campaigns.
     Contest,
+    /// Only campaigns with `--allow-degraded`.
     DegradedOnly,
+    /// None.
     Cannot,
 }
 
-/// What a campaign wants of a host.
+/// The requirements of a campaign on its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRequirements {
+    /// The machine of the edition.
     pub machine: Machine,
-    /// Where results are going to be written.
+    /// The folder in which the record will be written.
     pub folder: PathBuf,
 }
 
+/// The results of all checks of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct HostReport {
+    /// The results.
     pub checks: Vec<Check>,
+    /// Which campaigns the host can run.
     pub verdict: HostVerdict,
 }
 
-/// For overlays, raw outputs and the disks of a small campaign; a build of the reference disk takes about as much.
+/// Free space for overlays, raw outputs and the disks of a small campaign, or for building a reference disk.
 const FREE_MIB: u64 = 8 * 1024;
 
-impl Report {
-    /// Looks at this host; takes about 10 seconds where KVM does not boot, less than 1 where it does.
+impl HostReport {
+    /// Checks this host. It takes less than 1 second, or about 10 seconds if KVM cannot boot a guest.
+    ///
+    /// # Errors
+    /// The cores, memory or free space of the host cannot be read.
     pub fn of_this_host(needs: &HostRequirements) -> Result<Self, HostError> {
         let survey = Survey::take()?;
         let mut checks = Vec::new();
@@ -67,7 +84,7 @@ impl Report {
             Ok(qemu) => {
                 checks.push(check(
                     "qemu",
-                    State::Ok,
+                    CheckState::Ok,
                     format!("{} {}", qemu.program.display(), qemu.version),
                     "",
                 ));
@@ -82,17 +99,22 @@ impl Report {
             }
             Err(HostError::NotInstalled { program, package }) => {
                 let remedy = format!("apt-get install --no-install-recommends {package}");
-                checks.push(check("qemu", State::Missing, format!("{program} is not on PATH"), &remedy));
+                checks.push(check("qemu", CheckState::Missing, format!("{program} is not on PATH"), &remedy));
             }
             Err(error) => {
-                checks.push(check("qemu", State::Missing, error.to_string(), "reinstall qemu-system-x86"));
+                checks.push(check(
+                    "qemu",
+                    CheckState::Missing,
+                    error.to_string(),
+                    "reinstall qemu-system-x86",
+                ));
             }
         }
         checks.push(cpu_time(mcc_vm::probe_cpu_time().map_err(|error| error.to_string())));
         checks.extend(capacity_checks(&survey, &needs.machine));
         checks.push(leases(&LeaseRegistry::controllers_of_this_host()));
-        let confinement = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
-        checks.push(isolation(confinement.active(), confinement.missing()));
+        let isolation_here = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
+        checks.push(isolation(isolation_here.active(), isolation_here.missing()));
         checks.push(disk(&needs.folder)?);
         checks.extend(PROGRAMS.map(|program| build_program(program, find_program(program.0))));
         Ok(Self::new(checks))
@@ -101,14 +123,14 @@ impl Report {
     fn new(checks: Vec<Check>) -> Self {
         let worst = checks.iter().filter(|check| check.blocking).map(|check| check.state).max();
         let verdict = match worst {
-            Some(State::Missing) => HostVerdict::Cannot,
-            Some(State::Degraded) => HostVerdict::DegradedOnly,
-            Some(State::Ok) | None => HostVerdict::Contest,
+            Some(CheckState::Missing) => HostVerdict::Cannot,
+            Some(CheckState::Degraded) => HostVerdict::DegradedOnly,
+            Some(CheckState::Ok) | None => HostVerdict::Contest,
         };
         Self { checks, verdict }
     }
 
-    /// One sentence for people.
+    /// The verdict as a sentence.
     pub fn sentence(&self) -> String {
         let names = |state| {
             let checks = self.checks.iter().filter(|check| check.blocking && check.state == state);
@@ -118,13 +140,15 @@ impl Report {
             HostVerdict::Contest => "this host can run a contest campaign".to_owned(),
             HostVerdict::DegradedOnly => format!(
                 "this host runs campaigns only with --allow-degraded ({}); their runs are marked",
-                names(State::Degraded)
+                names(CheckState::Degraded)
             ),
-            HostVerdict::Cannot => format!("this host cannot run a campaign ({})", names(State::Missing)),
+            HostVerdict::Cannot => {
+                format!("this host cannot run a campaign ({})", names(CheckState::Missing))
+            }
         }
     }
 
-    /// Whether a campaign would run under that policy.
+    /// Whether the host can run a campaign under `policy`.
     pub fn allows(&self, policy: Policy) -> bool {
         match policy {
             Policy::Contest => self.verdict == HostVerdict::Contest,
@@ -133,47 +157,47 @@ impl Report {
     }
 }
 
-fn check(name: &'static str, state: State, found: String, remedy: &str) -> Check {
+fn check(name: &'static str, state: CheckState, found: String, remedy: &str) -> Check {
     Check { name, state, found, remedy: remedy.to_owned(), blocking: true }
 }
 
 fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
     let kvm_check = match (kvm.usable, tcg.usable) {
-        (true, _) => check("kvm", State::Ok, kvm.evidence.clone(), ""),
+        (true, _) => check("kvm", CheckState::Ok, kvm.evidence.clone(), ""),
         (false, true) => {
             let remedy = format!(
-                "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded: \
-                 TCG, marked {}",
+                "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded \
+                 (TCG; runs are marked {})",
                 Mark::TCG
             );
-            check("kvm", State::Degraded, format!("unusable: {}", kvm.evidence), &remedy)
+            check("kvm", CheckState::Degraded, format!("unusable: {}", kvm.evidence), &remedy)
         }
         (false, false) => {
             let found = format!("unusable: {}", kvm.evidence);
-            check("kvm", State::Missing, found, "use a host whose KVM runs guests")
+            check("kvm", CheckState::Missing, found, "use a host whose KVM runs guests")
         }
     };
     let mut tcg_check = match tcg.usable {
-        true => check("tcg", State::Ok, tcg.evidence.clone(), ""),
+        true => check("tcg", CheckState::Ok, tcg.evidence.clone(), ""),
         false => {
-            let remedy = "reinstall qemu-system-x86; without it there is no way around KVM";
-            check("tcg", State::Missing, format!("unusable: {}", tcg.evidence), remedy)
+            let remedy = "reinstall qemu-system-x86; it is needed where KVM is not usable";
+            check("tcg", CheckState::Missing, format!("unusable: {}", tcg.evidence), remedy)
         }
     };
     tcg_check.blocking = !kvm.usable;
     [kvm_check, tcg_check]
 }
 
-/// E-5.2, as the probe's boot sector sees it.
+/// The CPU flags of rule E-5.2, as the boot sector of the probe reads them.
 fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Check {
     let name = accelerator.word();
     let remedy = format!(
-        "use a host and an accelerator that offer them, or --allow-degraded: without them, marked {}",
+        "use a host and an accelerator that offer them, or --allow-degraded (runs are marked {})",
         Mark::CPU_FLAGS
     );
     let Some(seen) = &probe.cpu_flags else {
-        let found = format!("not seen: no guest told of its processor under {name}");
-        return check("cpu-flags", State::Degraded, found, &remedy);
+        let found = format!("unknown: the probe under {name} reported no CPU flags");
+        return check("cpu-flags", CheckState::Degraded, found, &remedy);
     };
     let seen: Vec<&str> = seen.iter().copied().collect();
     let (missing, enabled) = (machine.cpu_flags.missing(&seen), machine.cpu_flags.enabled(&seen));
@@ -186,58 +210,61 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
         found += &format!("; also: {}", enabled.join(" "));
     }
     match missing.is_empty() {
-        true => check("cpu-flags", State::Ok, found, ""),
-        false => check("cpu-flags", State::Degraded, found, &remedy),
+        true => check("cpu-flags", CheckState::Ok, found, ""),
+        false => check("cpu-flags", CheckState::Degraded, found, &remedy),
     }
 }
 
-/// Whether the CPU time of a machine can be measured, and so limited.
+/// Whether the CPU time of a machine can be measured and limited.
 fn cpu_time(probed: Result<(), String>) -> Check {
     match probed {
-        Ok(()) => check("cpu-time", State::Ok, "the kernel counts it per thread (schedstat)".to_owned(), ""),
+        Ok(()) => {
+            check("cpu-time", CheckState::Ok, "the kernel counts it per thread (schedstat)".to_owned(), "")
+        }
         Err(problem) => {
             let remedy = "boot a kernel with CONFIG_SCHEDSTATS; mount /proc without hidepid, or give the controller \
                            CAP_SYS_PTRACE";
-            check("cpu-time", State::Missing, problem, remedy)
+            check("cpu-time", CheckState::Missing, problem, remedy)
         }
     }
 }
 
-/// What other controllers hold now: not a fault of this host, but runs may wait for it.
-fn leases(pages: &[ControllerLeases]) -> Check {
-    let of = |page: &ControllerLeases| {
+/// The cores and memory that other controllers have leased. Runs may have to wait for them.
+fn leases(controllers: &[ControllerLeases]) -> Check {
+    let of = |controller: &ControllerLeases| {
         let cpus: Vec<String> =
-            page.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
-        let memory_mib: u64 = page.held.iter().map(|held| held.memory_mib).sum();
-        let (pid, campaign, since) = (page.pid, &page.campaign, &page.since);
+            controller.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
+        let memory_mib: u64 = controller.held.iter().map(|held| held.memory_mib).sum();
+        let (pid, campaign, since) = (controller.pid, &controller.campaign, &controller.since);
         format!(
-            "{campaign} (process {pid}, since {since}) holds CPUs {} and {memory_mib} MiB",
+            "{campaign} (process {pid}, since {since}) has leased CPUs {} and {memory_mib} MiB",
             cpus.join(",")
         )
     };
-    let found = match pages {
-        [] => "no controller holds cores or memory".to_owned(),
-        pages => pages.iter().map(of).collect::<Vec<_>>().join("; "),
+    let found = match controllers {
+        [] => "no cores or memory are leased".to_owned(),
+        controllers => controllers.iter().map(of).collect::<Vec<_>>().join("; "),
     };
-    Check { blocking: false, ..check("leases", State::Ok, found, "") }
+    Check { blocking: false, ..check("leases", CheckState::Ok, found, "") }
 }
 
-/// What would surround a machine started now. What is missing makes a run no worse, but its host less safe.
+/// The isolation of machines. It does not affect the results of runs, but the safety of the host.
 fn isolation(words: Vec<String>, missing: Vec<String>) -> Check {
-    let remedy =
-        "run as root (it starts QEMU as an unprivileged user) in a memory cgroup that may be divided";
+    let remedy = "run as root (QEMU is started as an unprivileged user) in a memory cgroup in which cgroups can be created";
     let found = words.into_iter().chain(missing.iter().cloned()).collect::<Vec<_>>().join("; ");
-    let (state, remedy) = if missing.is_empty() { (State::Ok, "") } else { (State::Degraded, remedy) };
+    let (state, remedy) =
+        if missing.is_empty() { (CheckState::Ok, "") } else { (CheckState::Degraded, remedy) };
     Check { blocking: false, ..check("isolation", state, found, remedy) }
 }
 
+/// The checks of cores and memory.
 fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let cores = &survey.cores;
     let leases = Leases::new(cores, &survey.memory);
     let at_once = |vcpus| leases.capacity(vcpus, 0);
     let (sequential, concurrent) = (at_once(machine.sequential_cores), at_once(machine.concurrent_cores));
     let found = format!(
-        "{} of {} cores usable whole, {} socket{}; at once without sharing: {sequential} sequential or \
+        "{} of {} cores usable as whole cores, {} socket{}; at once without sharing: {sequential} sequential or \
          {concurrent} concurrent runs",
         cores.usable_cores().count(),
         cores.cores.len(),
@@ -246,17 +273,17 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     );
     let remedy = |runs: &str, vcpus: u32| {
         format!(
-            "{runs} runs need {vcpus} whole cores of one socket and one more for the controller; or \
-             --allow-degraded: shared, marked {}",
+            "{runs} runs need {vcpus} whole cores of one socket and one for the controller; or \
+             --allow-degraded (cores are shared, runs are marked {})",
             Mark::SHARED_CORES
         )
     };
     let cores = if sequential == 0 {
-        check("cores", State::Degraded, found, &remedy("all", machine.sequential_cores))
+        check("cores", CheckState::Degraded, found, &remedy("all", machine.sequential_cores))
     } else if concurrent == 0 {
-        check("cores", State::Degraded, found, &remedy("concurrent", machine.concurrent_cores))
+        check("cores", CheckState::Degraded, found, &remedy("concurrent", machine.concurrent_cores))
     } else {
-        check("cores", State::Ok, found, "")
+        check("cores", CheckState::Ok, found, "")
     };
 
     let memory = &survey.memory;
@@ -270,18 +297,19 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
         machine.memory_mib
     );
     let memory = match memory.available_mib >= machine.memory_mib {
-        true => check("memory", State::Ok, found, ""),
+        true => check("memory", CheckState::Ok, found, ""),
         false => {
             let remedy = format!(
-                "free some, or --allow-degraded: overcommitted, marked {}",
+                "free memory, or --allow-degraded (memory is overcommitted, runs are marked {})",
                 Mark::OVERCOMMITTED_MEMORY
             );
-            check("memory", State::Degraded, found, &remedy)
+            check("memory", CheckState::Degraded, found, &remedy)
         }
     };
     [cores, memory]
 }
 
+/// The free space in the folder of the record.
 fn disk(folder: &Path) -> Result<Check, HostError> {
     let space = nix::sys::statvfs::statvfs(folder)
         .map_err(|source| HostError::Read { path: folder.to_owned(), source: source.into() })?;
@@ -290,20 +318,20 @@ fn disk(folder: &Path) -> Result<Check, HostError> {
     let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;
     let found = format!("{free_mib} MiB free in {}", folder.display());
     Ok(match free_mib >= FREE_MIB {
-        true => check("disk", State::Ok, found, ""),
+        true => check("disk", CheckState::Ok, found, ""),
         false => {
             let remedy = format!("free {FREE_MIB} MiB, or give another folder with --dir");
-            check("disk", State::Missing, found, &remedy)
+            check("disk", CheckState::Missing, found, &remedy)
         }
     })
 }
 
-/// A program that only building disks needs.
+/// A program that is needed only to build disks.
 fn build_program((name, package): (&'static str, &str), path: Option<PathBuf>) -> Check {
     let (state, found, remedy) = match path {
-        Some(path) => (State::Ok, path.display().to_string(), String::new()),
+        Some(path) => (CheckState::Ok, path.display().to_string(), String::new()),
         None => (
-            State::Missing,
+            CheckState::Missing,
             "not on PATH; needed for building disks".to_owned(),
             format!("apt-get install --no-install-recommends {package}"),
         ),
@@ -347,17 +375,17 @@ mod tests {
     fn verdict(kvm: bool, tcg: bool, cores: u32, available_mib: u64) -> HostVerdict {
         let mut checks = accelerators(&probe(kvm), &probe(tcg)).to_vec();
         checks.extend(capacity_checks(&survey(cores, available_mib), &machine()));
-        Report::new(checks).verdict
+        HostReport::new(checks).verdict
     }
 
     #[test]
-    fn a_host_with_everything_is_fit_for_a_contest_even_without_tcg() {
+    fn a_host_with_kvm_needs_no_tcg() {
         assert_eq!(verdict(true, true, 8, 60000), HostVerdict::Contest);
         assert_eq!(verdict(true, false, 8, 60000), HostVerdict::Contest);
     }
 
     #[test]
-    fn what_can_be_degraded_needs_the_flag_and_names_it() {
+    fn unmet_requirements_need_allow_degraded() {
         assert_eq!(verdict(false, true, 8, 60000), HostVerdict::DegradedOnly);
         assert_eq!(
             verdict(true, true, 4, 60000),
@@ -371,20 +399,20 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_cpu_flag_is_named_and_needs_the_flag() {
-        let told = |flags: Option<&[&'static str]>| {
+    fn missing_cpu_flags_need_allow_degraded_and_are_listed() {
+        let check_of = |flags: Option<&[&'static str]>| {
             let cpu_flags = flags.map(|flags| flags.iter().copied().collect());
             cpu_flags_check(&Probe { cpu_flags, ..probe(true) })
         };
-        let usable_cores = told(Some(&["sse", "avx", "vme"]));
+        let complete = check_of(Some(&["sse", "avx", "vme"]));
         assert_eq!(
-            (usable_cores.state, &*usable_cores.found),
-            (State::Ok, "2 of 2 required flags under kvm; also: vme")
+            (complete.state, &*complete.found),
+            (CheckState::Ok, "2 of 2 required flags under kvm; also: vme")
         );
-        let lacking = told(Some(&["sse"]));
-        assert_eq!(lacking.state, State::Degraded);
+        let lacking = check_of(Some(&["sse"]));
+        assert_eq!(lacking.state, CheckState::Degraded);
         assert!(lacking.found.contains("missing: avx") && lacking.remedy.contains("--allow-degraded"));
-        assert_eq!(told(None).state, State::Degraded, "what nobody saw is not there");
+        assert_eq!(check_of(None).state, CheckState::Degraded, "unknown flags count as missing");
     }
 
     fn cpu_flags_check(probe: &Probe) -> Check {
@@ -392,44 +420,47 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_cpu_time_cannot_be_read_cannot_run_campaigns() {
-        assert_eq!(cpu_time(Ok(())).state, State::Ok);
+    fn a_host_without_readable_cpu_time_cannot_run_campaigns() {
+        assert_eq!(cpu_time(Ok(())).state, CheckState::Ok);
         let unreadable = cpu_time(Err("/proc/7/task/7/schedstat: No such file".into()));
         assert!(unreadable.found.contains("schedstat") && unreadable.remedy.contains("hidepid"));
-        assert_eq!(Report::new(vec![unreadable]).verdict, HostVerdict::Cannot);
+        assert_eq!(HostReport::new(vec![unreadable]).verdict, HostVerdict::Cannot);
     }
 
     #[test]
-    fn who_holds_what_is_named() {
+    fn leases_of_other_controllers_are_listed() {
         let held = vec![MachineLease { cpus: vec![2, 3], memory_mib: 16384, shared: false }];
-        let page = ControllerLeases {
+        let controller = ControllerLeases {
             pid: 7,
             since: "2018-05-11T10:00:00Z".into(),
             campaign: "may.toml".into(),
             held,
         };
-        let found = leases(&[page]).found;
-        assert_eq!(found, "may.toml (process 7, since 2018-05-11T10:00:00Z) holds CPUs 2,3 and 16384 MiB");
+        let found = leases(&[controller]).found;
+        assert_eq!(
+            found,
+            "may.toml (process 7, since 2018-05-11T10:00:00Z) has leased CPUs 2,3 and 16384 MiB"
+        );
     }
 
     #[test]
-    fn what_is_missing_of_the_isolation_is_named() {
+    fn missing_isolation_is_listed() {
         let check = isolation(vec!["sandbox on".into()], vec!["no cgroup: none here".into()]);
-        assert_eq!((check.state, &*check.found), (State::Degraded, "sandbox on; no cgroup: none here"));
+        assert_eq!((check.state, &*check.found), (CheckState::Degraded, "sandbox on; no cgroup: none here"));
         assert!(!check.blocking && !check.remedy.is_empty());
     }
 
     #[test]
-    fn without_any_accelerator_there_is_no_way() {
+    fn a_host_without_accelerator_cannot_run_campaigns() {
         assert_eq!(verdict(false, false, 8, 60000), HostVerdict::Cannot);
     }
 
     #[test]
-    fn programs_that_only_build_images_do_not_decide() {
-        let report = Report::new(PROGRAMS.map(|program| build_program(program, None)).into());
+    fn missing_build_programs_do_not_change_the_verdict() {
+        let report = HostReport::new(PROGRAMS.map(|program| build_program(program, None)).into());
         assert_eq!(report.verdict, HostVerdict::Contest);
         for check in report.checks {
-            assert_eq!(check.state, State::Missing);
+            assert_eq!(check.state, CheckState::Missing);
             assert!(check.remedy.contains("apt-get install"), "{}", check.remedy);
         }
     }

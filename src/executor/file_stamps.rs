@@ -1,4 +1,4 @@
-//! Disks whose digests are in the record must stay what they are while a campaign runs.
+//! Detects changes of disks during a campaign, because their digests are in the record.
 
 use super::ExecutorError;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files as they were when they were digested; looking costs a `stat` each.
+/// Device, inode, size and modification time of files. A check needs one `stat` per file.
 #[derive(Clone, Debug, Default)]
 pub struct FileStamps(Vec<(PathBuf, FileStamp)>);
 
@@ -29,14 +29,19 @@ impl FileStamp {
 }
 
 impl FileStamps {
-    /// To be called before the file is digested: what changes meanwhile is noticed too.
+    /// Adds a file. Call this before the file is digested, so that a change during that time is detected.
+    ///
+    /// # Errors
+    /// The metadata of the file cannot be read.
     pub fn add(&mut self, path: &Path) -> io::Result<()> {
         self.0.push((path.to_owned(), FileStamp::at(path)?));
         Ok(())
     }
 
+    /// Compares all files with their stamps.
+    ///
     /// # Errors
-    /// `ExecutorError::DiskChanged`: a file was replaced, written to, or is gone.
+    /// `ExecutorError::DiskChanged`: a file was replaced, written to or removed.
     pub(super) fn check_unchanged(&self) -> Result<(), ExecutorError> {
         self.0.iter().try_for_each(|(path, seen)| {
             let what = match FileStamp::at(path) {
@@ -57,7 +62,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_file_that_is_replaced_written_to_or_removed_is_named() {
+    fn a_replaced_changed_or_removed_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
         let changes: [(&str, &dyn Fn()); 4] = [

@@ -1,9 +1,9 @@
-//! The facts of a host that a record keeps.
+//! The facts of a host for the record.
 
 use mcc_host::{Accelerator, Qemu, Survey};
 use mcc_store::HostFacts;
 
-/// The facts of the surveyed host, with the accelerator and the QEMU that its machines use.
+/// Returns the facts of the surveyed host, with its accelerator and QEMU.
 pub fn host_facts(survey: &Survey, accelerator: Accelerator, qemu: &Qemu) -> HostFacts {
     HostFacts {
         name: survey.name.clone(),

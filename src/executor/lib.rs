@@ -1,5 +1,5 @@
-//! What runs when and where. `attempt` is one attempt at a run as a state machine; `Executor` gives the open
-//! runs of a record to as many of them at once as cores, memory and `jobs` allow.
+//! Executes runs. `attempt` makes one attempt at a run, as a state machine. `Executor` makes attempts at the open runs of
+//! a record, as many at once as cores, memory and `jobs` allow.
 
 mod attempt;
 mod counts;
@@ -37,130 +37,180 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// So many attempts in a row that ended in infrastructure mean that the host, not a run, is in trouble.
+/// Number of consecutive infrastructure failures that stops a campaign: their cause is the host, not a run.
 const MAX_CONSECUTIVE_FAILURES: u32 = 10;
 
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
 pub struct EntryDisks {
+    /// The channel to the guest, with kernel and initrd for the agent.
     pub guest: Guest,
+    /// The disk of the tool.
     pub disk: DiskFile,
-    /// An inputs disk of its own, and its digest; None: the campaign's.
+    /// The inputs disk of the entry with its digest; None: the inputs disk of the campaign.
     pub inputs: Option<(DiskFile, Disk)>,
+    /// The digests of disk, kernel and initrd.
     pub digests: Vec<Disk>,
 }
 
-/// What makes an attempt; it is told each state that is entered.
+/// A function that makes an attempt. It calls its second argument with each state that it enters.
 pub type AttemptFn<'a> = dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync + 'a;
 
-/// What every run of a campaign on this host shares.
+/// Executes the runs of a campaign on this host.
 pub struct Executor<'a> {
+    /// The record with the runs.
     pub record: &'a Record,
-    /// The effective edition: the campaign's limits applied.
+    /// The effective edition, with the limits of the campaign.
     pub edition: &'a Edition,
-    /// By entry.
+    /// The disks by entry.
     pub disks: BTreeMap<EntryName, EntryDisks>,
+    /// The inputs disk of the campaign.
     pub inputs: DiskFile,
+    /// Its digest.
     pub inputs_digest: Disk,
-    /// Where runs go on from saved states instead of booting.
+    /// The saved states from which machines start; None: machines boot.
     pub states: Option<SavedStates>,
+    /// The facts of the host for the record.
     pub host: HostFacts,
+    /// The program that starts QEMU.
     pub backend: Backend,
+    /// The accelerator of the machines.
     pub accelerator: Accelerator,
+    /// Whether unmet machine requirements are an error or a mark.
     pub policy: Policy,
+    /// See `Timeouts::boot`.
     pub boot_deadline: Duration,
+    /// See `Timeouts::prepare`.
     pub prepare_deadline: Duration,
+    /// See `Timeouts::collect`.
     pub collect_deadline: Duration,
-    /// An attempt whose controller was kept from looking at its machine for longer is infrastructure.
+    /// See `Timeouts::stall`.
     pub stall: Duration,
-    /// Every file a machine sees.
+    /// The stamps of all files that machines read.
     pub file_stamps: FileStamps,
     /// Runs at once.
     pub jobs: usize,
-    /// Of every run, beside its own: `mixed-host`.
+    /// Marks of every run, such as `mixed-host`.
     pub marks: Vec<Mark>,
-    /// What runs took, for the order of work.
+    /// Durations of earlier runs, which order the open runs.
     pub history: History,
-    /// Makes one attempt: `attempt`, or what stands in for machines.
+    /// Makes one attempt: `attempt`, or a simulation.
     pub run_attempt: &'a AttemptFn<'a>,
-    /// Set from outside: no new run is begun, running ones end as they would.
+    /// Stop request, set by the caller: no new run is started, running ones end normally.
     pub stop: &'a AtomicBool,
 }
 
-/// What happens while a campaign runs, for whoever shows it.
+/// An event of a running campaign.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// A run is open and will be made. All of them come before the first `Entered`.
+    /// A run is queued. All runs are queued before the first `Entered`.
     Queued {
+        /// The run.
         run: &'a Run,
     },
+    /// An attempt entered a state.
     Entered {
+        /// The run.
         run: &'a Run,
+        /// The number of the attempt, from 1.
         attempt: u32,
+        /// The new state.
         state: State,
     },
     /// An attempt was committed.
     Committed {
+        /// The run.
         run: &'a Run,
+        /// The attempt.
         attempt: &'a Attempt,
+        /// Whether the run is now recorded or still open.
         run_state: RunState,
     },
 }
 
+/// Why the open runs of a record cannot all be executed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
+    /// The cores and memory of a run cannot be leased on this host.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Too many consecutive attempts ended as infrastructure failures.
     #[error(
-        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure, the last one at {run}: {reason}; the \
-         host needs help; nothing is lost, `run` again to go on"
+        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure, the last one at {run}: {reason}; check \
+         the host, then `run` again to continue; nothing recorded is lost"
     )]
-    ConsecutiveFailures { run: RunId, reason: String },
+    ConsecutiveFailures {
+        /// The last of these runs.
+        run: RunId,
+        /// State and reason of its failure.
+        reason: String,
+    },
+    /// A file that machines read has changed since its digest was computed.
     #[error(
-        "{}, which the machines see, is not what it was when its digest was taken: {what}; put it back as it was \
-         and `run` again, or begin a new record (another --out); the attempt under way is not recorded",
+        "{}, which the machines read, has changed since its digest was computed: {what}; restore it and `run` again, \
+         or begin a new record (another --out); the running attempt is not recorded",
         path.display()
     )]
-    DiskChanged { path: PathBuf, what: String },
+    DiskChanged {
+        /// The file.
+        path: PathBuf,
+        /// The change.
+        what: String,
+    },
+    /// The host has no free space for an attempt.
     #[error(
-        "the host has no room left, seen at {run}: {reason}; nothing recorded is lost and that attempt was not \
-         counted: make room, then `run` again to go on"
+        "the host has no space left, detected at {run}: {reason}; free some space, then `run` again to continue; \
+         nothing recorded is lost, and this attempt is not counted"
     )]
-    DiskFull { run: RunId, reason: String },
+    DiskFull {
+        /// The run.
+        run: RunId,
+        /// The failure of its attempt.
+        reason: String,
+    },
+    /// CPU flags that rule E-5.2 requires are missing in the guest.
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
          accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
          {mark})", mark = Mark::CPU_FLAGS
     )]
-    CpuFlags { missing: String },
+    CpuFlags {
+        /// The missing flags, separated by spaces.
+        missing: String,
+    },
+    /// The nonce of a job cannot be created.
     #[error("cannot read random bytes from /dev/urandom: {0}")]
     Random(#[source] io::Error),
 }
 
-/// What the workers of one `Executor::run` share.
+/// The shared state of the worker threads of one `Executor::run`.
 struct Scheduler<'a> {
     executor: &'a Executor<'a>,
     show: &'a (dyn Fn(Progress) + Sync),
-    /// CPUs for QEMU's threads that are no vCPUs.
+    /// CPUs for the threads of QEMU that are not vCPUs.
     housekeeping: Vec<u32>,
     shared: Mutex<SchedulerState>,
-    /// Something was given back, or nothing more is to be begun.
+    /// Notified when a lease is released, and when no run is to be started any more.
     changed: Condvar,
 }
 
 struct SchedulerState {
     open: VecDeque<QueuedRun>,
     leases: Leases,
-    /// Attempts in a row that ended in infrastructure.
+    /// Number of consecutive infrastructure failures.
     consecutive_failures: u32,
     error: Option<ExecutorError>,
 }
 
 impl Executor<'_> {
-    /// Works off the open runs that `wanted` takes, longest expected first; returns when none is left, when told to drain, or on the
-    /// first error (what is running then is ended as it would).
+    /// Executes the open runs for which `wanted` is true, longest expected first. Returns when none is open, or after a
+    /// stop request or an error when the running attempts have ended. `show` is called with every event, by several threads.
+    ///
+    /// # Errors
+    /// The first error that prevents runs from being recorded.
     pub fn run(
         &self,
         mut leases: Leases,
@@ -175,7 +225,7 @@ impl Executor<'_> {
             }
         });
         let open = queue::order(open, &self.history)?;
-        // Refused before the first run, not in the middle of the night.
+        // A lease that is not possible is an error before the first run starts.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
             if let Some(lease) = leases.lease(vcpus, self.edition.machine.memory_mib, self.policy)? {
@@ -205,6 +255,7 @@ impl Scheduler<'_> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Executes open runs until there is none.
     fn worker(&self) {
         while let Some((open, lease)) = self.next() {
             let run = self.executor.record.run_at(open.position).map_err(ExecutorError::from);
@@ -215,13 +266,13 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Until something was given back here; what other controllers give back is seen within a second.
+    /// Waits until a lease is released here, at most one second, to check the leases of other controllers again.
     fn wait<'f>(&self, shared: MutexGuard<'f, SchedulerState>) -> MutexGuard<'f, SchedulerState> {
         let waited = self.changed.wait_timeout(shared, Duration::from_secs(1));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The next open run with its cores and memory; waits for them. None: nothing more is to be begun.
+    /// Returns the next open run with its lease, for which it waits. None: no run is to be started any more.
     fn next(&self) -> Option<(QueuedRun, Option<Lease>)> {
         let mut shared = self.shared();
         loop {
@@ -230,7 +281,7 @@ impl Scheduler<'_> {
             }
             let (competes, vcpus) = shared.open.front().map(|open| (open.competes, open.vcpus))?;
             let lease = match competes {
-                // T-4: no machine is booted.
+                // T-4: the run has no machine.
                 false => Some(None),
                 true => match self.lease(&mut shared, vcpus) {
                     Ok(lease) => lease.map(Some),
@@ -252,7 +303,7 @@ impl Scheduler<'_> {
         Ok(shared.leases.lease(vcpus, memory_mib, self.executor.policy)?)
     }
 
-    /// Attempts a run until it is recorded, within its budget of retries.
+    /// Makes attempts at a run until it is recorded.
     fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
             let Some((attempt, run_state)) = self.attempt(run, lease.take())? else { return Ok(()) };
@@ -263,7 +314,7 @@ impl Scheduler<'_> {
                     if self.executor.policy == Policy::Contest
                         && !attempt.environment.cpu_flags_missing.is_empty() =>
                 {
-                    // Every other guest of this host will see the same.
+                    // All guests of this host have the same flags.
                     return Err(ExecutorError::CpuFlags {
                         missing: attempt.environment.cpu_flags_missing.join(" "),
                     });
@@ -289,7 +340,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Whether the controller is asked to stop, now or within `grace`.
+    /// Whether there is a stop request, now or within `grace`.
     fn stops_within(&self, grace: Duration) -> bool {
         let deadline = Instant::now() + grace;
         loop {
@@ -303,8 +354,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Makes and commits one attempt; None: it does not count. Without a lease there is no machine: the entry does
-    /// not compete.
+    /// Makes and commits one attempt. None: it does not count. Without a lease there is no machine, because the entry
+    /// does not compete.
     fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<Option<(Attempt, RunState)>, ExecutorError> {
         let executor = self.executor;
         let dir = executor.record.begin_attempt(&run.id())?;
@@ -331,13 +382,13 @@ impl Scheduler<'_> {
             attempt.disks = executor.disks_of(run);
             let make = || {
                 executor.file_stamps.check_unchanged().and_then(|()| {
-                    match executor.restored(&mut spec, &attempt.disks) {
+                    match executor.use_saved_state(&mut spec, &attempt.disks) {
                         Ok(()) => executor.examine(run, &spec, &dir, enter),
                         Err(ended) => Ok(*ended),
                     }
                 })
             };
-            // A defect that one run meets ends that attempt, not the campaign.
+            // A panic ends this attempt as an infrastructure failure, not the campaign.
             let ended = catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
                 let reason = format!("the controller panicked: {}", message_of(&*panic));
                 let state = entered.to_string();
@@ -346,7 +397,7 @@ impl Scheduler<'_> {
             let leased = self.shared().leases.release(lease);
             self.changed.notify_all();
             let ended = ended?;
-            // Changed under the machine: nobody knows what the tool saw.
+            // If a disk changed during the attempt, it is unknown what the tool read.
             executor.file_stamps.check_unchanged()?;
             let full = ended.full_disk || !has_free_space(dir.path());
             if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
@@ -386,15 +437,15 @@ impl Executor<'_> {
         }
     }
 
-    /// Digests of every disk the run's machine sees.
+    /// Digests of all disks of the machine of a run.
     fn disks_of(&self, run: &Run) -> Vec<Disk> {
         let entry = &self.disks[&run.entry];
         let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
         entry.digests.iter().chain([inputs]).cloned().collect()
     }
 
-    /// Lets the machine begin from a saved state where the campaign says so.
-    fn restored(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Box<AttemptResult>> {
+    /// Sets the machine to start from a saved state, if the campaign restores states.
+    fn use_saved_state(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Box<AttemptResult>> {
         let Some(states) = &self.states else { return Ok(()) };
         let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
         let content_key = format!("{digests}{}", self.host.qemu);
@@ -447,18 +498,18 @@ impl Executor<'_> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// With less than this left, no attempt can be made: QEMU's overlay alone needs 400 KB to boot.
+/// Least free space for an attempt: booting writes 400 KB to QEMU's overlay.
 const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
-    let environment = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
-    environment.is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
+    let free = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
+    free.is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {
@@ -468,7 +519,7 @@ fn random_hex(bytes: usize) -> Result<String, ExecutorError> {
     Ok(digest::hex(&buffer))
 }
 
-/// For people: RFC 3339, whole seconds.
+/// The current time as RFC 3339, in whole seconds.
 fn now() -> String {
     let now = jiff::Timestamp::now();
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()

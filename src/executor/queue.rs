@@ -1,30 +1,30 @@
-//! The order of work: longest expected first, within fairness. Pure, and the record does not depend on it.
+//! The order of runs. The results in the record do not depend on it.
 //!
-//! - A model's runs stay together, and so do those of all entries on one instance in one examination: they meet the host
-//!   in the same condition, and a campaign that is cut short has compared whole rows (E-5.1).
-//! - Of the models the one of which most is expected begins, of a model's rows the one with the longest run, of a row's
-//!   runs the longest: what is long does not begin when all else is done.
-//! - Where nothing is known, or the same of both, the order is that of the plan.
+//! - The runs of a model are consecutive, and so are the runs of a row (all entries on one instance in one examination):
+//!   they have the same host conditions, and an incomplete campaign has complete rows (E-5.1).
+//! - The model with the longest expected duration is first; within a model the row with the longest expected run; within a
+//!   row the longest run. So long runs do not start last.
+//! - Runs with equal or unknown expected durations are in the order of the plan.
 
 use mcc_campaign::{History, Run};
 use mcc_store::OpenRun;
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
-/// What must be known of a run before it is its turn: a million of them wait.
+/// The data of an open run in the queue. It is small, because there may be a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedRun {
-    /// In the plan.
+    /// Position in the plan.
     pub position: i64,
     pub vcpus: u32,
     pub competes: bool,
     model: u32,
     row: u32,
-    /// Milliseconds; 0 where nothing is known.
+    /// Expected duration in milliseconds; 0: unknown.
     expected: u64,
 }
 
-/// The open runs of a record in the order of work.
+/// Returns the open runs of a record in the order in which they are started.
 pub fn order<E>(
     open: impl Iterator<Item = Result<OpenRun, E>>,
     history: &History,
@@ -35,7 +35,7 @@ pub fn order<E>(
     let mut before: Option<(Run, u32)> = None;
     for run in open {
         let OpenRun { run, position, .. } = run?;
-        // In the plan a row's runs follow one another.
+        // In the plan the runs of a row are consecutive.
         let same_row = |(before, _): &(Run, u32)| {
             (&before.instance, &before.examination) == (&run.instance, &run.examination)
         };
@@ -65,7 +65,7 @@ pub fn order<E>(
     Ok(queued.into())
 }
 
-/// A model or a row: its first run in the plan, and what is expected of all its runs or of the longest.
+/// The expected duration of a model (sum of its runs) or a row (its longest run), with its first position in the plan.
 struct Expected {
     first: i64,
     ms: u64,
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_history_the_order_is_the_plans() {
+    fn without_a_history_runs_are_in_the_order_of_the_plan() {
         let planned: Vec<RunId> = plan().iter().map(Run::id).collect();
         assert_eq!(ordered(&History::default()), planned);
     }
 
     #[test]
-    fn the_longest_model_row_and_run_begin_and_rows_stay_together() {
+    fn the_longest_model_row_and_run_are_first() {
         let mut history = History::with_instances();
         let took = |id: &str| match id {
             "t/B-PT-1/Y" => 900,

@@ -1,24 +1,24 @@
-//! What a run uses, from its tool's start: times by the host's monotonic clock and the kernel's account of the
-//! vCPU threads, which no guest can forge; memory as three sources tell it, each named.
+//! Measures the resource usage of a run. Times are those of the host's monotonic clock and of the vCPU threads in the
+//! host's kernel, which a guest cannot forge. Memory has three sources, and the record names the one that was used.
 
 use mcc_store::{MemorySource, Sample};
 use mcc_vm::{Machine, VmError};
 use std::time::{Duration, Instant};
 
-/// As the contest's monitoring does (E-5.6).
+/// Time between samples, as in the contest's monitoring (E-5.6).
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct UsageMeter {
     started: Instant,
     cpu_before: Duration,
     next_sample: Instant,
-    /// Until then the machine is certainly within its limits.
+    /// The moment until which the machine is certainly within its limits.
     pub within_until: Instant,
-    /// As last told by the guest: of the tool's cgroup.
+    /// Memory of the tool's cgroup, as last reported by the guest.
     memory_kib: u64,
-    /// Told when the tool ended.
+    /// Peak memory, reported by the guest at the end of the tool.
     peak_kib: Option<u64>,
-    /// As last told by the guest.
+    /// Runnable threads, as last reported by the guest.
     runnable: u32,
     pub io_wait_ms: Option<u64>,
     pub kernel_log: Vec<String>,
@@ -26,10 +26,10 @@ pub(super) struct UsageMeter {
 }
 
 impl UsageMeter {
-    /// Counts from now on.
+    /// Starts a measurement.
     ///
     /// # Errors
-    /// `VmError::CpuTime`: the host does not tell the machine's CPU time.
+    /// `VmError::CpuTime`: the host does not report the CPU time of the machine.
     pub fn start(machine: &mut Machine) -> Result<Self, VmError> {
         let started = Instant::now();
         let cpu_before = machine.cpu_time()?;
@@ -53,7 +53,7 @@ impl UsageMeter {
         })
     }
 
-    /// Wall time, and CPU time summed over the vCPUs.
+    /// Returns wall time and CPU time (summed over the vCPUs) since the start.
     pub fn read(&self, machine: &mut Machine) -> Result<(Duration, Duration), VmError> {
         let cpu = machine.cpu_time()?;
         Ok((self.started.elapsed(), cpu.saturating_sub(self.cpu_before)))
@@ -66,14 +66,14 @@ impl UsageMeter {
     }
 
     pub fn record_guest_end(&mut self, peak_kib: u64, io_wait_ms: u64, kernel_log: Vec<String>) {
-        // A guest without cgroups tells 0.
+        // A guest without cgroups reports 0.
         self.peak_kib = (peak_kib > 0).then_some(peak_kib);
         self.io_wait_ms = Some(io_wait_ms);
         self.kernel_log = kernel_log;
     }
 
-    /// Takes a sample if it is time; when the next one is due. The host's clock sets the pace: a guest that tells
-    /// nothing any more is sampled all the same.
+    /// Takes a sample if one is due, and returns when the next one is due. The host takes samples even if the guest no
+    /// longer reports.
     pub fn sample(&mut self, machine: &mut Machine) -> Result<Instant, VmError> {
         let now = Instant::now();
         if now >= self.next_sample {
@@ -88,7 +88,7 @@ impl UsageMeter {
                 runnable: self.runnable,
                 stdout_bytes: machine.received().0,
             });
-            // In step with the start; a controller that was held up takes one sample, not all it missed.
+            // Multiples of the interval after the start. After a stall one sample is taken, not all that are missing.
             while self.next_sample <= now {
                 self.next_sample += SAMPLE_INTERVAL;
             }
@@ -96,12 +96,12 @@ impl UsageMeter {
         Ok(self.next_sample)
     }
 
-    /// Peak memory of the whole guest.
+    /// Peak memory of the guest, from the balloon.
     pub fn balloon(&self) -> Option<u64> {
         self.samples.iter().filter_map(|sample| sample.balloon_memory_kib).max()
     }
 
-    /// Peak memory of the tool by the best source there was.
+    /// Peak memory of the tool, from the best available source.
     pub fn memory(&self) -> (Option<u64>, Option<MemorySource>) {
         let sampled = || self.samples.iter().map(|sample| sample.memory_kib).max().filter(|kib| *kib > 0);
         let from_cgroup = self.peak_kib.map(|kib| (kib, MemorySource::GuestCgroup));
@@ -137,13 +137,17 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_memory_figure_is_the_best_one_there_was_and_is_named() {
+    fn peak_memory_comes_from_the_best_source_and_names_it() {
         let both = [(10, Some(100)), (30, Some(90)), (20, None)];
         let mut ended = meter(&both);
         ended.record_guest_end(35, 0, vec![]);
         assert_eq!(ended.memory(), (Some(35), Some(MemorySource::GuestCgroup)));
         assert_eq!(ended.balloon(), Some(100));
-        assert_eq!(meter(&both).memory(), (Some(30), Some(MemorySource::GuestCgroupSamples)), "it was cut");
+        assert_eq!(
+            meter(&both).memory(),
+            (Some(30), Some(MemorySource::GuestCgroupSamples)),
+            "no report at the end of the tool"
+        );
         let mut without_cgroups = meter(&[(0, Some(100))]);
         without_cgroups.record_guest_end(0, 0, vec![]);
         assert_eq!(without_cgroups.memory(), (Some(100), Some(MemorySource::Balloon)));

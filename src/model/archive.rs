@@ -1,4 +1,4 @@
-//! An instance as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
+//! Instances as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
 use super::verdict::{GenericVerdict, read_verdicts};
 use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property};
@@ -10,36 +10,63 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
 
-/// The file in every archive that holds the net.
+/// The file of the net in every archive.
 pub const MODEL: &str = "model.pnml";
 const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
-/// Unpacked bytes of a whole archive. The largest contest models take some hundreds of MB.
+/// Largest sum of the unpacked bytes of an archive. The largest contest models take some hundreds of MB.
 const LARGEST_ARCHIVE: u64 = 8 << 30;
-/// All files but the model together; these are kept in memory.
+/// Largest sum of the bytes of all files except the model; these are kept in memory.
 const LARGEST_REST: u64 = 1 << 30;
+/// Largest number of entries.
 const MOST_ENTRIES: usize = 1000;
-/// Bytes of a header that is held in memory: as long as a path can be, and some attributes.
+/// Largest header in bytes, as headers are kept in memory: a long path and some attributes.
 const LONGEST_HEADER: u64 = 64 << 10;
 
-/// Why an archive is not taken, with the remedy.
+/// An error of an archive, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// The archive or folder cannot be read.
     #[error("{}: {error}; check that it is a readable instance archive (.tgz) or an unpacked one", path.display())]
-    Io { path: PathBuf, error: io::Error },
+    Io {
+        /// The archive or folder.
+        path: PathBuf,
+        /// The error of the operating system or of the decompression.
+        error: io::Error,
+    },
+    /// An entry is refused.
     #[error("{}: the entry \"{entry}\" {why}; pack the instance again as one folder of plain files", path.display())]
-    Entry { path: PathBuf, entry: String, why: String },
+    Entry {
+        /// The archive or folder.
+        path: PathBuf,
+        /// The name of the entry.
+        entry: String,
+        /// The problem, as predicate of the entry.
+        why: String,
+    },
+    /// The folder in the archive is not named as an instance.
     #[error("{}: {error}", path.display())]
-    Name { path: PathBuf, error: BadInstanceName },
+    Name {
+        /// The archive or folder.
+        path: PathBuf,
+        /// The error of the name.
+        error: BadInstanceName,
+    },
+    /// The archive has no model.
     #[error("{}: there is no {MODEL}; pack the instance again", path.display())]
-    NoModel { path: PathBuf },
+    NoModel {
+        /// The archive or folder.
+        path: PathBuf,
+    },
+    /// The model or another XML file is not valid.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-/// An opened instance. Its small files are in memory; the model is streamed whenever it is asked for.
+/// An opened instance. Its small files are in memory; the model is streamed for each use.
 #[derive(Clone, Debug)]
 pub struct Archive {
+    /// The name of the instance.
     pub instance: InstanceName,
     path: PathBuf,
     packed: bool,
@@ -47,18 +74,18 @@ pub struct Archive {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// The small marker files; None where the file is absent.
+/// The marker files of an instance. None: the file is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markers {
-    /// `iscolored`: TRUE or FALSE, as text without spaces around it.
+    /// `iscolored`: TRUE or FALSE; text without surrounding white space.
     pub coloured: Option<String>,
     /// `instance`: the scale parameter.
     pub scale: Option<String>,
-    /// `equiv_col` (in P/T instances): a coloured twin exists.
+    /// `equiv_col` (in P/T instances): whether an equivalent coloured instance exists.
     pub coloured_twin: Option<String>,
-    /// `equiv_pt` (in coloured instances): a P/T twin exists.
+    /// `equiv_pt` (in coloured instances): whether an equivalent P/T instance exists.
     pub pt_twin: Option<String>,
-    /// `large_marking`: some marking has more than 2^32 tokens.
+    /// `large_marking`: a marking has more than 2^32 tokens.
     pub large_marking: bool,
     /// `unfinite`: the state space is infinite.
     pub infinite: bool,
@@ -69,8 +96,9 @@ pub struct Markers {
 impl Archive {
     /// Opens `<Instance>.tgz` or a folder `<Instance>`.
     ///
-    /// An archive that could harm whoever unpacks it is refused, with the entry's name: absolute paths, `..`,
-    /// links and devices, several top folders, two entries of one name, too many or too large files.
+    /// # Errors
+    /// The archive cannot be read, has no model, or has an entry that is unsafe to unpack: an absolute path, `..`, a
+    /// link or device, a second top folder, a second entry of one name, too many or too large files.
     pub fn open(path: &Path) -> Result<Archive, ArchiveError> {
         let io = |error| ArchiveError::Io { path: path.to_owned(), error };
         match fs::metadata(path).map_err(io)?.is_dir() {
@@ -79,39 +107,49 @@ impl Archive {
         }
     }
 
-    /// Where it was opened.
+    /// The path of the archive or folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file by its name, such as `UpperBounds.xml`; never the model.
+    /// The content of a file by its name, such as `UpperBounds.xml`; None for the model.
     pub fn file(&self, name: &str) -> Option<&[u8]> {
         self.files.get(name).map(Vec::as_slice)
     }
 
-    /// The files by name, without the model.
+    /// The files except the model, by name.
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
-    /// Reads the net, streaming.
+    /// Reads the net as a stream.
+    ///
+    /// # Errors
+    /// The archive cannot be read, or the net is not valid.
     pub fn net(&self) -> Result<Net, ArchiveError> {
         Ok(self.with_model(|model, file| Net::read(model, file))??)
     }
 
-    /// Reads the NUPN section of the model; None where it has none.
+    /// Reads the NUPN section of the model; None if it has none.
+    ///
+    /// # Errors
+    /// The archive cannot be read, or the section is not valid.
     pub fn nupn(&self) -> Result<Option<Nupn>, ArchiveError> {
         Ok(self.with_model(|model, file| Nupn::read(model, file))??)
     }
 
-    /// The properties of an examination; None where the archive has no file for it (StateSpace, and the
-    /// global properties of later editions).
+    /// Reads the properties of an examination; None if the archive has no file for it (StateSpace, and the global
+    /// properties of later editions).
+    ///
+    /// # Errors
+    /// The file is not valid.
     pub fn properties(&self, examination: &str) -> Result<Option<Vec<Property>>, ArchiveError> {
         let name = format!("{examination}.xml");
         let Some(text) = self.text(&name) else { return Ok(None) };
         Ok(Some(Property::read_set(&text, &self.shown(&name))?))
     }
 
+    /// The marker files.
     pub fn markers(&self) -> Markers {
         let text = |name| self.text(name).map(|text| text.trim().to_owned());
         let present = |name| self.files.contains_key(name);
@@ -126,18 +164,21 @@ impl Archive {
         }
     }
 
-    /// What `GenericPropertiesVerdict.xml` says; empty where there is no such file.
+    /// Reads the verdicts of `GenericPropertiesVerdict.xml`; empty if there is no such file.
+    ///
+    /// # Errors
+    /// The file is not valid.
     pub fn verdicts(&self) -> Result<Vec<GenericVerdict>, ArchiveError> {
         let Some(text) = self.text(VERDICTS) else { return Ok(Vec::new()) };
         Ok(read_verdicts(&text, &self.shown(VERDICTS))?)
     }
 
-    /// A file as text; bytes that are no UTF-8 become U+FFFD (contest files are ASCII but for names).
+    /// A file as text. Bytes that are not UTF-8 become U+FFFD (contest files are ASCII except for names).
     pub(super) fn text(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
         self.file(name).map(String::from_utf8_lossy)
     }
 
-    /// How a file is named in errors: `<Instance>/<name>`.
+    /// The name of a file in errors: `<Instance>/<name>`.
     pub(super) fn shown(&self, name: &str) -> String {
         format!("{}/{name}", self.instance)
     }
@@ -167,10 +208,9 @@ impl Archive {
 
 type Packed = Take<MultiGzDecoder<BufReader<File>>>;
 
-/// Hands every entry to `each` under its name until that breaks off; what it breaks off with.
+/// Calls `each` with the name of every entry and the entry, until it breaks; returns the value of the break.
 ///
-/// Reads the headers that carry long names itself: the library would hold them in memory whole, gigabytes if an
-/// archive says so.
+/// Reads headers with long names itself, with a limit: the library would keep headers of gigabytes in memory.
 fn each_entry<T>(
     path: &Path,
     mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
@@ -208,7 +248,8 @@ fn each_entry<T>(
     Ok(None)
 }
 
-/// The path in a PAX header. A size there is one past 8 GB, more than is taken: the header's own counts.
+/// Returns the path in a PAX header. A size in it, which is used for more than 8 GB only, is ignored: such a file
+/// exceeds the limit.
 fn pax_path(header: &[u8]) -> io::Result<Option<PathBuf>> {
     let mut path = None;
     for extension in tar::PaxExtensions::new(header) {
@@ -235,7 +276,7 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
         for part in raw.components() {
             match part {
                 Component::Normal(part) => {
-                    parts.push(part.to_str().ok_or_else(|| refuse("has a name that is no UTF-8"))?);
+                    parts.push(part.to_str().ok_or_else(|| refuse("has a name that is not UTF-8"))?);
                 }
                 Component::CurDir => {}
                 _ => return Err(refuse("leads out of its folder")),
@@ -246,7 +287,7 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
             None => folder = Some((*top).to_owned()),
             Some(folder) if folder == top => {}
             Some(folder) => {
-                return Err(refuse(&format!("is not in the folder \"{folder}\" like the ones before")));
+                return Err(refuse(&format!("is not in the folder \"{folder}\" of the previous entries")));
             }
         }
         match (entry_type, inside) {
@@ -254,7 +295,7 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
             (EntryType::Regular, [name]) => contents.add(name, entry.size(), &mut entry)?,
             (EntryType::Regular, []) => return Err(refuse("is in no folder")),
             (EntryType::Regular | EntryType::Directory, _) => {
-                return Err(refuse("is in a folder of the folder"));
+                return Err(refuse("is in a subfolder"));
             }
             _ => return Err(refuse("is neither a plain file nor a folder")),
         }
@@ -285,7 +326,7 @@ struct Contents<'a> {
     files: BTreeMap<String, Vec<u8>>,
     has_model: bool,
     entries: usize,
-    /// Bytes of all files but the model.
+    /// Sum of the bytes of all files except the model.
     rest: u64,
 }
 
@@ -305,7 +346,7 @@ impl<'a> Contents<'a> {
             return Err(self.refuse(name, &format!("is one too many (at most {MOST_ENTRIES})")));
         }
         if self.files.contains_key(name) || (name == MODEL && self.has_model) {
-            return Err(self.refuse(name, "is there twice"));
+            return Err(self.refuse(name, "occurs twice"));
         }
         if name == MODEL {
             self.has_model = true;
@@ -349,7 +390,7 @@ mod tests {
 
     const NET: &str = "<pnml><net id='N-PT-1' type='ptnet'><page><place id='p'/></page></net></pnml>";
 
-    /// Path, type, content (of links: their target).
+    /// Path, type, content (target of a link).
     type RawEntry<'a> = (&'a str, EntryType, &'a str);
 
     /// Writes `N-PT-1.tgz` of raw entries.
@@ -358,7 +399,7 @@ mod tests {
         let mut tar = tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
         for (name, kind, content) in entries {
             let mut header = tar::Header::new_gnu();
-            // Past the builder's own checks: hostile archives are not made with it.
+            // Bypasses the checks of the builder, which refuses such names.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_entry_type(*kind);
             header.set_mode(0o644);
@@ -426,15 +467,15 @@ mod tests {
             ),
             (&[MODEL_ENTRY, ("N-PT-1/x", EntryType::Fifo, "-")], "is neither a plain file nor a folder"),
             (&[MODEL_ENTRY, ("Other/x", FILE, "")], "\"Other/x\" is not in the folder \"N-PT-1\""),
-            (&[MODEL_ENTRY, MODEL_ENTRY], "\"model.pnml\" is there twice"),
+            (&[MODEL_ENTRY, MODEL_ENTRY], "\"model.pnml\" occurs twice"),
             (&[("model.pnml", FILE, NET)], "\"model.pnml\" is in no folder"),
-            (&[("N-PT-1/a/b", FILE, "")], "\"N-PT-1/a/b\" is in a folder of the folder"),
+            (&[("N-PT-1/a/b", FILE, "")], "\"N-PT-1/a/b\" is in a subfolder"),
             (&[("N-PT-1/iscolored", FILE, "TRUE")], "there is no model.pnml"),
         ];
         for (entries, message) in cases {
             let folder = TempDir::new().unwrap();
             let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
             assert!(error.contains("N-PT-1.tgz: "), "{error}");
         }
         let folder = TempDir::new().unwrap();
@@ -466,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_gets_an_error_with_its_path() {
+    fn a_file_that_is_not_an_archive_is_an_error_with_its_path() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("N-PT-1.tgz");
         for bytes in [&b""[..], b"not gzip", &pack_bytes(&folder)[..60]] {

@@ -1,63 +1,128 @@
-//! What can be wrong with the XML of a model: PNML, property files, NUPN sections, generic verdicts.
+//! Errors in the XML of a model: PNML, property files, NUPN sections, generic verdicts.
 
-/// A fault of a model file: where, what, and the remedy.
+/// An error in a file of a model, with its place and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {problem}; {}", .problem.remedy())]
 pub struct ModelError {
-    /// As the caller named it, such as `TokenRing-PT-005/model.pnml`.
+    /// The name of the file as given by the caller, such as `TokenRing-PT-005/model.pnml`.
     pub file: String,
-    /// Counted from 1.
+    /// The line: 1, 2, ...
     pub line: u64,
+    /// The problem.
     pub problem: Problem,
 }
 
+/// A problem in a file of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(String),
+    /// The file is not well-formed XML.
     #[error("not well-formed XML: {0}")]
     Malformed(String),
+    /// The file has a document type declaration.
     #[error("a document type declaration")]
     DocumentType,
+    /// A tag or text has more bytes than allowed.
     #[error("an XML item longer than {0} bytes")]
     ItemTooLong(u64),
+    /// Elements are nested deeper than allowed.
     #[error("elements nested deeper than {0}")]
     TooDeep(usize),
+    /// The file has more elements and texts than allowed.
     #[error("more than {0} elements and texts")]
     TooMany(u32),
+    /// An element is not allowed at its place.
     #[error("<{found}> where {expected} is expected")]
-    Unexpected { found: String, expected: String },
+    Unexpected {
+        /// The element.
+        found: String,
+        /// What the grammar expects.
+        expected: String,
+    },
+    /// A part of an element is missing.
     #[error("<{element}> without {missing}")]
-    Missing { element: String, missing: String },
+    Missing {
+        /// The element.
+        element: String,
+        /// The missing part.
+        missing: String,
+    },
+    /// An element is repeated where one is allowed.
     #[error("a second <{element}> in {within}")]
-    Repeated { element: String, within: String },
+    Repeated {
+        /// The element.
+        element: String,
+        /// The element around it.
+        within: String,
+    },
+    /// Two elements have the same id.
     #[error("the id \"{id}\" was already used in line {first}")]
-    DuplicateId { id: String, first: u64 },
+    DuplicateId {
+        /// The id.
+        id: String,
+        /// The line of its first use.
+        first: u64,
+    },
+    /// A text is not a natural number.
     #[error("{what} is \"{text}\", not a natural number")]
-    NotANumber { what: String, text: String },
+    NotANumber {
+        /// The meaning of the number.
+        what: String,
+        /// The text.
+        text: String,
+    },
+    /// A number does not fit into 64 bits.
     #[error("{what} is {text}, more than 18446744073709551615 (2^64-1)")]
-    TooLarge { what: String, text: String },
+    TooLarge {
+        /// The meaning of the number.
+        what: String,
+        /// Its text.
+        text: String,
+    },
+    /// An arc has the weight 0.
     #[error("the inscription of arc {arc} is 0")]
-    ZeroWeight { arc: String },
+    ZeroWeight {
+        /// The id of the arc.
+        arc: String,
+    },
+    /// An end of an arc is not a node.
     #[error("arc {arc} refers to \"{id}\", which is neither a place nor a transition")]
-    Dangling { arc: String, id: String },
+    Dangling {
+        /// The id of the arc.
+        arc: String,
+        /// The id to which it refers.
+        id: String,
+    },
+    /// An arc connects two places or two transitions.
     #[error("arc {arc} connects two {nodes}")]
-    NotBipartite { arc: String, nodes: &'static str },
+    NotBipartite {
+        /// The id of the arc.
+        arc: String,
+        /// `places` or `transitions`.
+        nodes: &'static str,
+    },
+    /// The type of the net is unknown.
     #[error("the net type \"{0}\"")]
     NetType(String),
-    #[error("<{element}> is not read")]
-    Unsupported { element: String },
+    /// An element of PNML is not supported.
+    #[error("<{element}> is not supported")]
+    Unsupported {
+        /// The element.
+        element: String,
+    },
 }
 
 impl Problem {
-    /// What the owner of the file can do about it.
+    /// The remedy, for the owner of the file.
     pub fn remedy(&self) -> &'static str {
         match self {
             Problem::Io(_) => "check the file, or unpack the archive again",
             Problem::Malformed(_) => "check it with an XML validator, or unpack the archive again",
-            Problem::DocumentType => "remove it; entities are never expanded here",
+            Problem::DocumentType => "remove it; entities are not expanded here",
             Problem::ItemTooLong(_) | Problem::TooDeep(_) | Problem::TooMany(_) => {
-                "no contest file comes near this; check how it was made"
+                "contest files are far below this limit; check how the file was made"
             }
             Problem::Unexpected { .. } => "see the grammar of the contest's files (rule E-1.8)",
             Problem::Missing { .. } => "add it",
@@ -67,7 +132,7 @@ impl Problem {
             Problem::TooLarge { .. } => "use a smaller one",
             Problem::ZeroWeight { .. } => "remove the arc or give it a weight of at least 1",
             Problem::Dangling { .. } => "correct the id or declare the node",
-            Problem::NotBipartite { .. } => "an arc joins one place and one transition",
+            Problem::NotBipartite { .. } => "connect a place and a transition",
             Problem::NetType(_) => {
                 "contest models are \"ptnet\" or \"symmetricnet\" (http://www.pnml.org/version-2009/grammar/...)"
             }

@@ -1,7 +1,7 @@
-//! Start tags of the usual form, told apart in one pass.
+//! Parses start tags of the common form in one pass.
 
-/// Where names and values of a tag's attributes stand in its content, if all are of the usual form: few,
-/// `name="value"`, nothing in a value to be resolved.
+/// Positions of names and values of attributes in the content of a tag, if all have the common form: at most `MOST`,
+/// `name="value"`, no entity in a value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct FastAttributes {
     pairs: [[u32; 4]; FastAttributes::MOST],
@@ -18,24 +18,27 @@ impl FastAttributes {
     }
 }
 
-/// A start tag of the usual form.
+/// A start tag of the common form.
 pub(super) struct FastTag {
-    /// Bytes of the name, of what stands between the brackets, and of all.
+    /// Bytes of the name.
     pub name: usize,
+    /// Bytes of the content between the brackets.
     pub content: usize,
+    /// Bytes of the tag.
     pub length: usize,
-    /// Lines that end in it.
+    /// Number of line ends in it.
     pub lines: u64,
     pub empty: bool,
     pub plain: FastAttributes,
 }
 
 impl FastTag {
-    /// None where the general way must look, be it because something is wrong or not all is there.
+    /// Parses the tag at the start of `text`. None if it has another form, is not well-formed or is incomplete: the slow
+    /// path then reads it.
     pub fn of(text: &str) -> Option<Self> {
-        // Without the colon: names with a prefix go the general way, which checks them.
+        // Without the colon: the slow path reads and checks names with a prefix.
         const NAME: u8 = 1;
-        /// Ends a value, or means that it is not plain.
+        /// Ends a value, or is not allowed in one of the common form.
         const STOP: u8 = 2;
         const BLANK: u8 = 4;
         static SORT: [u8; 256] = {
@@ -56,7 +59,7 @@ impl FastTag {
             }
             sorts
         };
-        // Between the brackets; positions are small, for a longer tag is no usual one.
+        // Positions fit into 32 bits: longer tags are left to the slow path.
         let bytes = text.as_bytes().strip_prefix(b"<")?;
         let bytes = &bytes[..bytes.len().min(1 << 16)];
         let run = |from: usize, sort: u8, wanted: bool| -> usize {
@@ -82,7 +85,7 @@ impl FastTag {
                 _ => None,
             };
             if let Some(empty) = empty {
-                // With both brackets, and the slash.
+                // Both brackets and the slash.
                 let length = begins + 2 + usize::from(empty);
                 return Some(Self { name, content: begins, length, lines, empty, plain });
             }
@@ -118,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_tags_go_the_short_way() {
+    fn only_tags_of_the_common_form_take_the_fast_path() {
         let text = "<arc id=\"a1\"\n source='p' x-target=\"t>'\" />rest";
         let tag = FastTag::of(text).unwrap();
         assert_eq!((tag.name, tag.lines, tag.empty, &text[tag.length..]), (3, 1, true, "rest"));
         let pairs: Vec<_> = tag.plain.pairs(&text[1..]).collect();
         assert_eq!(pairs, [("id", "a1"), ("source", "p"), ("x-target", "t>'")]);
-        for unusual in [
+        for other in [
             "<arc id=\"a1\"",
             "<arc id=\"a&amp;\">",
             "<arc id=1>",
@@ -135,7 +138,7 @@ mod tests {
             "<!-- -->",
             "&arc>",
         ] {
-            assert!(FastTag::of(unusual).is_none(), "{unusual}");
+            assert!(FastTag::of(other).is_none(), "{other}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The graph of a net, made of its nodes and arcs as they stand in the document: ids become numbers.
+//! Builds the graph of a net from its nodes and arcs in document order; ids are replaced by numbers.
 //!
-//! In large nets nearly every look at an id waits for memory. So nodes and arcs come in batches: looks that follow each
-//! other closely wait at the same time, and another thread can wait while the document is read on.
+//! In large nets nearly every look-up of an id is a cache miss. Nodes and arcs are therefore processed in batches: the
+//! misses of consecutive look-ups overlap, and another thread does the look-ups while the document is read.
 
 use super::ids::{Ids, TextList};
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
@@ -24,14 +24,14 @@ pub(super) enum Kind {
 struct Entry {
     kind: Kind,
     line: u64,
-    /// Where its own id begins and ends in `Batch::texts`, and where those of its source and target end, if it is an
-    /// arc. (One tag has 64 MB at most.)
+    /// Start and end of its id in `Batch::texts`, and for an arc the ends of the ids of source and target. (A tag has at
+    /// most 64 MB.)
     bounds: [u32; 4],
     /// Tokens of a place, weight of an arc.
     amount: u64,
 }
 
-/// Nodes and arcs that follow each other.
+/// Consecutive nodes and arcs.
 #[derive(Default)]
 pub(super) struct Batch {
     entries: Vec<Entry>,
@@ -39,7 +39,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Enough that talking to another thread costs little, few enough to stay in a cache.
+    /// Large enough for a low cost of communication with another thread, small enough for a cache.
     const ENTRIES: usize = if cfg!(test) { 2 } else { 4096 };
     const BYTES: usize = 1 << 20;
 
@@ -47,7 +47,7 @@ impl Batch {
         self.entries.len() >= Self::ENTRIES || self.texts.len() >= Self::BYTES
     }
 
-    /// `ids` are its own, and for an arc those of its source and target.
+    /// Adds a node or an arc; `ids` has its id, and for an arc those of source and target.
     pub fn push<const N: usize>(&mut self, kind: Kind, line: u64, ids: [&str; N]) {
         let mut bounds = [self.texts.len() as u32; 4];
         for (number, id) in ids.into_iter().enumerate() {
@@ -68,12 +68,12 @@ impl Batch {
         self.entries.last().map_or("", |entry| self.ids(entry)[0])
     }
 
-    /// Its own, those of its source and target.
+    /// The id of an entry, and those of its source and target.
     fn ids(&self, Entry { bounds, .. }: &Entry) -> [&str; 3] {
         [0, 1, 2].map(|at| &self.texts[bounds[at] as usize..bounds[at + 1] as usize])
     }
 
-    /// The nodes whose numbers an entry needs: the ends of an arc; of a node itself, twice.
+    /// The nodes whose numbers an entry needs: source and target of an arc; for a node, the node twice.
     fn nodes(&self, entry: &Entry) -> [&str; 2] {
         let [own, source, target] = self.ids(entry);
         if entry.kind == Kind::Arc { [source, target] } else { [own; 2] }
@@ -85,10 +85,11 @@ impl Batch {
     }
 }
 
-/// Where batches go.
+/// Adds batches to a graph.
 pub(super) enum IdResolver<'scope> {
+    /// In this thread.
     Inline(Box<Graph>),
-    /// To a thread that gives them back to be filled again.
+    /// In another thread, which returns empty batches for reuse.
     Threaded {
         batches: SyncSender<Batch>,
         empty: Receiver<Batch>,
@@ -96,14 +97,14 @@ pub(super) enum IdResolver<'scope> {
     },
 }
 
-/// Something is wrong in a batch: no more are wanted.
+/// A batch has an error: no more batches are processed.
 pub(super) struct Stopped;
 
 impl<'scope> IdResolver<'scope> {
-    /// Batches that wait for the other thread.
+    /// Most batches that wait for the other thread.
     const WAITING: usize = 4;
 
-    /// Takes what is in the batch, which is empty then.
+    /// Processes a batch and empties it.
     pub fn take(&mut self, batch: &mut Batch) -> Result<(), Stopped> {
         match self {
             Self::Inline(graph) => {
@@ -118,7 +119,7 @@ impl<'scope> IdResolver<'scope> {
         }
     }
 
-    /// Goes on in another thread, if the process may use more than one.
+    /// Moves the graph to another thread if there is more than one.
     pub fn move_to_thread(&mut self, threads: NonZeroUsize, scope: &'scope Scope<'scope, '_>) {
         if let Self::Inline(graph) = self
             && threads.get() > 1
@@ -133,7 +134,7 @@ impl<'scope> IdResolver<'scope> {
                         break;
                     }
                     batch.clear();
-                    // Fails where the last is read.
+                    // Fails if the reader has ended.
                     let _ = back.send(batch);
                 }
                 graph
@@ -142,7 +143,7 @@ impl<'scope> IdResolver<'scope> {
         }
     }
 
-    /// The graph, once the last batch is taken.
+    /// Processes the last batch and returns the graph.
     pub fn end(mut self, mut last: Batch) -> Box<Graph> {
         let _ = self.take(&mut last);
         match self {
@@ -155,17 +156,17 @@ impl<'scope> IdResolver<'scope> {
     }
 }
 
-/// What an id stands for.
+/// The node of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
-    /// Seen as the end of an arc only, so far.
+    /// So far only used by an arc.
     Undeclared,
     Place(usize),
     Transition(usize),
     Page,
 }
 
-/// An arc whose ends are numbers in `Graph::nodes`: nodes may be declared after the arcs that use them.
+/// An arc whose ends are indices of `Graph::nodes`, because nodes may be declared after the arcs that use them.
 struct RawArc {
     line: u64,
     source: u32,
@@ -173,27 +174,27 @@ struct RawArc {
     weight: u64,
 }
 
-/// What is wrong, and its line.
+/// A problem and its line.
 pub(super) type GraphError = (u64, Problem);
 
 #[derive(Default)]
 pub(super) struct Graph {
-    /// The first that is wrong; what follows is not looked at.
+    /// The first error; entries after it are ignored.
     wrong: Option<GraphError>,
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
-    /// Ids of arcs, as many as `arcs`. Nothing refers to an arc, so that they are only compared at the end.
+    /// Ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end.
     arc_ids: TextList,
     /// Ids of nodes, in the order of `nodes`.
     ids: Ids,
-    /// What the id stands for and the line that declared it.
+    /// Each node and the line of its declaration.
     nodes: Vec<(Node, u64)>,
 }
 
 impl Graph {
     fn take(&mut self, batch: &Batch) {
-        /// So many that what was found of them is still in a cache.
+        /// Few enough that the results of the look-ups stay in a cache.
         const IDS_PER_LOOKUP: usize = if cfg!(test) { 2 } else { 256 };
         let mut numbers = Vec::new();
         for entries in batch.entries.chunks(IDS_PER_LOOKUP) {
@@ -231,12 +232,12 @@ impl Graph {
         }
     }
 
-    /// What is wrong in the batches, if anything.
+    /// Takes the first error of the batches.
     pub fn wrong(&mut self) -> Option<GraphError> {
         self.wrong.take()
     }
 
-    /// The net, which ends in line `line`.
+    /// Builds the net; `line` is the last line of the document.
     pub fn finish(mut self, id: String, kind: NetKind, line: u64) -> Result<Net, GraphError> {
         if let Some(repeated) = self.repeated_arc() {
             return Err(repeated);
@@ -247,7 +248,7 @@ impl Graph {
             [Node::Transition(transition), Node::Place(place)] => Some((transition, 1, place)),
             _ => None,
         });
-        // Counted before they are added: memory for each side is asked for once.
+        // Counted first, so that each list is allocated once.
         let mut counts = vec![[0_usize; 2]; self.transitions.len()];
         for (number, side) in sides.clone().enumerate() {
             let Some((transition, side, _)) = side else { return Err(self.bad_arc(number)) };
@@ -278,10 +279,10 @@ impl Graph {
         self.nodes[number as usize].0
     }
 
-    /// The first arc whose id is that of another arc or of a node, as an error. Hashes are sorted and neighbours
-    /// compared: looking up every id while reading would cost more than reading.
+    /// Returns an error for the first arc whose id is that of another arc or of a node. Compares sorted hashes: a look-up
+    /// of every id would cost more time than reading.
     fn repeated_arc(&self) -> Option<GraphError> {
-        // Half a hash and a number (of 2^32 at most, as ids) in one word: less memory, and sorted faster.
+        // Half a hash and a number (below 2^32, like ids) in one word: needs less memory and sorts faster.
         let word = |hash: u64, number: usize| hash >> 32 << 32 | number as u64;
         let hash = |word: u64| word >> 32;
         let number = |word: u64| (word & u64::from(u32::MAX)) as usize;
@@ -300,7 +301,7 @@ impl Graph {
         nodes.sort_unstable();
         let mut rest = &arcs[..];
         let with_nodes = nodes.into_iter().filter_map(|node| {
-            // Both are sorted: what is below this node's hash is below the next one's.
+            // Both are sorted: hashes below that of this node are below those of the following nodes.
             rest = &rest[rest.iter().take_while(|arc| hash(**arc) < hash(node)).count()..];
             let mut alike = rest.iter().take_while(|arc| hash(**arc) == hash(node)).map(|arc| number(*arc));
             let (node, line) = (number(node), self.nodes[number(node)].1);
@@ -331,10 +332,12 @@ impl Graph {
     }
 }
 
-/// Sums the weights of arcs of one place, keeping the order in which places first occur.
-/// Err: the place whose sum passes u64.
+/// Sums the weights of arcs of the same place, and keeps the order of the first arcs.
+///
+/// # Errors
+/// The place whose sum exceeds u64.
 fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
-    // Nearly all sides are short and have no place twice: nothing to sum.
+    // Fast path: nearly all lists are short and without a repeated place.
     const SHORT: usize = 16;
     let known = |at: usize| arcs[..at].iter().any(|arc| arc.place == arcs[at].place);
     if arcs.len() <= SHORT && !(1..arcs.len()).any(known) {

@@ -1,14 +1,14 @@
-//! The ids of a net: each has a number, counted from 0 as they are first seen.
+//! The ids of a net, numbered 0, 1, ... in the order of their first use.
 
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Many short texts in one long one.
+/// A list of short texts, stored in one string.
 #[derive(Default)]
 pub(super) struct TextList {
     all: String,
-    /// By number: where it ends.
+    /// End of each text.
     ends: Vec<usize>,
 }
 
@@ -24,8 +24,8 @@ impl TextList {
     }
 }
 
-/// An id as it is compared: nearly all fit into 16 bytes, and need not be looked up in a text, for in large nets
-/// nearly every look at one waits for memory.
+/// A key for the comparison of ids. Nearly all ids fit into its 16 bytes and are compared without reading their texts,
+/// which would be a cache miss in large nets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     /// The bytes, or the hash of a longer id.
@@ -38,7 +38,7 @@ impl Key {
 
     fn of(id: &str, hasher: &DefaultHashBuilder) -> Self {
         let whole = id.as_bytes();
-        // The beginning and the end, which overlap or meet.
+        // The first and the last bytes, which overlap or are adjacent.
         let eights = whole.first_chunk().zip(whole.last_chunk());
         let fours = whole.first_chunk().zip(whole.last_chunk());
         let bytes = match (whole.len(), eights, fours) {
@@ -61,10 +61,10 @@ impl Key {
 
 #[derive(Clone, Copy)]
 struct Numbered {
-    /// Those of a key and, in the room that a whole one would leave empty, the number.
+    /// `bytes` and `length` of a `Key`, which is not a field: with it, `number` would take 8 bytes.
     bytes: [u64; 2],
     length: u32,
-    /// 2^32 ids would fill memory long before.
+    /// 32 bits suffice: 2^32 ids do not fit into memory.
     number: u32,
 }
 
@@ -84,16 +84,16 @@ pub(super) struct Ids {
     texts: TextList,
     numbers: HashTable<Numbered>,
     hasher: DefaultHashBuilder,
-    /// Keys of ids and their hashes, while they are looked for.
+    /// Keys and hashes of the ids of one call of `number_all`; kept to reuse the memory.
     pending: Vec<(Key, u64)>,
 }
 
-/// Not known yet.
+/// The number of an id without a number.
 const NEW: u32 = u32::MAX;
 
 impl Ids {
-    /// Numbers of ids, counted on for new ones. Each look waits for memory in a large net; those of one call wait
-    /// together.
+    /// Writes the numbers of ids to `numbers`; new ids get the next numbers. In large nets look-ups are cache misses;
+    /// those of one call overlap.
     pub fn number_all<'a>(&mut self, ids: impl Iterator<Item = &'a str> + Clone, numbers: &mut Vec<u32>) {
         self.pending.clear();
         self.pending.extend(ids.clone().map(|id| {
@@ -129,12 +129,12 @@ impl Ids {
         self.texts.get(number)
     }
 
-    /// The same for the same text.
+    /// The hash of an id.
     pub fn hash(&self, id: &str) -> u64 {
         Key::of(id, &self.hasher).hash(&self.hasher)
     }
 
-    /// Hashes and numbers of all ids, in no order.
+    /// Hashes and numbers of all ids, in any order.
     pub fn hashes(&self) -> impl Iterator<Item = (u64, usize)> {
         self.numbers.iter().map(|known| (known.key().hash(&self.hasher), known.number as usize))
     }
@@ -145,12 +145,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_keep_their_numbers_however_long_they_are() {
+    fn ids_of_any_length_keep_their_numbers() {
         let mut ids = Ids::default();
         let texts: Vec<String> = (0..100).map(|n| "é".repeat(n % 20) + &n.to_string()).collect();
         let expected: Vec<u32> = (0..100).chain(0..100).collect();
         let mut numbers = Vec::new();
-        // New ones which all come twice, then known ones.
+        // New ids which all occur twice, then known ids.
         for _ in 0..2 {
             ids.number_all(texts.iter().chain(&texts).map(String::as_str), &mut numbers);
             assert_eq!(numbers, expected);

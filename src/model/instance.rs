@@ -3,7 +3,7 @@
 use super::NetKind;
 use serde::Deserialize;
 
-/// The name of an instance, taken apart.
+/// The name of an instance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct InstanceName {
@@ -12,7 +12,7 @@ pub struct InstanceName {
     scale_start: usize,
 }
 
-/// What is wrong with an instance's name.
+/// The error of a text that is not the name of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is not an instance name; write it as Family-PT-scale or Family-COL-scale (letters, digits, . _ + -)"
@@ -20,20 +20,22 @@ pub struct InstanceName {
 pub struct BadInstanceName(pub String);
 
 impl InstanceName {
+    /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.name
     }
 
-    /// `Philosophers` of `Philosophers-PT-000010`.
+    /// The family: `Philosophers` for `Philosophers-PT-000010`.
     pub fn family(&self) -> &str {
         &self.name[..self.family_end]
     }
 
-    /// The parameter as the contest writes it: `000010`, `R002C002`, `none`.
+    /// The scale parameter: `000010`, `R002C002`, `none`.
     pub fn scale(&self) -> &str {
         &self.name[self.scale_start..]
     }
 
+    /// The kind of the net.
     pub fn kind(&self) -> NetKind {
         match self.name[self.family_end..].starts_with("-PT-") {
             true => NetKind::PlaceTransition,
@@ -45,7 +47,7 @@ impl InstanceName {
 impl TryFrom<String> for InstanceName {
     type Error = BadInstanceName;
 
-    /// Names become folders in the guest and in records: nothing else than letters, digits and `._+-` passes.
+    /// Names are used as folders in guests and records: only letters, digits and `._+-` are allowed.
     fn try_from(name: String) -> Result<Self, BadInstanceName> {
         let bad = || BadInstanceName(name.chars().take(100).collect());
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b));
@@ -61,13 +63,13 @@ impl TryFrom<String> for InstanceName {
 
 mcc_base::checked_text!(InstanceName, BadInstanceName);
 
-/// Where the first `-PT-` or `-COL-` stands in a name, and how long it is.
+/// Position and length of the first `-PT-` or `-COL-` in a name.
 fn kind_in(name: &str) -> Option<(usize, usize)> {
     ["-PT-", "-COL-"].iter().filter_map(|kind| Some((name.find(kind)?, kind.len()))).min()
 }
 
-/// The family of whatever a table calls an instance: what `InstanceName::family` says of a proper name, all of a name
-/// without `-PT-` and `-COL-`.
+/// The family of a name in a table: `InstanceName::family` for the name of an instance, the whole name if it has neither
+/// `-PT-` nor `-COL-`.
 pub fn family_of(name: &str) -> &str {
     kind_in(name).map_or(name, |(end, _)| if end == 0 { name } else { &name[..end] })
 }
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn a_name_has_family_kind_and_scale() {
         let name: InstanceName = "GPPP-PT-C0010N1000000000".parse().unwrap();
         assert_eq!(
             (name.family(), name.kind(), name.scale()),
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_ends_where_the_kind_first_stands_in_a_table_as_in_an_instance() {
+    fn a_family_ends_at_the_first_kind() {
         for (name, family) in [
             ("A-COL-B-PT-1", "A"),
             ("A-PT-B-COL-1", "A"),
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_instance_or_no_folder_name_are_refused() {
+    fn other_names_are_refused() {
         for name in [
             "",
             "Referendum",

@@ -1,5 +1,5 @@
-//! Instances as the contest distributes them: an archive per instance with a PNML model, the property
-//! files and small markers (rule M-4, E-1.8; `notes` of the PNML standard, ISO/IEC 15909-2).
+//! Instances as the contest distributes them: one archive per instance with a PNML model (ISO/IEC 15909-2), property
+//! files and marker files (rules M-4, E-1.8).
 
 mod archive;
 mod error;

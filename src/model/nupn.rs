@@ -1,4 +1,4 @@
-//! NUPN: the nested units a P/T model may carry in a `<toolspecific tool="nupn">`.
+//! NUPN: the nested units of a P/T net, in an element `<toolspecific tool="nupn">` of its model.
 
 use super::pnml::natural;
 use super::xml::{Item, Xml, attribute, element_name};
@@ -7,38 +7,50 @@ use quick_xml::events::BytesStart;
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 
-/// The section as written. Whether it fits its net is `Nupn::faults`.
+/// A NUPN section as written. `Nupn::faults` checks it against its net.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nupn {
     /// The line of its `<toolspecific>`.
     pub line: u64,
-    /// `<size>`: what the section says about the net.
+    /// The number of places stated in `<size>`.
     pub places: u64,
+    /// The number of transitions stated in `<size>`.
     pub transitions: u64,
+    /// The number of arcs stated in `<size>`.
     pub arcs: u64,
-    /// `<structure>`: the number of units as stated, the root's id, whether every unit is said to be safe.
+    /// The number of units stated in `<structure>`.
     pub unit_count: u64,
+    /// The id of the root unit.
     pub root: String,
+    /// Whether the section states that all units are safe.
     pub safe: bool,
+    /// The units, in document order.
     pub units: Vec<Unit>,
 }
 
+/// A unit of a NUPN section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
+    /// Its id.
     pub id: String,
+    /// The line of its `<unit>`.
     pub line: u64,
-    /// Ids of its own places, then of the units inside it.
+    /// Ids of its own places.
     pub places: Vec<String>,
+    /// Ids of the units directly inside it.
     pub subunits: Vec<String>,
 }
 
 impl Nupn {
-    /// Reads the section out of a PNML document, streaming; None where there is none.
+    /// Reads the section from a PNML document as a stream; None if there is none. `file` is the name in errors.
+    ///
+    /// # Errors
+    /// The document is not well-formed, or the section is repeated or incomplete.
     pub fn read(source: impl BufRead, file: &str) -> Result<Option<Nupn>, ModelError> {
         let mut xml = Xml::new(source, file);
         let mut found: Option<Nupn> = None;
         let mut depth = 0;
-        // The depth of the open section, and which list of the last unit takes text.
+        // The depth of the open section; the depth of the open list of ids and whether it has places.
         let mut section = None;
         let mut list: Option<(usize, bool)> = None;
         let mut text = String::new();
@@ -81,7 +93,7 @@ impl Nupn {
                         _ => {}
                     }
                 }
-                Item::Text(piece) if list.is_some() => text.push_str(&piece),
+                Item::Text(part) if list.is_some() => text.push_str(&part),
                 Item::End => {
                     if let (Some((at, places)), Some(nupn)) = (list, &mut found)
                         && at == depth
@@ -108,8 +120,8 @@ impl Nupn {
         Nupn { line, places: 0, transitions: 0, arcs: 0, unit_count: 0, root, safe: false, units }
     }
 
-    /// Where the section contradicts its net or itself, by line: sizes, unknown or doubly owned places, units that
-    /// are no tree.
+    /// Returns the contradictions of the section with its net and in itself, each with its line: sizes, unknown places,
+    /// places in two units, units that do not form a tree.
     pub fn faults(&self, net: &Net) -> Vec<(u64, String)> {
         let mut faults = Vec::new();
         let arcs: usize = net.transitions.iter().map(|t| t.inputs.len() + t.outputs.len()).sum();
@@ -121,7 +133,7 @@ impl Nupn {
         ];
         for (what, stated, counted) in sizes {
             if stated != counted as u64 {
-                faults.push((self.line, format!("NUPN states {stated} {what}, there are {counted}")));
+                faults.push((self.line, format!("NUPN states {stated} {what}, but there are {counted}")));
             }
         }
         let places: HashSet<&str> = net.places.iter().map(|place| place.id.as_str()).collect();
@@ -129,7 +141,8 @@ impl Nupn {
         for unit in &self.units {
             for place in &unit.places {
                 if !places.contains(place.as_str()) {
-                    faults.push((unit.line, format!("unit {} has \"{place}\", which is no place", unit.id)));
+                    faults
+                        .push((unit.line, format!("unit {} has \"{place}\", which is not a place", unit.id)));
                 } else if let Some(other) = owner.insert(place, &unit.id) {
                     faults
                         .push((unit.line, format!("place {place} is in the units {other} and {}", unit.id)));
@@ -140,19 +153,19 @@ impl Nupn {
             let orphan = net.places.iter().find(|place| !owner.contains_key(place.id.as_str()));
             let orphan = orphan.map_or("", |place| &place.id);
             let count = places.len() - owner.len();
-            faults.push((self.line, format!("{count} places are in no unit, {orphan} the first")));
+            faults.push((self.line, format!("{count} places are in no unit, the first is {orphan}")));
         }
         faults.extend(self.tree_faults());
         faults
     }
 
-    /// Units must form a tree: one root, every other unit inside exactly one.
+    /// Checks that the units form a tree: one root, and every other unit directly inside exactly one unit.
     fn tree_faults(&self) -> Vec<(u64, String)> {
         let mut faults = Vec::new();
         let mut by_id: HashMap<&str, &Unit> = HashMap::new();
         for unit in &self.units {
             if by_id.insert(&unit.id, unit).is_some() {
-                faults.push((unit.line, format!("the unit id {} is there twice", unit.id)));
+                faults.push((unit.line, format!("the unit id {} is used twice", unit.id)));
             }
         }
         if !by_id.contains_key(self.root.as_str()) {
@@ -229,17 +242,17 @@ mod tests {
     #[test]
     fn contradictions_are_found_with_their_line() {
         let cases = [
-            ("places='2'", "places='3'", "3: NUPN states 3 places, there are 2"),
-            ("arcs='2'", "arcs='1'", "3: NUPN states 1 arcs, there are 2"),
-            ("units='2'", "units='1'", "3: NUPN states 1 units, there are 2"),
-            ("<places>p q", "<places>p x", "5: unit u1 has \"x\", which is no place"),
-            ("<places>p q", "<places>p", "3: 1 places are in no unit, q the first"),
+            ("places='2'", "places='3'", "3: NUPN states 3 places, but there are 2"),
+            ("arcs='2'", "arcs='1'", "3: NUPN states 1 arcs, but there are 2"),
+            ("units='2'", "units='1'", "3: NUPN states 1 units, but there are 2"),
+            ("<places>p q", "<places>p x", "5: unit u1 has \"x\", which is not a place"),
+            ("<places>p q", "<places>p", "3: 1 places are in no unit, the first is q"),
             ("<places/>", "<places>p</places>", "5: place p is in the units u0 and u1"),
             ("root='u0'", "root='u9'", "3: the root unit \"u9\" does not exist"),
             ("<subunits>u1", "<subunits>u2", "4: unit u0 has the unknown subunit u2"),
             ("<subunits>u1", "<subunits>", "5: unit u1 is not inside the root unit u0"),
             ("<subunits/>", "<subunits>u0</subunits>", "5: unit u0 is inside several units"),
-            ("id='u1'", "id='u0'", "5: the unit id u0 is there twice"),
+            ("id='u1'", "id='u0'", "5: the unit id u0 is used twice"),
         ];
         for (old, new, fault) in cases {
             let found = faults(&GOOD.replace(old, new));

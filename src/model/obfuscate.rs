@@ -1,9 +1,9 @@
-//! Instances under other names: evidence against precomputed results (rule T-5).
+//! Obfuscates instances, to detect precomputed answers (rule T-5).
 //!
-//! A tool that computes answers the same under any names; one that looks them up does not find them. Places,
-//! transitions, arcs, pages, units, declarations, the net, the instance and its family get names drawn from a seed;
-//! whatever else could tell the model (labels for people, layout, `.txt` twins of formulas, sections of other tools,
-//! comments) is left out. The net and its formulas stay what they are, position by position.
+//! A tool that computes answers gives the same answers under any names; a tool that looks them up does not. Places,
+//! transitions, arcs, pages, units, declarations, the net, the instance and its family get names derived from a seed.
+//! All other data that identify the model are removed: labels, layout, formulas as `.txt`, sections of other tools,
+//! comments. The net and the formulas at each position stay the same.
 
 use super::xml::{Item, Xml, attributes, element_name, local_part};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
@@ -16,39 +16,60 @@ use std::fs::File;
 use std::io::{self, BufRead, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// An error of the obfuscation of an instance.
 #[derive(Debug, thiserror::Error)]
 pub enum ObfuscateError {
+    /// The archive cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A file of the archive is not valid.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The obfuscated name is not the name of an instance.
     #[error(transparent)]
     Name(#[from] BadInstanceName),
-    #[error("{instance}: two ids get the same name under this seed; choose another seed")]
-    Collision { instance: String },
+    /// Two ids have the same obfuscated name.
+    #[error("{instance}: two ids get the same name with this seed; choose another seed")]
+    Collision {
+        /// The name of the instance.
+        instance: String,
+    },
+    /// A file cannot be written.
     #[error("cannot write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
 }
 
-/// One name and what it became. `kind` is `instance`, `property`, or the element that has the id (`place`, ...).
+/// A name and its obfuscated name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renamed<'a> {
+    /// `instance`, `property`, or the element that has the id (`place`, ...).
     pub kind: &'a str,
+    /// The original name.
     pub original: &'a str,
+    /// The obfuscated name.
     pub obfuscated: &'a str,
 }
 
-/// What became of an instance.
+/// An obfuscated instance.
 #[derive(Debug)]
 pub struct Obfuscated {
+    /// Its obfuscated name.
     pub instance: InstanceName,
-    /// Where it was written: `FOLDER/<its new name>.tgz`.
+    /// The path of its archive: `FOLDER/NAME.tgz`.
     pub path: PathBuf,
-    /// Files of the archive that have no place in the new one.
+    /// Files of the original archive that the obfuscated one does not have.
     pub left_out: Vec<String>,
 }
 
-/// The name of an instance under a seed. Twins and sizes of one family stay one family.
+/// Returns the obfuscated name of an instance. Instances of one family stay in one family.
+///
+/// # Errors
+/// The obfuscated name is not the name of an instance.
 pub fn instance_name(instance: &InstanceName, seed: &str) -> Result<InstanceName, BadInstanceName> {
     let kind = &instance.as_str()[instance.family().len()..];
     let kind = if kind.starts_with("-PT-") { "PT" } else { "COL" };
@@ -57,7 +78,7 @@ pub fn instance_name(instance: &InstanceName, seed: &str) -> Result<InstanceName
     format!("M{}-{kind}-{}", &family[..12], &scale[..12]).parse()
 }
 
-/// 16 hex digits that depend on the seed and on every word.
+/// 16 hex digits of a digest of the seed and the words.
 fn pseudonym(seed: &str, words: &[&str]) -> String {
     let mut text = String::new();
     for word in [seed].iter().chain(words) {
@@ -68,10 +89,11 @@ fn pseudonym(seed: &str, words: &[&str]) -> String {
     name
 }
 
-/// Writes the archive of an instance under other names into a folder, the same bytes for the same seed. Every name
-/// of place, transition, property and instance is told to `renamed`.
+/// Writes the archive of the obfuscated instance to a folder; the same seed gives the same bytes. Calls `renamed` for
+/// every obfuscated name, except those of arcs. Streams the model: memory depends on its ids, not on its length.
 ///
-/// Streams the model: memory is that of its ids, not of the file.
+/// # Errors
+/// A file of the archive is not valid, two ids collide, or a file cannot be written.
 pub fn obfuscate(
     archive: &Archive,
     seed: &str,
@@ -80,14 +102,14 @@ pub fn obfuscate(
 ) -> Result<Obfuscated, ObfuscateError> {
     let instance = instance_name(&archive.instance, seed)?;
     let path = folder.join(format!("{instance}.tgz"));
-    let wrote = |source| ObfuscateError::Write { path: path.clone(), source };
+    let write_error = |source| ObfuscateError::Write { path: path.clone(), source };
     let names = Renamer { seed, instance: &archive.instance, new: &instance };
     let renaming =
         Renamed { kind: "instance", original: archive.instance.as_str(), obfuscated: instance.as_str() };
-    renamed(renaming).map_err(wrote)?;
+    renamed(renaming).map_err(write_error)?;
 
-    let beside = tempfile::NamedTempFile::new_in(folder).map_err(wrote)?;
-    let gzip = GzBuilder::new().write(io::BufWriter::new(beside.as_file()), Compression::default());
+    let temporary = tempfile::NamedTempFile::new_in(folder).map_err(write_error)?;
+    let gzip = GzBuilder::new().write(io::BufWriter::new(temporary.as_file()), Compression::default());
     let mut tar = tar::Builder::new(gzip);
     let mut add = |name: &str, size: u64, content: &mut dyn io::Read| {
         let mut header = tar::Header::new_gnu();
@@ -98,22 +120,22 @@ pub fn obfuscate(
         }
         tar.append_data(&mut header, format!("{instance}/{name}"), content)
     };
-    add("", 0, &mut io::empty()).map_err(wrote)?;
+    add("", 0, &mut io::empty()).map_err(write_error)?;
     let mut left_out = Vec::new();
     for (name, bytes) in archive.files() {
         match names.file(archive, name, bytes, renamed)? {
-            Some(new) => add(name, new.len() as u64, &mut new.as_slice()).map_err(wrote)?,
+            Some(new) => add(name, new.len() as u64, &mut new.as_slice()).map_err(write_error)?,
             None => left_out.push(name.to_owned()),
         }
     }
-    let mut model = tempfile::tempfile_in(folder).map_err(wrote)?;
+    let mut model = tempfile::tempfile_in(folder).map_err(write_error)?;
     archive.with_model(|source, file| names.model(source, file, &model, renamed))??;
-    let size = model.seek(SeekFrom::End(0)).map_err(wrote)?;
-    model.rewind().map_err(wrote)?;
-    add(MODEL, size, &mut model).map_err(wrote)?;
+    let size = model.seek(SeekFrom::End(0)).map_err(write_error)?;
+    model.rewind().map_err(write_error)?;
+    add(MODEL, size, &mut model).map_err(write_error)?;
     let finish = || tar.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error);
-    finish().map_err(wrote)?;
-    beside
+    finish().map_err(write_error)?;
+    temporary
         .persist(&path)
         .map_err(|error| ObfuscateError::Write { path: path.clone(), source: error.error })?;
     Ok(Obfuscated { instance, path, left_out })
@@ -125,35 +147,36 @@ struct Renamer<'a> {
     new: &'a InstanceName,
 }
 
-/// Text of an element under way.
+/// How the text of an open element is written.
 enum Label {
-    /// White space between elements.
+    /// Only white space is kept.
     Layout,
+    /// The text is kept.
     Keep,
-    /// Already written, or not to be.
+    /// The text is dropped.
     Drop,
-    /// Ids, to be renamed when the element ends.
+    /// The text is a list of ids, which are renamed when the element ends.
     Ids(String),
 }
 
 struct OpenElement {
     name: String,
-    /// Its new id; empty where it has none.
+    /// Its obfuscated id; empty if it has none.
     id: String,
     label: Label,
 }
 
 impl Renamer<'_> {
-    /// The name of anything in the net that has an id.
+    /// The obfuscated id of an element of the net.
     fn node(&self, id: &str) -> String {
         match id {
-            // Tools know the sort of black tokens by this word.
+            // The predefined sort of black tokens.
             "dot" => id.to_owned(),
             id => format!("n{}", pseudonym(self.seed, &["node", self.instance.as_str(), id])),
         }
     }
 
-    /// A file beside the model under its new names; None where it has to be left out.
+    /// Obfuscates a file other than the model; None if it is removed.
     fn file(
         &self,
         archive: &Archive,
@@ -188,7 +211,7 @@ impl Renamer<'_> {
     ) -> Result<(), ObfuscateError> {
         let mut seen = HashSet::new();
         let mut collision = false;
-        // The depth of the NUPN section that is open.
+        // The depth of the open NUPN section.
         let mut nupn = None;
         let copied = copy(
             source,
@@ -216,7 +239,7 @@ impl Renamer<'_> {
                     if key == "id" {
                         id.clone_from(&new);
                         collision |= element != "net" && new != value && !seen.insert(new.clone());
-                        // Arcs are many, and nobody speaks of them.
+                        // Ids of arcs are not listed: nothing refers to them.
                         if element != "arc" {
                             renamed(Renamed { kind: element, original: &value, obfuscated: &new })?;
                         }
@@ -242,7 +265,7 @@ impl Renamer<'_> {
         }
     }
 
-    /// A property file: ids by position, places and transitions as in the net, descriptions left out.
+    /// Obfuscates a property file: ids by position, places and transitions as in the net, without descriptions.
     fn properties(
         &self,
         examination: &str,
@@ -250,9 +273,9 @@ impl Renamer<'_> {
         file: &str,
         renamed: &mut dyn FnMut(Renamed) -> io::Result<()>,
     ) -> Result<Vec<u8>, ObfuscateError> {
-        let wrote = |source| ObfuscateError::Write { path: PathBuf::from(file), source };
+        let write_error = |source| ObfuscateError::Write { path: PathBuf::from(file), source };
         let mut ids = property_ids(bytes, file)?;
-        // In the contest's order, which the new ids keep: position by position the answers are the same.
+        // The order of the contest, which the new ids keep: each position has the same answer.
         ids.sort();
         let new: HashMap<String, String> = (ids.iter().enumerate())
             .map(|(position, id)| match id == examination {
@@ -261,7 +284,7 @@ impl Renamer<'_> {
             })
             .collect();
         for id in &ids {
-            renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).map_err(wrote)?;
+            renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).map_err(write_error)?;
         }
         let mut out = Vec::new();
         let copied = copy(
@@ -280,11 +303,11 @@ impl Renamer<'_> {
             },
             |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)),
         )?;
-        copied.map_err(wrote)?;
+        copied.map_err(write_error)?;
         Ok(out)
     }
 
-    /// The verdicts alone: who stated them, and where, would name the model.
+    /// Obfuscates the verdicts. Authors and sources are removed: they identify the model.
     fn verdicts(&self, bytes: &[u8], file: &str) -> Result<Vec<u8>, ObfuscateError> {
         let mut out = Vec::new();
         let copied = copy(
@@ -314,19 +337,20 @@ impl Renamer<'_> {
     }
 }
 
-/// An element as it is written.
+/// An element to be written.
 struct OutputElement {
     start: BytesStart<'static>,
     id: String,
-    /// What stands in it instead of its text.
+    /// The text that replaces its text.
     text: Option<String>,
     label: Label,
 }
 
-/// Copies a document element by element as `rewrite` says, which is given the open elements; None leaves an element
-/// out with all that is in it. Words of `Label::Ids` become what `rename` makes of them. Comments are dropped.
+/// Copies a document. `rewrite` is called with each start tag and the open elements, and returns the element to write, or
+/// None to remove the element with its content. `rename` is called for each word of `Label::Ids`. Comments are removed.
 ///
-/// The outer error is the document's, the inner one that of writing.
+/// # Errors
+/// The outer error is one of the document, the inner one of writing.
 fn copy(
     source: &mut dyn BufRead,
     file: &str,
@@ -337,15 +361,15 @@ fn copy(
     let mut xml = Xml::new(source, file);
     let mut out = Writer::new(out);
     let mut open: Vec<OpenElement> = Vec::new();
-    // How deep inside an element that is left out.
+    // The depth in a removed element.
     let mut skipped = 0;
-    let begun = out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
-    let mut wrote = begun.and_then(|()| out.write_event(Event::Text(BytesText::new("\n"))));
+    let declaration = out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
+    let mut written = declaration.and_then(|()| out.write_event(Event::Text(BytesText::new("\n"))));
     loop {
-        if let Err(error) = wrote {
+        if let Err(error) = written {
             return Ok(Err(error));
         }
-        wrote = match xml.next()? {
+        written = match xml.next()? {
             Item::Start(_) if skipped > 0 => {
                 skipped += 1;
                 Ok(())
@@ -366,13 +390,13 @@ fn copy(
                 }
             },
             Item::Text(_) if skipped > 0 => Ok(()),
-            Item::Text(piece) => match open.last_mut().map(|open| &mut open.label) {
-                Some(Label::Keep) => out.write_event(Event::Text(BytesText::new(&piece))),
-                Some(Label::Layout) if piece.trim().is_empty() => {
-                    out.write_event(Event::Text(BytesText::new(&piece)))
+            Item::Text(part) => match open.last_mut().map(|open| &mut open.label) {
+                Some(Label::Keep) => out.write_event(Event::Text(BytesText::new(&part))),
+                Some(Label::Layout) if part.trim().is_empty() => {
+                    out.write_event(Event::Text(BytesText::new(&part)))
                 }
                 Some(Label::Ids(ids)) => {
-                    ids.push_str(&piece);
+                    ids.push_str(&part);
                     Ok(())
                 }
                 _ => Ok(()),
@@ -406,9 +430,9 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
     loop {
         match xml.next()? {
             Item::Start(start) if start.local() == "id" => inside = Some(String::new()),
-            Item::Text(piece) => {
+            Item::Text(part) => {
                 if let Some(id) = &mut inside {
-                    id.push_str(&piece);
+                    id.push_str(&part);
                 }
             }
             Item::End => ids.extend(inside.take().map(|id| id.trim().to_owned())),

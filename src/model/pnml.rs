@@ -1,4 +1,4 @@
-//! Reading PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are passed over; ids count.
+//! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
 
 use super::graph::{Batch, Graph, IdResolver, Kind, Stopped};
 use super::xml::{Item, Tag, Xml, attribute, attributes_named};
@@ -10,11 +10,14 @@ use std::num::NonZeroUsize;
 use std::{mem, thread};
 
 impl Net {
-    /// Reads a P/T net fully, of a coloured one the graph. `file` is named in errors.
+    /// Reads a P/T net, or the graph of a coloured net. `file` is the name in errors.
     ///
     /// Pages are flattened. Several arcs from one node to another become one with the sum of their weights.
-    /// Any input ends in a net or in an error with its line: weights of 0, numbers past u64, arcs that dangle or
-    /// join two places, repeated ids, reference nodes, special arcs (inhibitor, ...) and DTDs are errors.
+    ///
+    /// # Errors
+    /// The input cannot be read, is not well-formed, or has a weight of 0, a number above u64, an arc that does not
+    /// connect a place and a transition, a repeated id, a reference node, a special arc (inhibitor, ...) or a DTD. The
+    /// error has the line.
     pub fn read(source: impl BufRead, file: &str) -> Result<Net, ModelError> {
         Self::read_by(all_cores(), source, file)
     }
@@ -31,7 +34,7 @@ impl Net {
             });
             (resolver.end(mem::take(&mut reader.batch)), read)
         });
-        // It stands before whatever the reader came upon meanwhile.
+        // Before an error of the reader, which is ahead of the graph.
         if let Some(wrong) = graph.wrong() {
             return Err(error(wrong));
         }
@@ -54,9 +57,9 @@ enum Element {
     Arc,
     InitialMarking,
     Inscription,
-    /// `<text>` of one of these two labels.
+    /// `<text>` of a marking or an inscription.
     Text,
-    /// Passed over with all that is inside.
+    /// Skipped with its content.
     Other,
 }
 
@@ -69,16 +72,16 @@ struct Label {
 #[derive(Default)]
 struct Reader<'f> {
     file: &'f str,
-    /// Of the current item.
+    /// The line of the current item.
     line: u64,
     head: Option<(String, NetKind)>,
-    /// Nodes and arcs since it was last handed over; the current one is the last.
+    /// The nodes and arcs that are not taken yet; the current one is the last.
     batch: Batch,
     label: Option<Label>,
 }
 
 impl Reader<'_> {
-    /// Reads to the end, or until nobody takes any more.
+    /// Reads to the end, or until `take` returns an error.
     fn read(
         &mut self,
         source: impl BufRead,
@@ -91,7 +94,7 @@ impl Reader<'_> {
                 Item::Start(tag) => {
                     self.line = tag.line;
                     let parent = open.last().copied();
-                    // Not before the last node or arc has ended.
+                    // Between elements, so that the last node or arc of the batch is complete.
                     let between = matches!(parent, Some(Element::Net | Element::Page));
                     if between && self.batch.is_full() && take(&mut self.batch).is_err() {
                         return Ok(());
@@ -148,7 +151,7 @@ impl Reader<'_> {
             {
                 Err(self.unexpected(name, "a number (the net's type is ptnet)"))
             }
-            // Inhibitor, reset and read arcs of some editors: taking them for plain ones would be wrong.
+            // Inhibitor, reset and read arcs of some editors have another meaning than normal ones.
             (Some(Element::Arc), "type") if attribute(start, "value").is_none_or(|kind| kind != "normal") => {
                 Err(self.error(Problem::Unsupported { element: "type> of an <arc".to_owned() }))
             }
@@ -236,7 +239,7 @@ impl Reader<'_> {
         matches!(self.head, Some((_, NetKind::Coloured)))
     }
 
-    /// The values of attributes that must be there, and not empty.
+    /// The values of required attributes, which must not be empty.
     fn required<'a, const N: usize>(
         &self,
         start: &'a Tag<'_>,
@@ -270,7 +273,7 @@ impl Reader<'_> {
     }
 }
 
-/// A natural number in decimal digits, spaces around it allowed.
+/// Parses a natural number in decimal digits, with optional white space around it.
 pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, Problem> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_coloured_net_the_graph_is_read() {
+    fn the_graph_of_a_coloured_net_is_read() {
         let text = net(&format!(
             "{NODES}<place id='r'><hlinitialMarking><structure><all/></structure></hlinitialMarking></place>
              <arc id='a' source='p' target='t'><hlinscription><text>2'x</text></hlinscription></arc>"
@@ -338,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let arc = |rest: &str| net(&format!("{NODES}\n<arc id='a' {rest}</arc>"));
         let cases = [
             (
                 net("<place id='p'/>\n<transition id='p'/>"),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
             ),
-            // The reader comes further than the thread that numbers ids.
+            // The reader is ahead of the thread that numbers ids.
             (
                 net("<place id='p'/>\n<place id='p'/><place id='q'/><place id='r'/>\n<x></place>"),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
@@ -365,7 +368,7 @@ mod tests {
             ),
             (
                 arc("source='p' target='t'><type value='inhibitor'/>"),
-                "model.pnml:5: <type> of an <arc> is not read;",
+                "model.pnml:5: <type> of an <arc> is not supported;",
             ),
             (
                 arc("source='p' target='t'><hlinscription/>"),
@@ -387,7 +390,7 @@ mod tests {
                 ),
                 "model.pnml:5: a second <initialMarking> in one place",
             ),
-            (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not read;"),
+            (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not supported;"),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
             (net("").replace("ptnet", "stochastic"), "model.pnml:2: the net type \"stochastic\";"),
             ("<pnml>\n</pnml>".into(), "model.pnml:2: <pnml> without <net>;"),
@@ -407,19 +410,19 @@ mod tests {
         ];
         for (text, message) in cases {
             let error = read(&text).unwrap_err();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
     }
 
     #[test]
-    fn bytes_that_are_no_utf8_are_an_error_with_their_line() {
+    fn bytes_that_are_not_utf8_are_an_error_with_their_line() {
         let error =
             Net::read(&b"<pnml>\n<net id='\xe9' type='ptnet'/></pnml>"[..], "model.pnml").unwrap_err();
         assert!(error.to_string().starts_with("model.pnml:2: not well-formed XML"), "{error}");
     }
 
     #[test]
-    fn weights_that_sum_past_u64_are_an_error_never_wrapped() {
+    fn a_sum_of_weights_above_u64_is_an_error() {
         let arc = |id| {
             format!(
                 "<arc id='{id}' source='p' target='t'><inscription><text>{}</text></inscription></arc>",
@@ -439,7 +442,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_threads_read_the_net_or_name_the_fault_that_one_does(
+        fn two_threads_read_the_same_net_or_fault_as_one(
             inside in prop::collection::vec(
                 "<place id='[pqr]'/>|<place id='[a-z]'><initialMarking><text>[0-9]</text></initialMarking></place>|\
                  <transition id='[tuv]'/>|<arc id='[a-z]{1,2}' source='[pqr]' target='[tu]'/>|\n|\

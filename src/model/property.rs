@@ -1,4 +1,4 @@
-//! Properties of an examination (`UpperBounds.xml`, ...), the reference form of formulas (rule E-1.8).
+//! Reads the properties of an examination (`UpperBounds.xml`, ...): the reference form of formulas (rule E-1.8).
 
 use super::pnml::natural;
 use super::{ModelError, Problem};
@@ -6,51 +6,66 @@ use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// One `<property>`: its id as written and its formula.
+/// A `<property>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
+    /// Its id as written.
     pub id: String,
+    /// Its formula.
     pub formula: Formula,
 }
 
+/// The formula of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// `place-bound`: the largest sum of tokens over these places (ids as written).
+    /// `place-bound`: the largest sum of tokens on these places (ids as written).
     PlaceBound(Vec<String>),
-    /// Everything else: a state or path formula.
+    /// A state or path formula.
     Boolean(Box<Expr>),
 }
 
-/// The grammar of Reachability, CTL and LTL formulas, one type for all three.
+/// A state or path formula of Reachability, CTL or LTL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
+    /// `all-paths`
     AllPaths(Box<Expr>),
+    /// `exists-path`
     ExistsPath(Box<Expr>),
+    /// `globally`
     Globally(Box<Expr>),
+    /// `finally`
     Finally(Box<Expr>),
+    /// `next`
     Next(Box<Expr>),
+    /// `until(before, reach)`
     Until(Box<Expr>, Box<Expr>),
+    /// `negation`
     Not(Box<Expr>),
+    /// `conjunction`
     And(Vec<Expr>),
+    /// `disjunction`
     Or(Vec<Expr>),
     /// `integer-le(left, right)`
     Le(Count, Count),
-    /// `is-fireable`: at least one of these transitions (ids as written) is enabled. Can be empty: false.
+    /// `is-fireable`: at least one of these transitions (ids as written) is enabled. An empty list is false.
     Fireable(Vec<String>),
+    /// `deadlock`
     Deadlock,
 }
 
+/// A number in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {
+    /// `integer-constant`
     Constant(u64),
-    /// `tokens-count`: the sum of tokens over these places (ids as written). Can be empty: 0.
+    /// `tokens-count`: the sum of tokens on these places (ids as written). The sum of an empty list is 0.
     Tokens(Vec<String>),
 }
 
-/// Elements and texts of one document: each costs some hundred bytes of memory, and a bomb must not fill it.
+/// Largest number of elements and texts in a document. Each needs some hundred bytes of memory.
 const MOST_NODES: u32 = 20_000_000;
 
-/// Parses a document that is small enough to be held in memory.
+/// Parses a document into memory.
 pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
     let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| {
@@ -63,13 +78,15 @@ pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, Mo
     })
 }
 
-/// Deeper formulas are refused: they are walked by recursion everywhere. Contest formulas stay below 100.
+/// Greatest depth of a formula, because formulas are processed recursively. Formulas of the contest are below 100.
 const DEEPEST: usize = 1000;
 
 impl Property {
-    /// Reads a property file (`<Examination>.xml`): its properties in document order. `file` is named in errors.
+    /// Reads a property file (`<Examination>.xml`): its properties in document order. `file` is the name in errors.
     ///
-    /// Empty sets are refused; how many there must be is the examination's matter.
+    /// # Errors
+    /// The document is not well-formed, violates the grammar, or has no property. The number of properties that an
+    /// examination has is not checked.
     pub fn read_set(text: &str, file: &str) -> Result<Vec<Property>, ModelError> {
         let at = |line: u32, problem| ModelError { file: file.to_owned(), line: line.into(), problem };
         let document = document(text, file)?;
@@ -77,12 +94,12 @@ impl Property {
     }
 }
 
-/// The line in which an element begins, counted from 1. Costs a scan of the file: for errors only.
+/// The line in which an element begins: 1, 2, ... Scans the file, so it is for errors only.
 pub(super) fn line_of(node: Node<'_, '_>) -> u32 {
     node.document().text_pos_at(node.range().start).row
 }
 
-/// What is wrong, and with which element.
+/// A problem and its element.
 type Fault<'a> = (Node<'a, 'a>, Problem);
 
 fn read_document<'a>(document: &'a Document<'a>) -> Result<Vec<Property>, Fault<'a>> {
@@ -192,8 +209,8 @@ fn read_count<'a>(node: Node<'a, 'a>) -> Result<Count, Fault<'a>> {
     }
 }
 
-/// The places or transitions listed in an atom. Contest files do have empty lists (BART-PT-002): such a
-/// sum is 0 and such an `is-fireable` false.
+/// Reads the places or transitions of an atom. The list may be empty, as in some contest files (BART-PT-002): then the
+/// sum is 0, and `is-fireable` is false.
 fn names<'a>(node: Node<'a, 'a>, element: &str) -> Result<Vec<String>, Fault<'a>> {
     let name = |child: Node<'a, 'a>| match child.tag_name().name() == element {
         true => words(child),
@@ -220,7 +237,7 @@ fn two<'a>(node: Node<'a, 'a>) -> Result<[Node<'a, 'a>; 2], Fault<'a>> {
     inside.try_into().map_err(|_| missing(node, "exactly two elements inside"))
 }
 
-/// The text of an element without the space around it; never empty.
+/// The text of an element without surrounding white space; an error if it is empty.
 pub(super) fn words<'a>(node: Node<'a, 'a>) -> Result<String, Fault<'a>> {
     let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
     match text.trim() {
@@ -288,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let twice = set("<deadlock/>").replace(
             "</property-set>",
             "<property>\n<id>x-00</id><formula><deadlock/></formula></property></property-set>",
@@ -318,12 +335,12 @@ mod tests {
         ];
         for (text, message) in cases {
             let error = Property::read_set(&text, "f.xml").unwrap_err().to_string();
-            assert!(error.contains(message), "{error}\nshould say: {message}");
+            assert!(error.contains(message), "{error}\nexpected: {message}");
         }
     }
 
     #[test]
-    fn formulas_nested_without_end_are_an_error_not_a_stack_overflow() {
+    fn deeply_nested_formulas_are_an_error_not_a_stack_overflow() {
         let nest = |depth: usize| {
             set(&format!("{}<deadlock/>{}", "<negation>".repeat(depth), "</negation>".repeat(depth)))
         };

@@ -1,4 +1,4 @@
-//! Is an instance fit for the contest (rule M-4)? Everything found, each with its place and the remedy.
+//! Checks whether an instance is fit for the contest (rule M-4); each finding has a place and a remedy.
 
 use super::property::{document, line_of, words};
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
@@ -6,24 +6,28 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
 
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Unusual, and nobody is misled.
+    /// Unusual, but tools work correctly.
     Warning,
-    /// Wrong: tools would be misled or could not work.
+    /// Wrong: tools fail or compute wrong answers.
     Error,
 }
 
-/// One thing found in an instance.
+/// A problem in an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
+    /// Its severity.
     pub severity: Severity,
-    /// `<Instance>/<file>`, or the archive's own path.
+    /// The file: `<Instance>/<file>`, or the path of the archive.
     pub file: String,
-    /// Counted from 1; None where it is about the file as a whole.
+    /// The line: 1, 2, ...; None: the whole file.
     pub line: Option<u64>,
+    /// The problem.
     pub message: String,
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -38,7 +42,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The examinations with a property file and how many properties it has (rules E-1.3 to E-1.6).
+/// The examinations that have a property file, with the number of properties (rules E-1.3 to E-1.6).
 const PROPERTY_FILES: [(&str, usize); 8] = [
     ("UpperBounds", 16),
     ("ReachabilityDeadlock", 1),
@@ -50,12 +54,12 @@ const PROPERTY_FILES: [(&str, usize); 8] = [
     ("LTLFireability", 16),
 ];
 
-/// Of one kind in one file, more are only counted.
+/// Findings of one kind in one file; further ones are only counted.
 const MOST_ALIKE: usize = 20;
 
-/// Checks one instance: the net is well-formed and its references resolve, ids are unique, every examination has
-/// its properties and these refer to the net, markers, NUPN section and verdicts agree with the net.
-/// Sorted by file and line; empty = nothing to complain of.
+/// Checks an instance: the net is well-formed, its references resolve, ids are unique, every examination has its
+/// properties, which refer to nodes of the net, and markers, NUPN section and verdicts agree with the net. Returns the
+/// findings sorted by file and line.
 pub fn validate(archive: &Archive) -> Vec<Finding> {
     let mut check = Check { archive, findings: Vec::new() };
     check.names();
@@ -118,7 +122,8 @@ impl Check<'_> {
         });
     }
 
-    /// BenchKit unpacks `<Instance>.tgz` and enters `<Instance>/`.
+    /// Checks that the archive has the name of its folder: BenchKit unpacks `<Instance>.tgz` and changes to
+    /// `<Instance>/`.
     fn names(&mut self) {
         let path = self.archive.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -135,7 +140,7 @@ impl Check<'_> {
         let instance = &self.archive.instance;
         if net.kind != instance.kind() {
             let message = format!(
-                "the net is {}, the instance's name says {}",
+                "the net is {}, but by its name the instance is {}",
                 shown(net.kind),
                 shown(instance.kind())
             );
@@ -143,7 +148,9 @@ impl Check<'_> {
         }
         if net.id != instance.as_str() {
             let message = format!("the net's id is \"{}\", not the instance's name", net.id);
-            self.warning(MODEL, None, message, "tools that print ids of their own making would miss");
+            let remedy =
+                "write the instance's name: tools that build ids from the net's id would print wrong ones";
+            self.warning(MODEL, None, message, remedy);
         }
         if net.places.is_empty() || net.transitions.is_empty() {
             self.error(MODEL, None, "the net has no place or no transition".into(), "check how it was made");
@@ -175,7 +182,7 @@ impl Check<'_> {
         if let (true, Some(place)) = (nupn.safe, net.places.iter().find(|place| place.initial > 1)) {
             faults.push((
                 nupn.line,
-                format!("NUPN says safe, but {} begins with {} tokens", place.id, place.initial),
+                format!("NUPN states safe, but {} has {} initial tokens", place.id, place.initial),
             ));
         }
         self.add_limited(MODEL, faults, "correct the NUPN section or remove it");
@@ -194,11 +201,11 @@ impl Check<'_> {
             let arcs = || net.transitions.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
             let contradiction = match verdict.property.as_str() {
                 "SAFE" => net.places.iter().find(|place| place.initial > 1).map(|place| {
-                    format!("SAFE is true, but {} begins with {} tokens", place.id, place.initial)
+                    format!("SAFE is true, but {} has {} initial tokens", place.id, place.initial)
                 }),
                 "ORDINARY" => arcs().find(|arc| arc.weight > 1).map(|arc| {
                     format!(
-                        "ORDINARY is true, but an arc at {} weighs {}",
+                        "ORDINARY is true, but an arc at {} has the weight {}",
                         net.places[arc.place].id, arc.weight
                     )
                 }),
@@ -215,8 +222,9 @@ impl Check<'_> {
         match markers.coloured.as_deref() {
             Some(text @ ("TRUE" | "FALSE")) => {
                 if let Some(net) = net.filter(|net| (net.kind == NetKind::Coloured) != (text == "TRUE")) {
-                    let message = format!("iscolored says {text}, the net is {}", shown(net.kind));
-                    self.error("iscolored", Some(1), message, "tools choose their parser by it: correct it");
+                    let message = format!("iscolored is {text}, but the net is {}", shown(net.kind));
+                    let remedy = "correct it: tools choose their parser by this file";
+                    self.error("iscolored", Some(1), message, remedy);
                 }
             }
             Some(text) => self.error("iscolored", Some(1), not_boolean(text), "write TRUE or FALSE"),
@@ -226,7 +234,7 @@ impl Check<'_> {
         match markers.scale {
             Some(text) if text == scale => {}
             Some(text) => {
-                let message = format!("says \"{text}\", the instance's name says \"{scale}\"");
+                let message = format!("is \"{text}\", but \"{scale}\" in the instance's name");
                 self.error("instance", Some(1), message, "correct it");
             }
             None => self.warning("instance", None, "is missing".into(), &format!("add it, with {scale}")),
@@ -254,13 +262,13 @@ impl Check<'_> {
             Err(error) => return self.archive_error(error),
         };
         if properties.len() != count {
-            let message = format!("{} properties, {examination} has {count}", properties.len());
-            self.error(&file, None, message, "tools are asked about all of them: correct the file");
+            let message = format!("{} properties, but {examination} has {count}", properties.len());
+            self.error(&file, None, message, "correct the file: tools have to answer all of them");
         }
-        let usual = format!("{}-{examination}-", self.archive.instance);
-        if let Some(odd) = properties.iter().find(|p| !p.id.starts_with(&usual) && p.id != examination) {
-            let message = format!("ids such as \"{}\" do not begin with {usual}", odd.id);
-            self.warning(&file, None, message, "answers are matched by these very ids");
+        let prefix = format!("{}-{examination}-", self.archive.instance);
+        if let Some(other) = properties.iter().find(|p| !p.id.starts_with(&prefix) && p.id != examination) {
+            let message = format!("ids such as \"{}\" do not begin with {prefix}", other.id);
+            self.warning(&file, None, message, "rename them if possible: answers are matched by these ids");
         }
         let bounds = |property: &&Property| matches!(property.formula, Formula::PlaceBound(_));
         if let Some(wrong) = properties.iter().find(|p| bounds(p) != (examination == "UpperBounds")) {
@@ -270,16 +278,18 @@ impl Check<'_> {
         let empty: Vec<_> =
             properties.iter().filter(|p| has_empty_list(&p.formula)).map(|p| p.id.as_str()).collect();
         if let Some(first) = empty.first() {
-            let message =
-                format!("{} properties name no place or no transition, {first} the first", empty.len());
-            self.warning(&file, None, message, "such a sum is 0, such an is-fireable false");
+            let message = format!(
+                "{} properties have an empty list of places or transitions, the first is {first}",
+                empty.len()
+            );
+            self.warning(&file, None, message, "check them: such a sum is 0, such an is-fireable is false");
         }
         if let Some(net) = net {
             self.references(&file, net);
         }
     }
 
-    /// Every place and transition named in a property file must be one of the net.
+    /// Checks that every place and transition in a property file is one of the net.
     fn references(&mut self, file: &str, net: &Net) {
         let places: HashSet<&str> = net.places.iter().map(|place| place.id.as_str()).collect();
         let transitions: HashSet<&str> =
@@ -296,7 +306,7 @@ impl Check<'_> {
             };
             let id = words(node).unwrap_or_default();
             if !known.contains(id.as_str()) {
-                // Lines cost a scan of the file each: only those shown are looked up.
+                // Each line number takes a scan of the file, so only those shown are computed.
                 let line = if dangling.len() < MOST_ALIKE { u64::from(line_of(node)) } else { 0 };
                 dangling.push((line, format!("the net has no {what} \"{id}\"")));
             }
@@ -304,7 +314,7 @@ impl Check<'_> {
         self.add_limited(file, dangling, "correct the id: formulas name places and transitions by id");
     }
 
-    /// Adds errors of one kind, the first ones by line, the rest as a number.
+    /// Adds errors of one kind: the first ones with their lines, the number of the others.
     fn add_limited(&mut self, file: &str, faults: Vec<(u64, String)>, remedy: &str) {
         let more = faults.len().saturating_sub(MOST_ALIKE);
         for (line, message) in faults.into_iter().take(MOST_ALIKE) {
@@ -324,7 +334,7 @@ fn shown(kind: NetKind) -> &'static str {
 }
 
 fn not_boolean(text: &str) -> String {
-    format!("says \"{}\"", text.chars().take(40).collect::<String>())
+    format!("is \"{}\"", text.chars().take(40).collect::<String>())
 }
 
 fn has_empty_list(formula: &Formula) -> bool {

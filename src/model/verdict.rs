@@ -1,15 +1,16 @@
-//! `GenericPropertiesVerdict.xml`: what is known of a model's structure and behaviour.
+//! `GenericPropertiesVerdict.xml`: verdicts on the structure and behaviour of a model.
 
 use super::property::{document, missing};
 use super::{ModelError, Problem};
 
-/// One verdict: SAFE true, DEADLOCK unknown, ...
+/// A verdict on a property: SAFE true, DEADLOCK unknown, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenericVerdict {
-    /// `SAFE`, `ORDINARY`, ... as written.
+    /// The property as written: `SAFE`, `ORDINARY`, ...
     pub property: String,
-    /// None = unknown.
+    /// Whether the property holds; None: unknown.
     pub holds: Option<bool>,
+    /// Its line in the file: 1, 2, ...
     pub line: u64,
 }
 

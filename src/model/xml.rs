@@ -1,7 +1,7 @@
-//! XML as a stream with line numbers: memory is that of the longest item, whatever the document's size.
+//! Reads XML as a stream, with line numbers. Memory depends on the longest item, not on the length of the document.
 //!
-//! Items of the usual form are told apart here, in the text as it was read; whatever is unusual, or wrong, quick-xml
-//! decides (`Xml::general`). The short way takes nothing that quick-xml would take otherwise.
+//! Items of the common form are parsed here (fast path); all others, also those that are not well-formed, are parsed by
+//! quick-xml (slow path, `Xml::general`). Both paths give the same result.
 
 use super::fast_tag::{FastAttributes, FastTag};
 use super::{ModelError, Problem};
@@ -15,20 +15,24 @@ use std::io::{self, BufRead};
 use std::mem;
 use std::ops::{Deref, Range};
 
-/// One tag or run of text may not be longer: a bomb must not fill memory.
+/// Greatest length of a tag or text in bytes, which limits the memory for untrusted input.
 const LONGEST_ITEM: usize = 64 << 20;
+/// Greatest depth of elements.
 const DEEPEST: usize = 100_000;
-/// Bytes read at once.
+/// Bytes of one read.
 const CHUNK: usize = if cfg!(test) { 64 } else { 256 << 10 };
 
+/// An item of a document.
 pub enum Item<'a> {
-    /// Its attributes are known to be well-formed.
+    /// A start tag with well-formed attributes.
     Start(Tag<'a>),
+    /// An end tag, or the end of an empty element.
     End,
-    /// A piece of text, entities and CDATA resolved; several may follow each other.
+    /// A part of a text, with entities and CDATA resolved. Several parts may follow each other.
     Text(Cow<'a, str>),
-    /// Comments, processing instructions.
+    /// A comment or processing instruction, or white space outside of the root element.
     Nothing,
+    /// The end of the document.
     Eof,
 }
 
@@ -54,33 +58,35 @@ impl Tag<'_> {
         element_name(&self.start)
     }
 
+    /// The tag as quick-xml's type, independent of the reader.
     pub fn into_owned(self) -> BytesStart<'static> {
         self.start.into_owned()
     }
 }
 
+/// A reader of an XML document.
 pub struct Xml<R> {
     source: R,
     file: String,
-    /// What was read; the item is at `item`, and `at` is where the next one begins.
+    /// The text that was read. The current item begins at `item`, the next one at `at`.
     text: String,
     item: usize,
     at: usize,
-    /// Bytes read after `text`: of a character that is not whole yet.
+    /// Bytes read after `text`: the begin of an incomplete character.
     raw: Vec<u8>,
     more: InputState,
     /// The line in which the item begins.
     line: u64,
-    /// Lines that end before `at`.
+    /// Number of line ends before `at`.
     newlines: u64,
     open: OpenNames,
-    /// The last tag was `<a/>`, whose end is to come.
+    /// The last tag was `<a/>`: the next item is its end.
     closing: bool,
     root_seen: bool,
     document_type: bool,
 }
 
-/// A tag that is not taken the short way.
+/// A tag of the slow path.
 enum GeneralTag {
     Start {
         empty: bool,
@@ -89,15 +95,16 @@ enum GeneralTag {
     End(String),
 }
 
-/// Whether there is more than what was read.
+/// Whether the source has more bytes than were read.
 enum InputState {
     Perhaps,
     No,
-    /// Why it is no text.
+    /// The source is not text; the reason.
     Broken(String),
 }
 
 impl<R: BufRead> Xml<R> {
+    /// Reads the document `source`; `file` is the name in errors.
     pub fn new(source: R, file: &str) -> Self {
         Self {
             source,
@@ -116,7 +123,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// Passes over a document type declaration; what it declares stays unknown, entities above all.
+    /// Ignores a document type declaration instead of refusing it. Entities that it declares are unknown.
     pub fn with_document_type(self) -> Self {
         Self { document_type: true, ..self }
     }
@@ -126,10 +133,12 @@ impl<R: BufRead> Xml<R> {
         self.line
     }
 
+    /// An error at the line of the current item.
     pub fn error(&self, problem: Problem) -> ModelError {
         self.error_at(self.line(), problem)
     }
 
+    /// An error at a line.
     pub fn error_at(&self, line: u64, problem: Problem) -> ModelError {
         ModelError { file: self.file.clone(), line, problem }
     }
@@ -142,6 +151,10 @@ impl<R: BufRead> Xml<R> {
         self.malformed(what.into())
     }
 
+    /// Returns the next item.
+    ///
+    /// # Errors
+    /// The source cannot be read, the document is not well-formed, or a limit is exceeded.
     pub fn next(&mut self) -> Result<Item<'_>, ModelError> {
         (self.item, self.line) = (self.at, self.newlines + 1);
         if mem::take(&mut self.closing) {
@@ -201,7 +214,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// Reads more of an item that is not whole.
+    /// Reads more of an incomplete item.
     #[cold]
     fn fill(&mut self) -> Result<(), ModelError> {
         if let InputState::Broken(why) = &self.more {
@@ -216,7 +229,7 @@ impl<R: BufRead> Xml<R> {
         let mut bytes = mem::take(&mut self.text).into_bytes();
         bytes.append(&mut self.raw);
         let before = bytes.len();
-        // At least doubled, for it is gone through again.
+        // At least doubled, because the item is parsed again from its start.
         let wanted = before + CHUNK.max(unused);
         while bytes.len() < wanted {
             match self.source.fill_buf() {
@@ -238,7 +251,7 @@ impl<R: BufRead> Xml<R> {
             }
             let mut bytes = error.into_bytes();
             self.raw = bytes.split_off(why.valid_up_to());
-            // Valid up to there.
+            // Valid UTF-8 up to here.
             String::from_utf8(bytes).unwrap_or_default()
         });
         if at_end {
@@ -283,7 +296,7 @@ impl<R: BufRead> Xml<R> {
         Ok(Item::Start(Tag { start, plain: Some(plain), line: self.line }))
     }
 
-    /// An element begins: its name is checked, and kept until it ends.
+    /// Checks the name of an element and keeps it until the element ends.
     fn opened(&mut self, name: Range<usize>, empty: bool) -> Result<(), ModelError> {
         if self.open.depth() == 0 && self.root_seen {
             return Err(self.malformed("a second root element"));
@@ -317,7 +330,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// The item up to `at` that is no tag.
+    /// Parses the item from `item` to `at`, which is not a tag.
     fn general(&mut self) -> Result<Item<'_>, ModelError> {
         let event = general_reader(&self.text[self.item..self.at]).read_event();
         let event = event.map_err(|error| self.malformed(error))?;
@@ -339,7 +352,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// A name with two colons would have two local parts.
+    /// Refuses names with two colons, which have no unique local part.
     fn check_name(&self, name: &str) -> Result<(), ModelError> {
         match name.matches(':').count() {
             0 | 1 => Ok(()),
@@ -363,7 +376,7 @@ impl<R: BufRead> Xml<R> {
     }
 }
 
-/// Reads the one item at the start of `text`, whatever is open.
+/// A reader for the item at the start of `text`, which does not check end tags.
 fn general_reader(text: &str) -> quick_xml::Reader<&[u8]> {
     let mut reader = quick_xml::Reader::from_str(text);
     reader.config_mut().check_end_names = false;
@@ -380,15 +393,15 @@ pub(super) fn element_name<'a>(start: &'a BytesStart<'_>) -> &'a str {
     local_part(start.name().into_inner())
 }
 
-/// A name without its prefix. There is at most one colon in it: `Xml::next` refuses other names, as Namespaces in XML
-/// 1.0 (section 3) does. Names are short: looking for a byte with more than one instruction costs more.
+/// A name without its prefix. It has at most one colon: `Xml::next` refuses other names, as Namespaces in XML 1.0
+/// (section 3) requires. A simple loop is faster than `memchr` for short names.
 pub(super) fn local_part(name: &str) -> &str {
     name.bytes().position(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
 }
 
-/// How long the text is that `rest` begins with, and how many lines end in it.
+/// Length of the text at the start of `rest`, and number of line ends in it.
 fn text(rest: &[u8]) -> (usize, u64) {
-    // Between most tags there is nothing but a line's end and its indent.
+    // Most texts between tags are a line end and spaces.
     const SHORT: usize = 32;
     let mut lines = 0;
     for (at, byte) in rest.iter().enumerate().take(SHORT) {
@@ -402,7 +415,7 @@ fn text(rest: &[u8]) -> (usize, u64) {
     (length, newlines(&rest[..length]))
 }
 
-/// The names of the open elements, one after the other.
+/// The names of the open elements, in one string.
 #[derive(Default)]
 struct OpenNames {
     names: String,
@@ -429,20 +442,20 @@ impl OpenNames {
         }
     }
 
-    /// The length of `</name>` at the start of a text, where it ends the last element.
+    /// The length of `</name>` at the start of a text, if it ends the last open element.
     fn end_tag(&self, text: &str) -> Option<usize> {
         let name = text.as_bytes().strip_prefix(b"</")?.strip_prefix(self.last()?.as_bytes())?;
         (name.first() == Some(&b'>')).then(|| text.len() - name.len() + 1)
     }
 }
 
-/// The value of an attribute, entities resolved. One with a prefix is another: `xml:id` is no `id`.
+/// The value of an attribute with entities resolved. The prefix is part of the name: `xml:id` is not `id`.
 pub fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let found = start.attributes().flatten().find(|a| a.key.as_ref() == name)?;
     Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
 }
 
-/// The values of attributes, as `attribute` finds them; empty where one is missing.
+/// The values of several attributes, as by `attribute`; a missing one is empty.
 pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&str; N]) -> [Cow<'a, str>; N] {
     let mut values = [const { Cow::Borrowed("") }; N];
     if let Some(plain) = &tag.plain {
@@ -462,7 +475,7 @@ pub(super) fn attributes_named<'a, const N: usize>(tag: &'a Tag<'_>, names: [&st
     values
 }
 
-/// Names, as written, and values of the attributes, entities resolved.
+/// Names (as written) and values (with entities resolved) of the attributes.
 pub(super) fn attributes(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
     start.attributes().flatten().filter_map(|attribute| {
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
@@ -475,7 +488,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What quick-xml makes of a whole document, by tag and text; None where something is wrong.
+    /// The tags and texts of a document as read by quick-xml; None if it is not well-formed.
     fn with_quick_xml(document: &str) -> Option<Vec<String>> {
         let mut reader = quick_xml::Reader::from_str(document);
         reader.config_mut().expand_empty_elements = true;
@@ -507,7 +520,7 @@ mod tests {
         }
     }
 
-    /// Where the tag begins that was read last; an end that is made up has no place of its own.
+    /// The position of the last tag; the end of an empty element has none.
     fn begins(document: &str, reader: &quick_xml::Reader<&[u8]>) -> usize {
         document[..reader.buffer_position() as usize].rfind("<e").unwrap_or_default()
     }
@@ -546,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_at_most_one_colon_and_what_follows_it_is_its_local_part() {
+    fn names_with_two_colons_are_refused() {
         let mut xml = Xml::new(&b"<a:place a:id='p'/>"[..], "x");
         let Item::Start(tag) = xml.next().unwrap() else { panic!("no tag") };
         assert_eq!(tag.local(), "place");
@@ -559,8 +572,8 @@ mod tests {
     }
 
     #[test]
-    fn every_item_is_whole_wherever_what_is_read_at_once_ends() {
-        // Units tests read 64 bytes at once.
+    fn items_may_cross_the_ends_of_reads() {
+        // Unit tests read 64 bytes at a time.
         for blanks in 0..70 {
             let document = format!(
                 "<e>{}é<!-- a <comment> --><?p i?><a b='&lt;1'/>&amp;&#233;<![CDATA[<x>]]></e>\n",

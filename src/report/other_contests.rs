@@ -101,7 +101,7 @@ fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
 /// Every run of a category.
 fn runs(judgement: &Judgement, category: usize) -> List {
     let row = |block: &Block, cell: &Cell| {
-        let texts = [&block.instance, &block.property, &block.expected, &cell.said];
+        let texts = [&block.instance, &block.property, &block.expected, &cell.answer];
         let [instance, property, expected, answer] = texts.map(|text| Field::Text(visible(text)));
         vec![
             instance,

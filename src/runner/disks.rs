@@ -1,4 +1,4 @@
-//! The disks that a campaign's machines see: images opened, every file digested.
+//! The disks of a campaign's machines, with their digests.
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
@@ -10,7 +10,10 @@ use mcc_vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The image of each entry.
+/// Opens the image of each entry.
+///
+/// # Errors
+/// An image cannot be opened, or does not fit its channel.
 pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
     let open = |tool: &mcc_campaign::Tool| {
         let image = match tool.channel {
@@ -36,26 +39,33 @@ fn named(
     Ok((tool.entry.clone(), image))
 }
 
-/// Every disk a machine will see, digested.
+/// All disks of the machines of a campaign, with their digests.
 #[derive(Clone, Debug)]
 pub struct CampaignDisks {
     /// By entry.
     pub entries: BTreeMap<EntryName, EntryDisks>,
+    /// The inputs disk.
     pub inputs: DiskFile,
+    /// Its digest.
     pub inputs_digest: Disk,
+    /// The stamps of all files, to detect changes during the campaign.
     pub file_stamps: FileStamps,
 }
 
-/// Copies on this node's own storage, by the digests the campaign was submitted with.
+/// Copies of the disks in the storage of this node, by the digests of the submitted campaign.
 pub struct StagedDisks<'a> {
+    /// The folder of the copies.
     pub stage: &'a StagingFolder,
-    /// By role, as `CampaignDisks::all` names them.
+    /// The digests by role, as returned by `CampaignDisks::all`.
     pub submitted: &'a [Disk],
 }
 
 impl CampaignDisks {
-    /// Those of the campaign's images, each file read once however many images share it by name; copied to this
-    /// node first where they are to be staged.
+    /// Digests the files of the campaign's images, each file once. With `staged`, the files are first copied to this
+    /// node.
+    ///
+    /// # Errors
+    /// A file cannot be read or copied, or differs from the submitted one.
     pub fn of(
         campaign: &Campaign,
         images: &BTreeMap<EntryName, Image>,
@@ -91,7 +101,7 @@ impl CampaignDisks {
                 }
             };
             let disk = DiskFile::new(file("disk"), format);
-            // In the order of the image's files, as they are recorded.
+            // The order of the files is the order in the record.
             let digests = image.files().iter().map(|(role, _)| files[role].1.clone()).collect();
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
@@ -104,7 +114,7 @@ impl CampaignDisks {
         })
     }
 
-    /// For the facts of a record: the inputs disk, and each entry's own by role and entry (`disk LoLA`).
+    /// The disks for the facts of a record: the inputs disk, and those of each entry by role and entry (`disk LoLA`).
     pub fn all(&self) -> Vec<Disk> {
         let mut all = vec![self.inputs_digest.clone()];
         for (entry, disks) in &self.entries {
@@ -119,7 +129,7 @@ fn role_of(role: &str, entry: &str) -> String {
     format!("{role} {entry}").trim_end().to_owned()
 }
 
-/// Files that machines see, each digested once.
+/// Digests of files, each computed once.
 struct DigestedFiles<'a> {
     staged: Option<&'a StagedDisks<'a>>,
     known: BTreeMap<PathBuf, (PathBuf, Disk)>,
@@ -147,7 +157,7 @@ impl DigestedFiles<'_> {
     }
 }
 
-/// The campaign's words for an original disk as those of the machine.
+/// Converts the settings of an original disk from the campaign to those of the machine.
 fn of_original(original: &mcc_campaign::Original) -> Original {
     Original {
         login: Login { user: original.user.clone(), key: original.key.clone() },

@@ -17,96 +17,130 @@ use std::path::PathBuf;
 /// Why a campaign cannot be prepared or run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
+    /// The campaign file, or a file that it names, cannot be used.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
+    /// The edition cannot be read.
     #[error(transparent)]
     Edition(#[from] EditionError),
-    #[error("the record's edition")]
+    /// The edition in the record cannot be parsed.
+    #[error("cannot read the edition in the record")]
     RecordedEdition(#[source] serde_json::Error),
-    #[error("the edition cannot be written into the record")]
+    /// The edition cannot be serialized for the record.
+    #[error("cannot write the edition to the record")]
     WrittenEdition(#[source] serde_json::Error),
+    /// The host cannot run machines as required.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The CPU time of machines cannot be read on this host.
     #[error(transparent)]
     CpuTime(mcc_vm::VmError),
+    /// The lease registry cannot be used, or a lease is not possible.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// The campaign requires libvirt, but the program was built without it.
     #[error(
-        "backend = \"libvirt\": this mcc-harness was built without it; leave it out of [hosts], or, with the package \
-         libvirt-dev, build one that has it: RUSTFLAGS=\"\" cargo build --release --features libvirt --target-dir \
+        "backend = \"libvirt\": this mcc-harness was built without it; remove the key from [hosts], or install the \
+         package libvirt-dev and build with it: RUSTFLAGS=\"\" cargo build --release --features libvirt --target-dir \
          target/libvirt"
     )]
     NoLibvirt,
+    /// libvirt cannot be used on this host.
     #[cfg(feature = "libvirt")]
     #[error(transparent)]
     Libvirt(mcc_vm::VmError),
+    /// An image cannot be used.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// An original disk cannot be used.
     #[error(transparent)]
     Original(#[from] OriginalError),
+    /// The archive of an instance cannot be read.
     #[error(transparent)]
     Instance(#[from] mcc_model::ArchiveError),
-    #[error("{0} errors in the instances (rule M-4); correct them, or pack them as they are with --accept")]
-    InstanceErrors(u32),
+    /// Instances have errors (rule M-4); their number.
     #[error(
-        "the inputs disk {} is of edition {found}, the campaign of {wanted}; give the inputs of that edition",
+        "{0} errors in the instances (rule M-4); correct them, or pack them unchanged with --accept-errors"
+    )]
+    InstanceErrors(u32),
+    /// The inputs disk belongs to another edition.
+    #[error(
+        "the inputs disk {} is of edition {found}, but the campaign is of {wanted}; give inputs of that edition",
         folder.display()
     )]
     OtherEdition { folder: PathBuf, found: String, wanted: String },
+    /// The inputs disk does not contain an instance of the campaign, or contains another version of it.
     #[error(
-        "the inputs disk {} does not hold {instance} as it lies in its {ARCHIVES} folder; make the disk anew \
+        "the inputs disk {} does not contain {instance} as in its folder {ARCHIVES}; build the disk again \
          (`mcc-harness image inputs`)",
         folder.display()
     )]
     StaleInputs { folder: PathBuf, instance: InstanceName },
+    /// Archives changed after the inputs disk in the folder of the record was built.
     #[error(
-        "the archives in {} changed since {} was made of them; use another --out",
+        "the archives in {} changed after {} was built from them; use another --out",
         archives.display(),
         disk.display()
     )]
     ChangedArchives { archives: PathBuf, disk: PathBuf },
-    #[error("making the inputs disk")]
+    /// The inputs disk cannot be built.
+    #[error("building the inputs disk")]
     Inputs(#[source] BuildError),
-    #[error("{}: the campaign was submitted without this disk", .0.display())]
+    /// The submitted campaign has no digest of this disk.
+    #[error("{}: this disk was not part of the submitted campaign", .0.display())]
     NotSubmitted(PathBuf),
+    /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Runs cannot be executed.
     #[error(transparent)]
     Executor(#[from] ExecutorError),
-    #[error("--reason is empty; it is shown beside what it supersedes")]
+    /// A rerun needs a reason.
+    #[error("--reason is empty; give the reason that is shown beside the superseded attempts")]
     NoReason,
+    /// There is no recorded run to repeat.
     #[error(
-        "no run of {tool} in {examination} is recorded, so there is none to make anew; `mcc-harness plan` lists the \
-         runs of a campaign"
+        "no run of {tool} in {examination} is recorded, so none can be repeated; `mcc-harness plan` lists the runs of \
+         a campaign"
     )]
     NothingToRerun { tool: String, examination: String },
+    /// The cluster's files or its batch system cannot be used.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// This process is not a job of the batch system.
     #[error(transparent)]
     NotAJob(ClusterError),
+    /// The batch has no task with this index.
     #[error("{batch} has no task {index}")]
     NoTask { batch: String, index: u32 },
+    /// The archive or a disk for a replay cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The record cannot be judged.
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("no run {0} is recorded; write ENTRY/INSTANCE/EXAMINATION as in answers.csv")]
+    /// The run is not recorded.
+    #[error("no run {0} is recorded; give ENTRY/INSTANCE/EXAMINATION as in answers.csv")]
     NoSuchRun(RunId),
+    /// The run cannot be replayed.
     #[error("{run} cannot be replayed: {reason}")]
     NotReplayable { run: RunId, reason: &'static str },
-    #[error("the record names no {0} of this run")]
+    /// The record has no disk with this role for the run.
+    #[error("the record has no {0} of this run")]
     NoDisk(String),
-    #[error("the replay of {0} left no record")]
+    /// The replay has no recorded attempt.
+    #[error("the replay of {0} has no recorded attempt")]
     NotRecorded(RunId),
+    /// The replay ended as an infrastructure failure.
     #[error("the replay of {run} ended in infrastructure while {state}: {reason}; try again")]
     ReplayFailed { run: RunId, state: String, reason: String },
 }
 
 impl RunnerError {
-    /// For `map_err`: the error of the file at `path`.
+    /// Returns a function for `map_err` that adds `path` to an error.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

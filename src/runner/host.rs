@@ -1,22 +1,29 @@
-//! This host as a campaign uses it.
+//! The host of a campaign.
 
 use super::RunnerError;
 use mcc_host::{Accelerator, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use mcc_vm::Backend;
 use std::path::Path;
 
-/// This host: its cores and memory, its QEMU, and the accelerator that its machines use.
+/// This host: its cores and memory, its QEMU, and the accelerator of its machines.
 pub struct Host {
+    /// Whether unmet machine requirements are an error or a mark.
     pub policy: Policy,
+    /// The QEMU program.
     pub qemu: Qemu,
+    /// The program that starts QEMU.
     pub backend: Backend,
+    /// The accelerator of the machines.
     pub accelerator: Accelerator,
+    /// Cores, memory, processor and kernel of the host.
     pub survey: Survey,
 }
 
 impl Host {
+    /// Finds QEMU, chooses the accelerator and surveys the host.
+    ///
     /// # Errors
-    /// The host cannot run machines as the contest asks; with `allow_degraded`, it cannot run machines at all.
+    /// The host does not meet the machine requirements; with `allow_degraded`: it cannot run machines.
     pub fn prepare(backend: mcc_campaign::Backend, allow_degraded: bool) -> Result<Self, RunnerError> {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find()?;
@@ -27,8 +34,8 @@ impl Host {
         Ok(Self { policy, qemu, backend, accelerator, survey })
     }
 
-    /// Leases of this host's cores and memory, shared with other controllers. They are shown the name of the
-    /// campaign's file.
+    /// The leases of cores and memory, in the lease registry that all controllers of the host share. The registry shows
+    /// the name of the campaign file.
     pub(super) fn leases(&self, campaign: &Path) -> Result<Leases, RunnerError> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
         let registry = LeaseRegistry::of_this_host(&name)?;
@@ -36,7 +43,7 @@ impl Host {
     }
 }
 
-/// The backend that the campaign asks for, if this program and this host have it.
+/// The requested backend, if this build and this host support it.
 fn backend(requested: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
     match requested {
         mcc_campaign::Backend::Qemu => Ok(Backend::Qemu),

@@ -9,17 +9,17 @@ use mcc_vm::{Image, build};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What happens while an inputs disk is made.
+/// An event while an inputs disk is built.
 pub enum InputsEvent<'a> {
-    /// An instance breaks rule M-4.
+    /// An instance violates rule M-4.
     Finding(&'a Finding),
-    /// So many errors in instances were accepted.
+    /// The number of errors in instances that were accepted.
     Accepted(u32),
     /// A step of the build.
     Step(&'a str),
 }
 
-/// The campaign's own inputs disk, or one made of its archives beside the record.
+/// Opens the inputs disk of the campaign, or builds one from its archives in the folder of the record.
 pub(super) fn inputs_disk(
     campaign: &Campaign,
     edition: &Edition,
@@ -35,9 +35,9 @@ pub(super) fn inputs_disk(
     if campaign.inputs.join(ARCHIVES).is_dir() {
         let image = Image::open(&campaign.inputs)?;
         let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
-        let strange = planned.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
+        let different = planned.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
         let folder = image.folder.clone();
-        return match (&image.facts.edition, strange) {
+        return match (&image.facts.edition, different) {
             (Some(found), _) if *found != edition.name => {
                 Err(RunnerError::OtherEdition { folder, found: found.clone(), wanted: edition.name.clone() })
             }
@@ -47,8 +47,8 @@ pub(super) fn inputs_disk(
             _ => Ok(image),
         };
     }
-    let beside = results.join("inputs");
-    if let Ok(image) = Image::open(&beside) {
+    let own_disk = results.join("inputs");
+    if let Ok(image) = Image::open(&own_disk) {
         if packed(&image)
             .iter()
             .map(|(name, sha256)| (name.as_str(), sha256))
@@ -56,22 +56,25 @@ pub(super) fn inputs_disk(
         {
             return Ok(image);
         }
-        return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: beside });
+        return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: own_disk });
     }
     let archives: Vec<_> = campaign.archives()?.into_iter().collect();
     check_archives(&archives, accept, show)?;
     let step = |step: &str| show(InputsEvent::Step(step));
-    build::inputs(&archives, Some(&edition.name), &beside, &step).map_err(RunnerError::Inputs)
+    build::inputs(&archives, Some(&edition.name), &own_disk, &step).map_err(RunnerError::Inputs)
 }
 
-/// The inputs disk that was made for a campaign before.
+/// Opens the inputs disk that an earlier command built for a campaign.
+///
+/// # Errors
+/// There is no such disk.
 pub fn packed_inputs(campaign: &Campaign, results: &Path) -> Result<Image, RunnerError> {
     let folder =
         if campaign.inputs.join(ARCHIVES).is_dir() { &campaign.inputs } else { &results.join("inputs") };
     Ok(Image::open(folder)?)
 }
 
-/// Checks archives by rule M-4 before they are packed.
+/// Checks archives by rule M-4. `show` is called with every finding.
 ///
 /// # Errors
 /// An archive cannot be read, or instances have errors and `accept` is false.

@@ -1,5 +1,5 @@
-//! Runs campaigns: prepares the record and the disks, runs what is open on this host, one model of a cluster campaign,
-//! or one recorded run again. It prints nothing: the caller is given events and errors.
+//! Runs campaigns: prepares the record and the disks, and runs the open runs on this host, one model of a cluster
+//! campaign, or a recorded run again. It prints nothing, but returns events and errors.
 
 mod disks;
 mod error;
@@ -27,26 +27,29 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a `CampaignRunner` runs, and how.
+/// The options of a `CampaignRunner`.
 pub struct CampaignOptions<'a> {
+    /// The record with the runs.
     pub record: &'a Record,
     /// The effective edition (`Campaign::effective`).
     pub edition: &'a Edition,
-    /// Boot deadline and stall limit of every run.
+    /// Timeouts of every run.
     pub hosts: &'a Hosts,
     /// Whether machines start from a saved state instead of booting.
     pub restore: bool,
+    /// The disks of the machines.
     pub disks: CampaignDisks,
-    /// The campaign's file. Other controllers on this host are shown its name beside the leases.
+    /// The campaign file. Its name is written to the lease registry of the host.
     pub file: &'a Path,
-    /// Runs at once; None: as many machines of `max_vcpus` as there are cores and memory for.
+    /// Runs at once; None: as many machines with `max_vcpus` as cores and memory allow.
     pub jobs: Option<usize>,
+    /// The largest number of vCPUs of a run.
     pub max_vcpus: u32,
-    /// Marks of every run, beside those of its attempt.
+    /// Marks of every run, in addition to those of its attempt.
     pub marks: Vec<mcc_base::Mark>,
     /// Durations of runs in earlier campaigns; the runner adds those of `record`.
     pub history: History,
-    /// Set by the caller to stop: no new run begins, running ones end normally.
+    /// Stop request, set by the caller: no new run is started, running ones end normally.
     pub stop: &'a AtomicBool,
 }
 
@@ -57,7 +60,7 @@ pub struct CampaignRunner<'a> {
     before: Summary,
 }
 
-/// How a campaign ended that met no error.
+/// How a campaign ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CampaignEnd {
     /// No wanted run is open, and no run of the record ended in infrastructure.
@@ -69,7 +72,10 @@ pub enum CampaignEnd {
 }
 
 impl<'a> CampaignRunner<'a> {
-    /// Reads what the record holds so far and leases nothing yet.
+    /// Reads the summary of the record. Leases are taken by `run`.
+    ///
+    /// # Errors
+    /// The lease registry or the record cannot be read.
     pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
         let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, stop, .. } =
             options;
@@ -102,11 +108,12 @@ impl<'a> CampaignRunner<'a> {
         Ok(Self { executor, leases, before: record_summary.summary() })
     }
 
+    /// The record with the runs.
     pub fn record(&self) -> &'a Record {
         self.executor.record
     }
 
-    /// The record as it was when this runner was made.
+    /// The summary of the record when this runner was created.
     pub fn before(&self) -> &Summary {
         &self.before
     }
@@ -116,22 +123,22 @@ impl<'a> CampaignRunner<'a> {
         &self.executor.history
     }
 
-    /// Most runs at once.
+    /// The largest number of runs at once.
     pub fn jobs(&self) -> usize {
         self.executor.jobs
     }
 
-    /// Runs those open runs for which `wanted` is true. `show` gets every event, from several threads.
+    /// Runs the open runs for which `wanted` is true. `show` is called with every event, by several threads.
     ///
     /// # Errors
-    /// The first one that keeps runs from being recorded; the running runs end normally before it is returned.
+    /// The first error that prevents runs from being recorded. Running runs end normally before it is returned.
     pub fn run(
         self,
         wanted: &(dyn Fn(&Run) -> bool + Sync),
         show: &(dyn Fn(Progress) + Sync),
     ) -> Result<CampaignEnd, RunnerError> {
         let Self { executor, leases, .. } = self;
-        // E-5.5: this thread, and every thread and process that it starts, stays off the cores that runs lease.
+        // E-5.5: this thread, its threads and its processes must not use the cores that runs lease.
         let _kept = restrict_to_cpus(leases.housekeeping())?;
         executor.run(leases, wanted, show)?;
         let summary = executor.record.summary()?;
@@ -146,6 +153,9 @@ impl<'a> CampaignRunner<'a> {
 }
 
 /// Durations of the runs in these records.
+///
+/// # Errors
+/// A record cannot be read.
 pub fn history_of(records: &[PathBuf]) -> Result<History, RunnerError> {
     let mut history = History::with_instances();
     for results in records {

@@ -1,4 +1,4 @@
-//! A campaign's file, edition, plan and images; and the record that they begin.
+//! Reads a campaign with its edition, plan and images, and creates its record.
 
 use super::inputs::inputs_disk;
 use super::{CampaignDisks, InputsEvent, RunnerError, open_images};
@@ -10,11 +10,13 @@ use mcc_vm::Image;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A campaign of which everything was read, and nothing written yet.
+/// A campaign with all its input files read. Nothing is written yet.
 pub struct PreparedCampaign {
+    /// The campaign file.
     pub campaign: Campaign,
     /// The effective edition (`Campaign::effective`).
     pub edition: Edition,
+    /// All runs.
     pub plan: Plan,
     instances: Vec<InstanceFacts>,
     images: BTreeMap<EntryName, Image>,
@@ -22,6 +24,9 @@ pub struct PreparedCampaign {
 
 impl PreparedCampaign {
     /// Reads the edition, the archives and the images of a campaign.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or the campaign has no run.
     pub fn new(campaign: Campaign) -> Result<Self, RunnerError> {
         let edition = campaign.effective(&Edition::load(&campaign.edition)?);
         let instances = campaign.instance_facts(&edition, |_| {})?;
@@ -30,8 +35,11 @@ impl PreparedCampaign {
         Ok(Self { campaign, edition, plan, instances, images })
     }
 
-    /// Makes the inputs disk where there is none, digests all disks, and opens the record in `results` with the whole
-    /// plan in it. `open` creates or opens the record. With `accept`, instances with errors are packed (rule M-4).
+    /// Builds the inputs disk if there is none, digests all disks, and creates or opens the record in `results` by `open`,
+    /// with all runs. With `accept`, instances with errors are packed (rule M-4).
+    ///
+    /// # Errors
+    /// The inputs disk cannot be built, a disk cannot be read, or the record cannot be written.
     pub fn record(
         &self,
         results: &Path,
@@ -50,10 +58,11 @@ impl PreparedCampaign {
     }
 }
 
-/// Opens the recorded runs again of an entry, or of a tool with all its variants, in one examination. Returns how many.
+/// Reopens the recorded runs of an entry, or of a tool with all its variants, in one examination, and returns their
+/// number. `reason` is shown beside the superseded attempts.
 ///
 /// # Errors
-/// `reason`, which is shown beside the superseded attempts, is empty; or no such run is recorded.
+/// `reason` is empty, or no such run is recorded.
 pub fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, RunnerError> {
     if reason.trim().is_empty() {
         return Err(RunnerError::NoReason);

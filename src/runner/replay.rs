@@ -1,4 +1,4 @@
-//! Boots the machine of a recorded run again.
+//! Executes recorded runs again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
 use crate::archive::{DiskFinder, machine_files};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A recorded run, and the disks that its machine saw.
+/// A recorded run with the disks of its machine.
 pub struct Replay<'a> {
     record: &'a Record,
     edition: Edition,
@@ -24,8 +24,11 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// The run `id` of `record`. Its disks are looked for in `given`, beside the record, and where they lay when the
-    /// run was made.
+    /// The run `id` of `record`. Its disks are searched in `given`, in the folder of the record, and at their recorded
+    /// paths.
+    ///
+    /// # Errors
+    /// The run is not recorded, cannot be replayed, or a disk is missing.
     pub fn of(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
         let edition = edition_of(record)?;
         let original = recorded(record, id)?;
@@ -39,7 +42,10 @@ impl<'a> Replay<'a> {
         (&self.original.last, self.answers.as_ref())
     }
 
-    /// One replay: a campaign of one run, with a record of its own in `folder`.
+    /// Executes the run once, as a campaign of one run with its record in `folder`.
+    ///
+    /// # Errors
+    /// The run cannot be executed, or ends as an infrastructure failure.
     pub fn run(&self, host: &Host, folder: &Path) -> Result<(Attempt, Option<Answers>), RunnerError> {
         let run = &self.original.run;
         let replayed = Record::create_or_open(folder, self.record.facts(), |_| {})?;
@@ -58,29 +64,32 @@ impl<'a> Replay<'a> {
             stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;
-        let Some(made) = replayed.records().next().transpose()? else {
+        let Some(replay) = replayed.records().next().transpose()? else {
             return Err(RunnerError::NotRecorded(run.id()));
         };
-        if let Outcome::Infrastructure { state, reason } = made.last.outcome {
+        if let Outcome::Infrastructure { state, reason } = replay.last.outcome {
             return Err(RunnerError::ReplayFailed { run: run.id(), state, reason });
         }
-        let answers = answers_of(&self.edition, &replayed, &made)?;
-        Ok((made.last, answers))
+        let answers = answers_of(&self.edition, &replayed, &replay)?;
+        Ok((replay.last, answers))
     }
 }
 
-/// The run, if there was a machine that can be booted again.
+/// Returns the recorded run.
+///
+/// # Errors
+/// It is not recorded, or had no machine that can be started again.
 fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
         return Err(RunnerError::NoSuchRun(id.clone()));
     };
     let reason = if !run.run.competes {
-        "the entry does not compete there, so there was no machine"
+        "the entry did not compete in it, so it had no machine"
     } else if run.last.outcome.is_infrastructure() {
-        "every attempt ended in infrastructure, so there is nothing to compare with"
+        "all its attempts ended in infrastructure, so it has no result to compare with"
     } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
-        "it ran on an original disk over ssh, whose private key is in no record"
+        "it used an original disk over ssh, and its private key is not in the record"
     } else {
         return Ok(run);
     };
@@ -116,7 +125,7 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
     Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, file_stamps })
 }
 
-/// `[hosts]` of the campaign: a host as slow as the original's is given as long to boot.
+/// The section `[hosts]` of the recorded campaign, so that the replay has the same timeouts.
 fn hosts_of(campaign: &str) -> Hosts {
     let table: Option<toml::Table> = campaign.parse().ok();
     table.and_then(|table| table.get("hosts")?.clone().try_into().ok()).unwrap_or_default()

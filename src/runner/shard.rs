@@ -1,4 +1,4 @@
-//! What a job of `submit` runs: one model of the campaign, on the node where the job started.
+//! Runs one model of a campaign in a job of a batch system.
 
 use super::{
     CampaignDisks, CampaignEnd, CampaignOptions, CampaignRunner, Host, RunnerError, StagedDisks, history_of,
@@ -12,7 +12,7 @@ use mcc_store::{Record, Summary};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// One task of a batch: a model, and the node it is on.
+/// One task of a batch: a model, on the node of this job.
 pub struct Shard {
     cluster: Cluster,
     batch_system: Slurm,
@@ -23,14 +23,19 @@ pub struct Shard {
     time_s: u64,
 }
 
-/// The model is bound to another node (E-5.1); a job waits for it there.
+/// The model must run on another node (E-5.1), for which a new job was submitted.
 pub struct BoundElsewhere {
+    /// The name of that node.
     pub node: String,
+    /// The id of the new job.
     pub job: String,
 }
 
 impl Shard {
-    /// The task that this process is, of the batch named `batch`.
+    /// The task of this process in the batch named `batch`.
+    ///
+    /// # Errors
+    /// The cluster's files cannot be read, or this process is not a task of the batch.
     pub fn open(results: &Path, batch: &str) -> Result<Self, RunnerError> {
         let cluster = Cluster::open(results)?;
         let facts = cluster.batch(batch)?;
@@ -44,15 +49,20 @@ impl Shard {
         Ok(Self { cluster, batch_system, model, node, mixed_host, resources, time_s })
     }
 
+    /// The name of the model.
     pub fn model(&self) -> &str {
         &self.model
     }
 
+    /// The name of this node.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// Hands the model in for the node it is bound to, if that is another one.
+    /// If the model must run on another node, submits it for that node.
+    ///
+    /// # Errors
+    /// The job cannot be submitted.
     pub fn bound_elsewhere(&self) -> Result<Option<BoundElsewhere>, RunnerError> {
         match self.cluster.hosts(&self.model)?.nodes.last() {
             Some(bound) if *bound != self.node && !self.mixed_host => {
@@ -63,7 +73,10 @@ impl Shard {
         }
     }
 
-    /// Runs the model's open runs on this node, by `run`. Returns how that ended, and the counts of the model's record.
+    /// Runs the open runs of the model on this node by `run`. Returns how that ended, and the summary of the shard.
+    ///
+    /// # Errors
+    /// The shard cannot be prepared, or its record cannot be written.
     pub fn run(
         &self,
         stop: &AtomicBool,
@@ -102,8 +115,11 @@ impl Shard {
         Ok((ended, record.summary()?))
     }
 
-    /// Hands in what is left of the model, for this node. Returns the job.
-    pub fn hand_in_rest(&self) -> Result<String, RunnerError> {
+    /// Submits the open runs of the model for this node, and returns the id of the job.
+    ///
+    /// # Errors
+    /// The job cannot be submitted.
+    pub fn submit_rest(&self) -> Result<String, RunnerError> {
         self.submit_batch(&self.node, Reason::Chain)
     }
 

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The private directory of one attempt under way: overlay, sockets and whatever else lies in it are removed
-/// when the attempt is committed or dropped. Only what lies in `outputs()` is kept.
+/// The private directory of a running attempt. It is removed with all its files (overlay, sockets) when the attempt
+/// is committed or dropped; only the files in `outputs()` are kept.
 #[derive(Debug)]
 pub struct AttemptDir {
     pub(super) path: PathBuf,
@@ -15,7 +15,7 @@ pub struct AttemptDir {
 
 impl AttemptDir {
     pub(super) fn create(path: PathBuf, run: &RunId, number: u32) -> Result<Self, StoreError> {
-        // Not `create_dir_all`: that it is already there means the attempt is under way.
+        // Not `create_dir_all`: a directory that exists belongs to a running attempt.
         fs::create_dir(&path).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::RunningAttempt { run: run.clone(), number },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
@@ -30,26 +30,27 @@ impl AttemptDir {
         Ok(dir)
     }
 
-    /// `RESULTS/running/...`, short because unix sockets in it have paths of at most 107 bytes.
+    /// `RESULTS/running/POSITION-NUMBER`. Short, because the path of a unix socket has at most 107 bytes.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where `stdout`, `stderr` and `console` are written; moved as a whole when the attempt is committed.
+    /// The folder of `stdout`, `stderr` and `console`; moved as a whole when the attempt is committed.
     pub fn outputs(&self) -> PathBuf {
         self.path.join("outputs")
     }
 
+    /// The run that is attempted.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// 1, 2, ...
+    /// The number of the attempt: 1, 2, ...
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Brings every output to the disk and digests it; sorted by name.
+    /// Syncs every output to the disk and returns their digests, sorted by name.
     pub(super) fn sync_outputs(&self) -> Result<Vec<Disk>, StoreError> {
         let dir = self.outputs();
         let mut outputs = Vec::new();
@@ -76,12 +77,12 @@ impl AttemptDir {
 impl Drop for AttemptDir {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "private directory of a run not removed");
+            tracing::warn!(path = %self.path.display(), %error, "cannot remove the private directory of an attempt");
         }
     }
 }
 
-/// Makes the names in a directory durable.
+/// Syncs a directory to the disk: the names in it.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     File::open(dir).and_then(|file| file.sync_all()).map_err(|source| StoreError::Io {
         action: "sync",

@@ -1,4 +1,4 @@
-//! A record copied for publication: the same content gives the same bytes.
+//! Copies of a record for publication: the same content gives the same bytes.
 
 use super::format::{INSERT_ATTEMPT, begin, connect};
 use super::{CampaignFacts, Record, StoreError};
@@ -6,8 +6,11 @@ use rusqlite::{OpenFlags, params};
 use std::path::Path;
 
 impl Record {
-    /// Writes `dir/record.db` with `facts` in place of the record's own, and of its runs, attempts and reruns those
-    /// whose id `keep` takes, row by row. `dir` is there and holds no record yet.
+    /// Writes `dir/record.db` with `facts` instead of the record's own facts, and with the runs for whose id `keep`
+    /// returns true, their attempts and their reruns.
+    ///
+    /// # Errors
+    /// `dir` does not exist or has a record already, or a database cannot be read or written.
     pub fn copy(
         &self,
         dir: &Path,

@@ -1,4 +1,4 @@
-//! `record.db`: what was planned, every attempt, and the facts to judge them by.
+//! `record.db`: the plan, every attempt, and the facts needed for judging.
 
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::facts::InstanceChanges;
@@ -21,35 +21,40 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-/// The record of a campaign. May be shared by threads.
+/// The record of a campaign. Threads may share it.
 pub struct Record {
     dir: PathBuf,
     path: PathBuf,
     db: Mutex<Connection>,
     format: i64,
     facts: CampaignFacts,
-    /// Numbers of the facts' instances, once they are asked for.
+    /// Index in `facts.instances` by name of the instance; computed on first use.
     pub(super) by_name: OnceLock<HashMap<String, usize>>,
-    /// None: opened for reading only.
+    /// None: the record was opened for reading only.
     lock: Option<Lock>,
 }
 
-/// Where a run stands after an attempt was committed.
+/// The state of a run after an attempt was committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
+    /// The run has its record: no further attempt is made.
     Recorded,
-    /// The attempt ended in infrastructure; so many more may be made.
+    /// The attempt ended in an infrastructure failure, and the run has retries left.
     Open {
+        /// Number of attempts that may still be made.
         attempts_left: u32,
     },
 }
 
 impl Record {
-    /// Opens the record in `dir` to write to it, begins it where there is none, and takes its lock.
+    /// Opens the record in `dir` for writing and takes its lock; creates the record if there is none.
     ///
-    /// A record that was begun with other facts is not resumed. Private directories left by a killed
-    /// controller are removed; `on_leftover` is called with each of them first, to end a machine that outlived its
-    /// controller.
+    /// Removes the private directories that a killed controller left. `on_leftover` is called with each of them
+    /// first, so that it can end a machine that still runs.
+    ///
+    /// # Errors
+    /// The record was created with other facts, another controller has its lock, `dir` has other files but no
+    /// record, or a file cannot be read or written.
     pub fn create_or_open(
         dir: &Path,
         facts: &CampaignFacts,
@@ -58,8 +63,8 @@ impl Record {
         Self::create_or_open_with("WAL", dir, facts, on_leftover)
     }
 
-    /// `create_or_open` on a file system that several hosts share: SQLite's write-ahead log is for one host
-    /// only, its rollback journal lets the others read while this one writes.
+    /// Like `create_or_open`, for a file system that several hosts share. SQLite's write-ahead log works on one host
+    /// only; with the rollback journal other hosts can read while this one writes.
     pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
         Self::create_or_open_with("DELETE", dir, facts, |_| {})
     }
@@ -77,7 +82,7 @@ impl Record {
         let path = dir.join("record.db");
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
-            // A controller killed before it wrote anything leaves its lock, and the inputs disk it made first.
+            // Left by a controller that was killed before it created the record.
             let expected = |name: &str| {
                 ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(BUILD_PREFIX)
             };
@@ -111,11 +116,11 @@ impl Record {
             if let Some(older) = format.filter(|format| *format < FORMAT) {
                 upgrade(&mut db, older).map_err(database)?;
             }
-            // The same instances, which are by far the largest part.
+            // Equal to those stored, which are not parsed again: they are by far the largest part.
             CampaignFacts { retries: facts.retries, instances: facts.instances.clone(), ..stored }
         };
 
-        // An inputs disk that a killed controller was making.
+        // Unfinished inputs disks of killed controllers.
         for item in fs::read_dir(dir).map_err(io("list", dir))? {
             let left = item.map_err(io("list", dir))?;
             if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
@@ -141,12 +146,15 @@ impl Record {
         })
     }
 
-    /// Opens a record for reading, also while a controller writes to it and from a read-only medium.
+    /// Opens a record for reading. A controller may write to it meanwhile; the medium may be read-only.
+    ///
+    /// # Errors
+    /// `dir` has no record, or one of a newer format, or its content is not valid.
     pub fn open_readonly(dir: &Path) -> Result<Self, StoreError> {
         Self::open_readonly_with(read_facts, dir)
     }
 
-    /// `open_readonly` without the instances, which a glance does not need.
+    /// `open_readonly` without the instances, which a summary does not need.
     pub(super) fn open_without_instances(dir: &Path) -> Result<Self, StoreError> {
         Self::open_readonly_with(read_campaign, dir)
     }
@@ -170,12 +178,11 @@ impl Record {
             _ => false,
         };
         let db = match readable {
-            // SQLite can't read a write-ahead log that it can't index, and there is no room for an index here.
+            // SQLite cannot read a write-ahead log without writing an index beside it.
             Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
                 return Err(StoreError::NeedsWriting { dir: dir.to_owned() });
             }
-            // A record at rest has no such log; and where there is none, nobody writes, so it may be taken as
-            // immutable.
+            // Without such a log no controller writes, so the database is immutable.
             Err(error) if unopenable(&error) => connect_immutable(&path)?,
             other => other?,
         };
@@ -198,17 +205,21 @@ impl Record {
         self.format
     }
 
+    /// The folder of the record.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// As the record was begun; only `retries` is the resuming campaign's.
+    /// The facts with which the record was created; only `retries` is that of the campaign that resumed it.
     pub fn facts(&self) -> &CampaignFacts {
         &self.facts
     }
 
-    /// Adds the runs that are not planned yet, in this order. Planning the same again changes nothing, and is noticed
-    /// before a single run is looked for.
+    /// Adds the runs that are not planned yet, in this order. The same plan again changes nothing; a digest of the plan
+    /// saves the look-up of each run.
+    ///
+    /// # Errors
+    /// The record is read-only, or the database cannot be written.
     pub fn plan_runs<I>(&self, runs: I) -> Result<(), StoreError>
     where
         I: IntoIterator<Item: Borrow<Run>> + Clone,
@@ -242,13 +253,16 @@ impl Record {
         })
     }
 
-    /// Where the raw outputs of a committed attempt lie; `Attempt::outputs` names and digests them.
+    /// The folder of the raw outputs of a committed attempt; `Attempt::outputs` has their names and digests.
     pub fn outputs_dir(&self, run: &RunId, number: u32) -> PathBuf {
         self.dir.join("outputs").join(run.as_str()).join(number.to_string())
     }
 
-    /// Starts the next attempt at a run. Its number is taken only when it is committed: a dropped or killed
-    /// attempt leaves nothing.
+    /// Starts the next attempt at a run. The number is used only when the attempt is committed: a dropped or killed
+    /// attempt leaves no row and no number.
+    ///
+    /// # Errors
+    /// The run is not planned or is recorded already, another attempt at it is running, or the record is read-only.
     pub fn begin_attempt(&self, run: &RunId) -> Result<AttemptDir, StoreError> {
         self.writable()?;
         let (position, attempts, _) = self.find_open(run)?;
@@ -256,8 +270,12 @@ impl Record {
         AttemptDir::create(self.dir.join("running").join(format!("{position}-{number}")), run, number)
     }
 
-    /// Records an attempt: its outputs are brought to the disk and moved to their place, then one transaction
-    /// makes it true. Killed in between, the attempt was never made, and the outputs are replaced by the next.
+    /// Records an attempt: syncs its outputs to the disk, moves them to their place, then inserts the attempt in one
+    /// transaction. If the controller is killed before the transaction, the attempt does not count, and the next one
+    /// replaces the outputs.
+    ///
+    /// # Errors
+    /// `dir` is not that of `attempt`, the run is recorded already, or a file cannot be written.
     pub fn commit(&self, mut attempt: Attempt, dir: AttemptDir) -> Result<RunState, StoreError> {
         self.writable()?;
         let (position, attempts, superseded) = self.find_open(&attempt.run)?;
@@ -300,7 +318,7 @@ impl Record {
             let path = place.clone();
             move |source| StoreError::Io { action, path, source }
         };
-        // Moved by a controller that was killed before it could commit them: never true, so replaced.
+        // Moved by a controller that was killed before its transaction: these outputs belong to no attempt.
         if place.exists() {
             fs::remove_dir_all(&place).map_err(io("replace"))?;
         }
@@ -318,7 +336,7 @@ impl Record {
         }
     }
 
-    /// Position and attempts made.
+    /// Returns the position of a run and the number of attempts at it.
     pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32), StoreError> {
         self.one(
             "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
@@ -326,7 +344,7 @@ impl Record {
         )
     }
 
-    /// Position, attempts made, and how many of them are superseded.
+    /// Returns the position of a run, the number of attempts at it, and how many of them are superseded.
     fn find_open(&self, run: &RunId) -> Result<(i64, u32, u32), StoreError> {
         let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position),
                             (SELECT coalesce(max(after), 0) FROM reruns WHERE run = position), recorded
@@ -350,8 +368,7 @@ impl Record {
             .ok_or_else(|| StoreError::UnknownRun { run: run.to_string() })
     }
 
-    /// A thread that panicked while it held the connection left no open transaction (it was rolled back when
-    /// it was dropped), so the connection can be used on.
+    /// The connection, also after a thread panicked with it: its transaction was rolled back when it was dropped.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.db.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

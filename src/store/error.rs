@@ -2,75 +2,169 @@ use mcc_base::files::is_full;
 use mcc_base::names::RunId;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a record; every message names the place and the remedy.
+/// An error of a record. Every message has the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// A file or folder cannot be read or written.
     #[error("cannot {action} {path}: {source}{remedy}", path = path.display(), remedy = disk_full_hint(is_full(source)))]
-    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// SQLite cannot read or write the database.
     #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
-    Database { path: PathBuf, source: rusqlite::Error },
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// The error of SQLite.
+        source: rusqlite::Error,
+    },
+    /// SQLite cannot write the database because the disk is full or fails.
     #[error("the record {path} cannot be written: {source}{remedy}", path = path.display(), remedy = disk_full_hint(true))]
-    WriteFailed { path: PathBuf, source: rusqlite::Error },
+    WriteFailed {
+        /// The database.
+        path: PathBuf,
+        /// The error of SQLite.
+        source: rusqlite::Error,
+    },
+    /// A killed controller left a write-ahead log, which cannot be read in a read-only folder.
     #[error(
-        "the record in {dir} was left by a controller that did not end in order, and this folder is read-only; \
-         copy it to a writable place and read it there",
+        "the record in {dir} was left by a killed controller, and SQLite can read it in a writable folder only; \
+         copy it to a writable folder and read it there",
         dir = dir.display()
     )]
-    NeedsWriting { dir: PathBuf },
-    #[error("the record {path} holds something unreadable in {what}: {source}; restore it from a copy", path = path.display())]
-    Content { path: PathBuf, what: String, source: serde_json::Error },
+    NeedsWriting {
+        /// The folder of the record.
+        dir: PathBuf,
+    },
+    /// A row of the database is not valid JSON, or not what it should be.
+    #[error("the record {path} has unreadable content in {what}: {source}; restore it from a copy", path = path.display())]
+    Content {
+        /// The database.
+        path: PathBuf,
+        /// The kind of the row.
+        what: String,
+        /// The error of the JSON parser.
+        source: serde_json::Error,
+    },
+    /// The folder has no `record.db`.
     #[error("{path} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", path = dir.display())]
-    NoRecord { dir: PathBuf },
+    NoRecord {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The file `record.db` is not a record.
     #[error("{path} is not a record of mcc-harness; give another folder, or move that file away", path = path.display())]
-    NotARecord { path: PathBuf },
+    NotARecord {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The folder for a new record has other files.
     #[error("{path} is not empty and holds no record; give a new or an empty folder to --out", path = dir.display())]
-    NotEmpty { dir: PathBuf },
+    NotEmpty {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The record has a newer format than this program reads.
     #[error(
-        "the record {path} has format {found}, this mcc-harness knows formats up to {known}; use a newer mcc-harness",
+        "the record {path} has format {found}, this mcc-harness reads formats up to {known}; use a newer mcc-harness",
         path = path.display()
     )]
-    Newer { path: PathBuf, found: i64, known: i64 },
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// The format of the record.
+        found: i64,
+        /// The newest format that this program reads.
+        known: i64,
+    },
+    /// Another controller writes to the record.
     #[error(
         "{dir} is in use by another controller ({owner}); wait for it, stop it, or give another folder to --out",
         dir = dir.display()
     )]
-    Locked { dir: PathBuf, owner: String },
+    Locked {
+        /// The folder of the record.
+        dir: PathBuf,
+        /// Process id and host of the other controller.
+        owner: String,
+    },
+    /// The record was created with other facts than those of the campaign.
     #[error(
-        "{dir} was begun with something else, so it is not resumed; changed since: {}; \
+        "{dir} has the record of another or a changed campaign, so it is not resumed; changed since: {}; \
          restore what changed, or give a new folder to --out",
         changes.join(", "), dir = dir.display()
     )]
-    Changed { dir: PathBuf, changes: Vec<String> },
+    Changed {
+        /// The folder of the record.
+        dir: PathBuf,
+        /// What differs.
+        changes: Vec<String>,
+    },
+    /// Two shards have different attempts at the same run.
     #[error(
-        "the record in {dir} has other attempts at {run} than those collected before: it is no copy of the same \
-         shard; collect into a new folder, without one of the two",
+        "the record in {dir} has other attempts at {run} than those collected before: it is not a copy of the same \
+         shard; collect only one of the two, into a new folder",
         dir = dir.display()
     )]
-    Conflict { run: RunId, dir: PathBuf },
-    #[error("the record {path} was opened for reading only", path = dir.display())]
-    ReadOnly { dir: PathBuf },
+    Conflict {
+        /// The run.
+        run: RunId,
+        /// The folder of the shard that was to be merged.
+        dir: PathBuf,
+    },
+    /// The record was opened for reading only.
+    #[error("the record in {path} was opened for reading only", path = dir.display())]
+    ReadOnly {
+        /// The folder of the record.
+        dir: PathBuf,
+    },
+    /// The record has no such run.
     #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
-    UnknownRun { run: String },
-    #[error("run {run} already has its record; a run is recorded once")]
-    AlreadyRecorded { run: RunId },
-    #[error("attempt {number} at run {run} is under way already")]
-    RunningAttempt { run: RunId, number: u32 },
-    #[error("attempt {attempt} was handed in with the directory of attempt {dir}")]
-    WrongAttempt { attempt: String, dir: String },
+    UnknownRun {
+        /// The id of the run, or its position.
+        run: String,
+    },
+    /// The run is recorded already.
+    #[error("run {run} is recorded already; a run is recorded once")]
+    AlreadyRecorded {
+        /// The run.
+        run: RunId,
+    },
+    /// The attempt has a private directory already.
+    #[error("attempt {number} at run {run} is running already")]
+    RunningAttempt {
+        /// The run.
+        run: RunId,
+        /// The number of the attempt.
+        number: u32,
+    },
+    /// An attempt was committed with the private directory of another attempt.
+    #[error("attempt {attempt} was committed with the directory of attempt {dir}")]
+    WrongAttempt {
+        /// Number and run of the attempt.
+        attempt: String,
+        /// Number and run of the directory.
+        dir: String,
+    },
 }
 
 /// The remedy of a full or failing disk.
 fn disk_full_hint(needed: bool) -> &'static str {
     match needed {
         true => {
-            "; nothing recorded is lost: make room there (or repair that disk), then `run` again to go on"
+            "; nothing recorded is lost: free space on that disk (or repair it), then `run` again to resume"
         }
         false => "",
     }
 }
 
 impl StoreError {
-    /// Of SQLite: a disk that is full or fails is no damage to the record.
+    /// An error of SQLite. A full or failing disk does not damage the record.
     pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
         let path = path.to_owned();
@@ -80,7 +174,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the user gave a wrong or unusable folder, as opposed to a fault met on the way.
+    /// Whether the cause is a wrong or unusable folder that the user gave.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,

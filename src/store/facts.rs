@@ -1,5 +1,5 @@
-//! What a record was made of: enough to judge it years later without campaign file or archives, and to notice
-//! that something changed before it is resumed.
+//! The facts of a campaign that its record keeps: enough to judge it without campaign file and archives, and to detect
+//! changes before it is resumed.
 
 use super::Disk;
 use mcc_campaign::{Campaign, EntryFacts, InstanceFacts};
@@ -7,25 +7,31 @@ use mcc_edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// The facts of a campaign, as its record keeps them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignFacts {
-    /// campaign.toml as it was written when the record was begun.
+    /// The text of campaign.toml when the record was created.
     pub campaign: String,
-    /// `Campaign::settings`. `[hosts]` is not among it: other jobs or retries may be given on resuming.
+    /// `Campaign::settings`. Without `[hosts]`: jobs and retries may change when the campaign is resumed.
     pub settings: BTreeMap<String, String>,
     /// The edition with the campaign's overrides applied, as JSON.
     pub edition: String,
     /// Reference disk, kernel, initrd, inputs disk and one disk per entry, by role (`inputs`, `disk LoLA`).
     pub disks: Vec<Disk>,
+    /// The entries, in the order of the campaign.
     pub entries: Vec<EntryFacts>,
+    /// The instances that have runs.
     pub instances: Vec<InstanceFacts>,
-    /// How many more attempts a run gets after its first ended in infrastructure.
+    /// Attempts that a run gets after its first one ended in an infrastructure failure.
     pub retries: u32,
 }
 
 impl CampaignFacts {
-    /// What is kept of a campaign; `edition` is the effective one (`Campaign::effective`), `instances` those
-    /// that have runs, `disks` every disk a machine will see.
+    /// The facts of a campaign. `edition` is the effective one (`Campaign::effective`), `instances` are those that have
+    /// runs, `disks` are all disks that machines use.
+    ///
+    /// # Errors
+    /// The edition cannot be written as JSON.
     pub fn new(
         campaign: &Campaign,
         edition: &Edition,
@@ -43,7 +49,7 @@ impl CampaignFacts {
         })
     }
 
-    /// What differs from `stored` but for the instances, in words for a message; empty when the record may be resumed.
+    /// Returns the differences from `stored` except those of instances, as parts of a message.
     pub(super) fn changes_since(&self, stored: &CampaignFacts) -> Vec<String> {
         let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
         let disks = |facts: &Self| facts.disks.iter().map(|d| (d.role.clone(), d.sha256.clone())).collect();
@@ -56,8 +62,7 @@ impl CampaignFacts {
     }
 }
 
-/// Instances compared one by one with those that a record was begun with: there may be ten thousand, each with a hundred
-/// ids.
+/// Compares instances one by one with those of a record: there may be ten thousand, each with a hundred ids.
 pub(super) struct InstanceChanges<'a> {
     now: HashMap<&'a str, &'a InstanceFacts>,
     changes: Vec<String>,
@@ -77,7 +82,7 @@ impl<'a> InstanceChanges<'a> {
         }
     }
 
-    /// What differs, in words, by name.
+    /// Returns the differences as parts of a message, sorted by name.
     pub fn changes(self) -> Vec<String> {
         let new = self.now.keys().map(|name| format!("instance {name} was not there"));
         let mut changes: Vec<String> = self.changes.into_iter().chain(new).collect();

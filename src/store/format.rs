@@ -1,4 +1,4 @@
-//! `record.db` as a file: what tells it from others, its tables, how it is opened.
+//! `record.db` as a file: application id, format, tables, how it is opened.
 
 use super::{CampaignFacts, StoreError};
 use mcc_campaign::InstanceFacts;
@@ -6,14 +6,17 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::Path;
 use std::time::Duration;
 
-/// `MCCH`, SQLite's application id: tells a record from any other database.
+/// `MCCH`, SQLite's application id: distinguishes a record from other databases.
 const APPLICATION_ID: i64 = 0x4d43_4348;
-/// SQLite's user version. A record of a newer format is refused, never misread.
+/// The newest format that this program reads, SQLite's user version. A record of a newer format is refused.
 ///
-/// 3: what a glance at a million runs needs is indexed; the content is that of 2.
-/// 2: `reruns`; samples beside the outputs. 1 had the samples in the attempts' facts; such a record is read as it
-/// is. An older record is made one of this format when it is opened for writing.
-pub(super) const FORMAT: i64 = 3;
+/// 4: an attempt's `room` is named `environment`; the old key is still read, and rows keep it.
+/// 3: what the summary of a million runs needs is indexed; the content is that of 2.
+/// 2: table `reruns`; samples are files beside the outputs.
+/// 1: samples are in the attempts' facts.
+///
+/// Older records are read as they are, and upgraded when they are opened for writing.
+pub(super) const FORMAT: i64 = 4;
 
 const SCHEMA: &str = "
     CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -34,7 +37,7 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
-/// What format 2 added.
+/// The table that format 2 added.
 const RERUNS: &str = "
     CREATE TABLE reruns (
         run INTEGER NOT NULL REFERENCES runs (position),
@@ -44,8 +47,8 @@ const RERUNS: &str = "
     ) STRICT;
 ";
 
-/// What format 3 added. The indices hold all that is asked of a run or an attempt in passing, so that its facts, some
-/// kilobytes each, are not read for it. (No generated columns: SQLite takes no index of theirs as covering.)
+/// The columns and indices that format 3 added. Summaries read indices only, not the facts of each run and attempt,
+/// which have some kilobytes. Not generated columns: SQLite does not use an index of them as covering.
 const INDICES: &str = "
     ALTER TABLE runs ADD COLUMN model TEXT;
     CREATE INDEX runs_of_model ON runs (model, recorded);
@@ -54,17 +57,17 @@ const INDICES: &str = "
     CREATE INDEX troubles ON attempts (outcome) WHERE outcome = 'infrastructure';
 ";
 
-/// Fills what format 3 added in a record that has rows.
+/// Fills the columns that format 3 added.
 const FILL_INDICES: &str = "
     UPDATE runs SET model = json_extract(facts, '$.model');
     UPDATE attempts SET ms = json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms');
 ";
 
-/// A planned run: its id, its facts. One that is planned already stays.
+/// Inserts a planned run (id, facts) unless it is planned already.
 pub(super) const INSERT_RUN: &str = "
     INSERT INTO runs (id, facts, model) VALUES (?1, ?2, json_extract(?2, '$.model')) ON CONFLICT DO NOTHING";
 
-/// An attempt: position of its run, number, word of its outcome, its facts.
+/// Inserts an attempt: position of its run, number, word of its outcome, facts.
 pub(super) const INSERT_ATTEMPT: &str = "
     INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4,
         json_extract(?4, '$.facts.boot_ms') + json_extract(?4, '$.facts.wall_ms'))";
@@ -72,14 +75,14 @@ pub(super) const INSERT_ATTEMPT: &str = "
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
         let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        // Another connection to the same record holds it only for moments.
+        // Other connections to the same record lock it for milliseconds only.
         db.busy_timeout(Duration::from_secs(30))?;
         Ok(db)
     };
     open().map_err(|source| StoreError::of(path, source))
 }
 
-/// A database of which nobody can change a byte, its folder being read-only.
+/// Opens a database that no program can change because its folder is read-only.
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
     let absolute = std::path::absolute(path).map_err(|source| StoreError::Io {
@@ -95,8 +98,10 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// The format of the record in this database, None where none was begun; an error where it is something else, or
-/// too new.
+/// Returns the format of the record in this database, or None if the database is empty.
+///
+/// # Errors
+/// The database is no record, or has a newer format.
 pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
     let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<(i64, i64, i64)> {
@@ -108,7 +113,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
         Ok((APPLICATION_ID, found, _)) => {
             Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT })
         }
-        // A controller was killed before it began the record.
+        // A controller was killed before it created the record.
         Ok((0, 0, 0)) => Ok(None),
         Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
         Err(source) => match source.sqlite_error_code() {
@@ -118,12 +123,12 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
     }
 }
 
-/// Content of a column.
+/// The content of a JSON column.
 pub(super) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 
-/// All of it in one transaction, the mark of a record included: a record is begun whole or not at all.
+/// Creates a record in one transaction, with the application id: a record is complete or absent.
 pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;
@@ -132,7 +137,7 @@ pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Res
     for instance in &facts.instances {
         transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [json(instance)?])?;
     }
-    // The instances have rows of their own: with their ids they are by far the largest part.
+    // Each instance is a row of its own: with the property ids they are by far the largest part.
     let rest = CampaignFacts { instances: Vec::new(), ..facts.clone() };
     transaction.execute("INSERT INTO facts (key, value) VALUES ('campaign', ?1)", [json(&rest)?])?;
     let version = env!("CARGO_PKG_VERSION");
@@ -142,19 +147,21 @@ pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Res
     transaction.commit()
 }
 
-/// Makes a record of an older format one of this format.
+/// Upgrades a record of the older format `from` to `FORMAT`.
 pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if from < 2 {
         transaction.execute_batch(RERUNS)?;
     }
-    transaction.execute_batch(INDICES)?;
-    transaction.execute_batch(FILL_INDICES)?;
+    if from < 3 {
+        transaction.execute_batch(INDICES)?;
+        transaction.execute_batch(FILL_INDICES)?;
+    }
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }
 
-/// All facts but the instances.
+/// Reads all facts but the instances.
 pub(super) fn read_campaign(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
     let text: String = db
         .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
@@ -175,7 +182,7 @@ pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, 
     Ok(facts)
 }
 
-/// One instance after the other, as they were given.
+/// Calls `take` with one instance after the other, in the order of their rows.
 pub(super) fn each_instance(
     db: &Connection,
     path: &Path,
@@ -202,7 +209,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_record_at_rest_is_read_as_immutable_whatever_its_path() {
+    fn a_record_at_rest_is_read_as_immutable_from_any_path() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("2018 #1, 100 %?é");
         let facts = CampaignFacts {
@@ -216,7 +223,7 @@ mod tests {
         };
         drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
         let path = dir.join("record.db");
-        assert!(!dir.join("record.db-wal").exists(), "a record at rest is one file");
+        assert!(!dir.join("record.db-wal").exists(), "a closed record is one file");
         let db = connect_immutable(&path).unwrap();
         assert_eq!(format_of(&db, &path).unwrap(), Some(FORMAT));
         assert_eq!(read_facts(&db, &path).unwrap(), facts);

@@ -1,15 +1,15 @@
 //! The record of a campaign: one SQLite file and the raw outputs beside it.
 //!
 //! ```text
-//! RESULTS/record.db                                   what was planned, every attempt, the facts to judge it by
+//! RESULTS/record.db                                   the plan, every attempt, the facts needed for judging
 //! RESULTS/outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/  stdout, stderr, console, samples of a committed attempt
-//! RESULTS/running/POSITION-NUMBER/                    private directory of an attempt under way
-//! RESULTS/lock                                        held (flock) by the one controller; pid and host of it
+//! RESULTS/running/POSITION-NUMBER/                    private directory of a running attempt
+//! RESULTS/lock                                        locked (flock) by the controller; has its pid and host
 //! ```
 //!
-//! A run is *recorded* when its last attempt is the tool's outcome, or the retries for infrastructure are used
-//! up. That, the attempt itself and the place of its outputs become true in one transaction, after the outputs
-//! are on disk (R1, R3).
+//! A run is *recorded* when its last attempt has an outcome of the tool, or when the retries after infrastructure
+//! failures are used up. One transaction sets this, the attempt and the place of its outputs, after the outputs are on
+//! disk (R1, R3).
 
 mod attempt_dir;
 mod copy;

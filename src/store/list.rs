@@ -1,4 +1,4 @@
-//! What is read from a record: open runs, records, attempts, samples, counts.
+//! Queries of a record: open runs, recorded runs, attempts, samples, counts.
 
 use super::record_summary::entry_or_default;
 use super::{Attempt, Record, Sample, StoreError, samples};
@@ -7,44 +7,50 @@ use mcc_campaign::Run;
 use rusqlite::params;
 use std::collections::BTreeMap;
 
-/// How many rows are fetched at once while listing: the database is never locked for a whole listing.
+/// Rows of one query: the database is not locked for a whole listing.
 const PAGE: usize = 500;
 
-/// A page of the runs without a record.
+/// Up to `?2` open runs after position `?1`.
 pub(super) const OPEN: &str = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
                                FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
 
 /// A planned run that has no record yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRun {
-    /// In the plan.
+    /// Its position in the plan.
     pub position: i64,
+    /// The run.
     pub run: Run,
-    /// Attempts made so far; all of them ended in infrastructure.
+    /// Number of attempts at it so far.
     pub attempts: u32,
 }
 
-/// A recorded run: its last attempt is the one that counts.
+/// A recorded run. Its last attempt is the one that is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
+    /// The run.
     pub run: Run,
+    /// Number of attempts at it.
     pub attempts: u32,
+    /// The last attempt.
     pub last: Attempt,
 }
 
-/// Counts for `status`.
+/// Counts of runs and attempts, for `status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Summary {
+    /// Planned runs.
     pub planned: u64,
+    /// Recorded runs.
     pub recorded: u64,
     /// Recorded runs by the outcome of their last attempt.
     pub outcomes: BTreeMap<String, u64>,
-    /// Attempts that were retried, or will be.
+    /// Attempts that another attempt followed or will follow.
     pub retried: u64,
 }
 
 impl Record {
-    /// The runs without a record, in the order they were planned.
+    /// The runs that are not recorded yet, in the order of the plan.
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
         pages(0_i64, move |after| {
             let rows: Vec<(i64, String, u32)> = self
@@ -65,7 +71,7 @@ impl Record {
         self.parse("a run", found.first().ok_or_else(unknown)?)
     }
 
-    /// The planned runs of a model (family), in the order they were planned.
+    /// The planned runs of a model (family), in the order of the plan.
     pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
         let of = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
         let query = format!("SELECT facts FROM runs WHERE {of} = ?1 ORDER BY position");
@@ -73,7 +79,7 @@ impl Record {
         runs.iter().map(|text| self.parse("a run", text)).collect()
     }
 
-    /// The recorded runs with the attempt that counts, sorted by run id.
+    /// The recorded runs with the attempt that is judged, sorted by run id.
     pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
         let page = "SELECT id, runs.facts, number, attempts.facts FROM runs JOIN attempts
                     ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
@@ -97,6 +103,9 @@ impl Record {
     }
 
     /// Every committed attempt at a run, oldest first.
+    ///
+    /// # Errors
+    /// The run is not planned, or the database cannot be read.
     pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
         let attempts: Vec<String> =
@@ -106,6 +115,10 @@ impl Record {
         attempts.iter().map(|text| self.parse("an attempt", text)).collect()
     }
 
+    /// Counts the runs by outcome.
+    ///
+    /// # Errors
+    /// The database cannot be read.
     pub fn summary(&self) -> Result<Summary, StoreError> {
         let mut summary = Summary::default();
         let mut attempts = 0;
@@ -121,7 +134,10 @@ impl Record {
         Ok(summary)
     }
 
-    /// One per second of an attempt's tool; none where it was never started.
+    /// The samples of an attempt, one per second; none if the tool was not started.
+    ///
+    /// # Errors
+    /// The file of the samples cannot be read.
     pub fn samples(&self, attempt: &Attempt) -> Result<Vec<Sample>, StoreError> {
         match &attempt.facts {
             // Format 1 kept them in the facts.
@@ -134,7 +150,7 @@ impl Record {
     }
 }
 
-/// Lists page by page: `fetch` gives what follows a key; ends at the first error.
+/// Lists page by page: `fetch` returns the items that follow a key. Ends at the first error.
 pub(super) fn pages<K: Clone, T>(
     start: K,
     mut fetch: impl FnMut(&K) -> Result<Vec<(K, T)>, StoreError>,

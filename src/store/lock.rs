@@ -1,4 +1,4 @@
-//! One controller per record.
+//! The lock of a record: one controller writes to it.
 
 use super::StoreError;
 use nix::fcntl::{Flock, FlockArg};
@@ -7,11 +7,12 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Held as long as it lives; the kernel lets go of it when the controller dies, however it dies.
+/// A lock of the kernel (flock): the kernel releases it when the process ends, also when it is killed.
 pub(super) struct Lock(Flock<File>);
 
-/// Who holds the lock of the record in `dir`, without touching it: a controller that begins at the same moment must not
-/// find it taken. Another host's lock is believed as it stands in the file, unless it was given back in order.
+/// Returns the holder of the lock of the record in `dir`. Does not take the lock: a controller that starts at the same
+/// moment must find it free. For a lock of another host, the content of the file is returned; the file is empty after
+/// an orderly release.
 pub(super) fn holder(dir: &Path) -> Option<String> {
     let path = dir.join("lock");
     let owner = std::fs::read_to_string(&path).ok()?.trim().to_owned();
@@ -19,7 +20,7 @@ pub(super) fn holder(dir: &Path) -> Option<String> {
     if owner.is_empty() || !owner.ends_with(&format!(" on {}", here.to_string_lossy())) {
         return Some(owner).filter(|owner| !owner.is_empty());
     }
-    // By its inode: file systems of many volumes have another device here than `stat` tells.
+    // By inode only: on file systems with several volumes, `stat` reports another device than /proc/locks.
     let inode = format!(":{}", std::fs::metadata(&path).ok()?.ino());
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let held =
@@ -29,7 +30,7 @@ pub(super) fn holder(dir: &Path) -> Option<String> {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Given back in order; whether the name is taken out of the file decides nothing.
+        // Only information for other hosts, so an error has no effect.
         drop(self.0.set_len(0));
     }
 }
@@ -38,7 +39,7 @@ impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join("lock");
         let io = |source| StoreError::Io { action: "lock", path: path.clone(), source };
-        // Not truncated before the lock is ours: it names the owner to others.
+        // Not truncated before the lock is taken: the file has the name of the present holder.
         let file =
             File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {

@@ -1,4 +1,4 @@
-//! Records brought together: of the shards of a campaign that ran on several hosts.
+//! Merges the records of the shards of a campaign that ran on several hosts.
 
 use super::format::INSERT_ATTEMPT;
 use super::list::pages;
@@ -11,18 +11,20 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One record to bring into another, with those it replaces.
+/// One record to merge into another.
 pub struct RecordPart<'a> {
+    /// The record of a shard.
     pub record: &'a Record,
-    /// Why its attempts do not count any more; they are kept and shown. None: they count.
+    /// The reason why its attempts are superseded: they are kept and shown, but not judged. None: they are judged.
     pub superseded: Option<&'a str>,
 }
 
+/// The changes that a merge made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MergeCounts {
-    /// Attempts that were not here before.
+    /// New attempts.
     pub attempts: u64,
-    /// Runs that are recorded here only now.
+    /// Runs that became recorded.
     pub runs: u64,
 }
 
@@ -33,24 +35,25 @@ impl std::ops::AddAssign for MergeCounts {
     }
 }
 
-/// Runs in one transaction.
+/// Runs of one transaction.
 const BATCH: usize = 500;
 
-/// What the parts say of one run.
+/// One run, merged of all parts.
 struct MergedRun {
     run: RunId,
-    /// Numbered through, each with the folder its outputs lie in.
+    /// Numbered 1, 2, ... over all parts, each with the folder of its outputs.
     attempts: Vec<(Attempt, PathBuf)>,
     reruns: Vec<Rerun>,
     recorded: bool,
 }
 
 impl Record {
-    /// Brings every attempt of `parts` here, the parts of one model in the order they were made. Doing it again,
-    /// or with an older copy of a part, changes nothing. Killed in between, it is done again.
+    /// Merges every attempt of `parts` into this record; `parts` are the records of one model in the order in which they
+    /// were made. A second merge, or one with an older copy of a part, changes nothing. After an interruption it can be
+    /// repeated.
     ///
     /// # Errors
-    /// A part was begun with something else, or has other attempts at a run than the ones that are here.
+    /// A part was created with other facts, or has other attempts at a run than this record.
     pub fn merge_parts(&self, parts: &[RecordPart]) -> Result<MergeCounts, StoreError> {
         self.writable()?;
         for part in parts {
@@ -64,7 +67,7 @@ impl Record {
         let mut batch = vec![];
         for run in last.record.recorded_flags() {
             let (run, recorded) = run?;
-            // A superseded part that nothing follows yet leaves its runs open.
+            // If no part follows a superseded one, its runs are open.
             let merged = merged(parts, run, recorded && last.superseded.is_none())?;
             if self.has_new_attempts(&merged, last.record)? {
                 batch.push(merged);
@@ -77,13 +80,13 @@ impl Record {
         Ok(counts)
     }
 
-    /// The numbers of the instances of the facts.
+    /// Index in `facts().instances` by name of the instance.
     fn instances_by_name(&self) -> &HashMap<String, usize> {
         let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.to_string(), number);
         self.by_name.get_or_init(|| self.facts().instances.iter().enumerate().map(number).collect())
     }
 
-    /// Every run with its id and whether it is recorded, by id.
+    /// The id of every run and whether it is recorded, sorted by id.
     fn recorded_flags(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
         let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
@@ -93,13 +96,14 @@ impl Record {
         })
     }
 
-    /// Whether there is anything of a run that is not here yet.
+    /// Whether `merged` has attempts or reruns that this record does not have.
     fn has_new_attempts(&self, merged: &MergedRun, from: &Record) -> Result<bool, StoreError> {
         let here = self.attempts(&merged.run)?;
         let reruns = self.reruns(&merged.run)?;
         let common = here.len().min(merged.attempts.len());
         let same = here.iter().zip(&merged.attempts).all(|(here, (there, _))| here == there)
-            && reruns.iter().zip(&merged.reruns).all(|(here, there)| here == there);
+            // Not by their reasons: another version may word them otherwise.
+            && reruns.iter().zip(&merged.reruns).all(|(here, there)| here.after == there.after);
         match same {
             true => Ok(merged.attempts.len() > common || merged.reruns.len() > reruns.len()),
             false => Err(StoreError::Conflict { run: merged.run.clone(), dir: from.dir().to_owned() }),
@@ -114,7 +118,7 @@ impl Record {
             for (attempt, outputs) in &merged.attempts[here as usize..] {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
                 copy_outputs(outputs, &place).map_err(|source| StoreError::Io {
-                    action: "bring the outputs to",
+                    action: "copy the outputs to",
                     path: place,
                     source,
                 })?;
@@ -122,7 +126,7 @@ impl Record {
             }
         }
         if !rows.is_empty() {
-            // On the disk before they are true, all at once.
+            // The outputs must be on disk before the transaction; one call syncs all of them.
             let root = File::open(self.dir()).map_err(|source| self.unsynced(source))?;
             nix::unistd::syncfs(&root).map_err(|errno| self.unsynced(errno.into()))?;
         }
@@ -159,8 +163,8 @@ impl Record {
     }
 }
 
-/// The attempts at a run in all parts, numbered through; where a part is superseded, a new count of retries
-/// begins after it.
+/// The attempts at a run in all parts, numbered 1, 2, ... over all of them. After a superseded part the run has new
+/// retries.
 fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun, StoreError> {
     let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded };
     for part in parts {
@@ -180,8 +184,8 @@ fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun,
     Ok(merged)
 }
 
-/// Links the files of an attempt where both lie on one file system, else copies them; a folder that a killed
-/// one left half is replaced.
+/// Hard-links the files of an attempt, or copies them if both folders are on different file systems. Replaces an
+/// incomplete folder of an interrupted merge.
 fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
     if place.exists() {
         fs::remove_dir_all(place)?;
@@ -198,13 +202,14 @@ fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
 }
 
 impl CampaignFacts {
-    /// The facts of the record of one model's runs.
+    /// The facts for a record with the runs of one model.
     pub fn shard(&self, model: &str) -> Self {
         let instances = self.instances.iter().filter(|instance| instance.family == model).cloned().collect();
         Self { instances, ..self.clone() }
     }
 
-    /// How these differ from a part of `whole`, in words; `instances` are those of the whole, by name.
+    /// Returns the differences from the same part of `whole`, as parts of a message; `instances` has the index of each
+    /// instance in `whole`, by name.
     fn part_of(&self, whole: &Self, instances: &HashMap<String, usize>) -> Vec<String> {
         let mut changes = self.changes_since(whole);
         let differs = |mine: &&InstanceFacts| {

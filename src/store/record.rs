@@ -1,4 +1,4 @@
-//! What is kept of a run.
+//! Attempts, as records keep them.
 
 use mcc_base::Mark;
 use mcc_base::digest;
@@ -8,27 +8,35 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// How an attempt at a run ended. All but `Infrastructure` are the tool's.
+/// How an attempt at a run ended. All except `Infrastructure` are outcomes of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// The tool ended by itself.
     Finished {
+        /// Its exit code.
         exit_code: i32,
     },
+    /// The tool reached the CPU time limit.
     CpuLimit,
+    /// The tool reached the wall time limit.
     WallLimit,
-    /// The tool was killed for memory in the guest.
+    /// The kernel of the guest killed the tool for lack of memory.
     MemoryLimit,
+    /// The tool wrote more output than the edition allows.
     OutputLimit,
+    /// A signal ended the tool.
     ToolCrash {
+        /// The number of the signal.
         signal: i32,
     },
-    /// `not_competing` in the campaign: no machine was booted.
+    /// `not_competing` in the campaign: no machine was booted (T-4).
     NotCompeting,
-    /// The harness's trouble: which state of the run it hit and what was seen.
+    /// Host, machine or harness failed.
     Infrastructure {
+        /// The state of the run in which it failed.
         state: String,
+        /// What failed.
         reason: String,
     },
 }
@@ -47,7 +55,7 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// The word of it, as it is stored and shown: `cpu-limit`.
+    /// Its word, as records store it and reports show it: `cpu-limit`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
@@ -61,155 +69,180 @@ impl Outcome {
         }
     }
 
-    /// Ours, never the tool's (R2).
+    /// Whether the attempt ended in an infrastructure failure, which is not attributed to the tool (R2).
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Infrastructure { .. })
     }
 }
 
-/// One attempt at a run, whole. Times are milliseconds unless the name says otherwise.
+/// One attempt at a run. Times are milliseconds unless the name has another unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
+    /// The run.
     pub run: RunId,
-    /// 1, 2, ...
+    /// The number of the attempt: 1, 2, ...
     pub number: u32,
+    /// How it ended.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Its marks.
     pub marks: Vec<Mark>,
-    /// RFC 3339, the host's wall clock; only for people, never computed with.
+    /// Start time by the host's clock (RFC 3339); for display only.
     pub started_at: String,
+    /// The host.
     pub host: HostFacts,
-    /// Digests of every disk the machine saw.
+    /// Digests of all disks of the machine.
     pub disks: Vec<Disk>,
-    /// The machine as asked for: QEMU's arguments with private paths replaced.
+    /// The arguments of QEMU, with private paths replaced.
     pub machine: Vec<String>,
-    /// What the machine had of its host, and its guest of it. Empty where there was none.
-    #[serde(default)]
+    /// Confinement of the machine, and what the guest observed of it. Empty if no machine was booted.
+    // `room` in records of formats 1 to 3.
+    #[serde(default, alias = "room")]
     pub environment: Environment,
-    /// None where the tool was never started.
+    /// Measurements; None if the tool was not started.
     pub facts: Option<RunFacts>,
-    /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; `Record::commit` fills it in.
+    /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; set by `Record::commit`.
     pub outputs: Vec<Disk>,
 }
 
-/// Where and how confined a machine ran, and what its guest saw of it.
+/// Confinement of a machine on its host, and what its guest observed of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
-    /// The host's CPUs its vCPUs were pinned to.
+    /// CPUs of the host to which the vCPUs were pinned.
     pub cpus: Vec<u32>,
-    /// What kept QEMU away from its host: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.
+    /// Confinements of QEMU that were in effect: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.
     pub confined: Vec<String>,
-    /// What did not, and why.
+    /// Confinements that were not in effect, with reasons.
     pub unconfined: Vec<String>,
+    /// Version of the guest's kernel.
     pub guest_kernel: String,
-    /// As the guest's Linux names them; empty where it was not asked or did not say.
+    /// CPU flags as the guest's Linux lists them; empty if the guest did not report them.
     pub cpu_flags: Vec<String>,
-    /// Flags that the edition requires (E-5.2) and the guest did not see.
+    /// CPU flags that the edition requires (E-5.2) and the guest does not have.
     pub cpu_flags_missing: Vec<String>,
 }
 
-/// What `RunFacts::memory_kib` was read from.
+/// The source of `RunFacts::memory_kib`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemorySource {
-    /// The peak that the guest's kernel kept for the tool's cgroup.
+    /// Peak memory of the tool's cgroup, as counted by the guest's kernel.
     GuestCgroup,
-    /// The largest of the samples of that cgroup: the tool was cut before its peak was told.
+    /// Largest sample of that cgroup: the tool was stopped before its peak was reported.
     GuestCgroupSamples,
-    /// The largest of the samples of the whole guest's memory in use, as its kernel told QEMU's balloon.
+    /// Largest sample of the memory in use in the whole guest, as its kernel reported to QEMU's balloon.
     Balloon,
 }
 
-/// Measured on the host from the tool's start (after unpacking) to its end; over ssh, where the tool's own disk unpacks
-/// the instance, from the moment the disk gets the name of the instance until the tool's streams are closed.
+/// Measurements, by the host, from the start of the tool (after unpacking) to its end; over ssh, where the tool's own
+/// disk unpacks the instance, from the moment the disk gets the name of the instance until the tool's streams close.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFacts {
-    /// From QEMU's start to the guest's readiness.
+    /// Time from the start of QEMU until the guest was ready.
     pub boot_ms: u64,
+    /// Wall time of the tool.
     pub wall_ms: u64,
-    /// Sum over the vCPU threads.
+    /// CPU time, sum of the vCPU threads.
     pub cpu_ms: u64,
-    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used while the instance was prepared.
+    /// CPU time that the machine used while the instance was prepared; over ssh it is part of `cpu_ms`.
     #[serde(default)]
     pub prepare_cpu_ms: u64,
-    /// Of `cpu_ms` or, not over ssh, beside it: what the machine used from the tool's end to the end of its output.
+    /// CPU time that the machine used from the tool's end to the end of its output; over ssh it is part of `cpu_ms`.
     #[serde(default)]
     pub collect_cpu_ms: u64,
+    /// Number of vCPUs.
     pub vcpus: u32,
     /// Peak memory of the tool in the guest, KiB.
     pub memory_kib: Option<u64>,
+    /// The source of `memory_kib`.
     #[serde(default)]
     pub memory_source: Option<MemorySource>,
-    /// Peak memory in use in the whole guest, its kernel's included, KiB: the largest of the balloon's samples.
+    /// Peak memory in use in the whole guest, including its kernel, KiB: the largest sample of the balloon.
     #[serde(default)]
     pub balloon_memory_kib: Option<u64>,
     /// Peak resident memory of QEMU on the host, KiB: an upper bound.
     pub host_memory_kib: Option<u64>,
-    /// Time in which the guest's CPUs waited for its disks, as its kernel counts.
+    /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
     #[serde(default)]
     pub io_wait_ms: Option<u64>,
-    /// What the guest's kernel said of the tool's end.
+    /// Lines of the guest's kernel log about the end of the tool.
     #[serde(default)]
     pub kernel_log: Vec<String>,
-    /// Files the tool left in its home, outside its current and its result folder: the first of them.
+    /// The first files that the tool left in its home, outside its working folder and its result folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<String>,
+    /// Bytes that the tool wrote to stdout.
     pub stdout_bytes: u64,
+    /// Bytes that the tool wrote to stderr.
     pub stderr_bytes: u64,
-    /// One per second, while the attempt is made; `Record::samples` reads those of a committed one.
+    /// Samples of a running attempt, one per second; `Record::samples` reads those of a committed one.
     #[serde(default, skip_serializing)]
     pub samples: Vec<Sample>,
 }
 
-/// The tool at `at_ms` after its start, by the host's clock.
+/// A measurement of the running tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
+    /// Time since the start of the tool, by the host's clock.
     pub at_ms: u64,
-    /// Sum over the vCPU threads.
+    /// CPU time, sum of the vCPU threads.
     pub cpu_ms: u64,
-    /// Of the tool's cgroup in the guest, as last told by its agent; 0 where nothing was told.
+    /// Memory of the tool's cgroup in the guest, as last reported by the agent; 0 if nothing was reported.
     pub memory_kib: u64,
-    /// In use in the whole guest, as last told by its balloon.
+    /// Memory in use in the whole guest, as last reported by the balloon.
     #[serde(default)]
     pub balloon_memory_kib: Option<u64>,
     /// Resident memory of QEMU.
     #[serde(default)]
     pub host_memory_kib: u64,
-    /// As last told by the guest.
+    /// I/O wait, as last reported by the guest.
     #[serde(default)]
     pub io_wait_ms: u64,
-    /// Threads of the guest that ran or wanted to, as last told by it.
+    /// Threads of the guest that ran or could run, as last reported by the guest.
     #[serde(default)]
     pub runnable: u32,
-    /// Arrived from the tool so far, kept or not.
+    /// Bytes of stdout that had arrived, kept or not.
     #[serde(default)]
     pub stdout_bytes: u64,
 }
 
+/// A file by its digest: a disk of a machine, or an output of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// `disk`, `kernel`, `initrd`, `inputs`, `stdout`, ...
     pub role: String,
+    /// SHA-256, lower-case hex.
     pub sha256: String,
+    /// Length in bytes.
     pub bytes: u64,
 }
 
 impl Disk {
-    /// Digests a file (lower-case hex SHA-256).
+    /// Computes the digest and the length of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
     pub fn of_file(role: &str, path: &Path) -> io::Result<Self> {
         let (sha256, bytes) = digest::file(path)?;
         Ok(Self { role: role.to_owned(), sha256, bytes })
     }
 }
 
+/// The host of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
+    /// Its name.
     pub name: String,
+    /// Model name of its CPU.
     pub cpu: String,
+    /// Number of its cores.
     pub cores: u32,
+    /// Its memory.
     pub memory_mib: u64,
+    /// Version of its kernel.
     pub kernel: String,
     /// `kvm` or `tcg`
     pub accelerator: String,
+    /// Version of QEMU.
     pub qemu: String,
 }

@@ -1,5 +1,5 @@
-//! A record at a glance: counts by model, entry and examination, what runs took, what runs now, how the last ones ended.
-//! One pass over the runs and one index of the attempts, whose facts are read for a dozen of them only.
+//! Summary of a record: counts by model, entry and examination, durations, running and last attempts. It is made in one
+//! pass over the runs and one index of the attempts; the facts of a dozen attempts only are read.
 
 use super::list::Summary;
 use super::{Attempt, Record, StoreError, lock};
@@ -13,49 +13,51 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Runs of one page: the database is never locked for the whole pass.
+/// Runs of one page: the database is not locked for the whole pass.
 const PAGE: i64 = 10_000;
 
-/// The ends of the attempts at some of the runs, without their facts, some kilobytes each.
+/// Outcome and duration of the attempts at some of the runs, without their facts, which have some kilobytes.
 const ENDS: &str = "SELECT run, outcome, ms FROM attempts INDEXED BY ends
                     WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number";
 
-/// How many of the last attempts, and of the last that ended in infrastructure, are told.
+/// Number of last attempts, and of last infrastructure failures, in a summary.
 const LAST: usize = 8;
 
-/// A record, or several of one campaign, at a glance.
+/// A summary of a record, or of several records of one campaign.
 #[derive(Clone, Debug, Default)]
 pub struct RecordSummary {
     models: BTreeMap<String, BTreeMap<String, BTreeMap<String, Counts>>>,
     attempts: u64,
-    /// Attempts under way: none, or left by a controller that lives no more.
+    /// Attempts that have a private folder: running, or left by a killed controller.
     pub running_attempts: Vec<RunningAttempt>,
     /// The last attempts, the newest first.
     pub last: Vec<Attempt>,
-    /// The last attempts that ended in infrastructure, the newest first.
+    /// The last attempts that ended in an infrastructure failure, the newest first.
     pub infrastructure_failures: Vec<Attempt>,
-    /// Who holds the record to write to it; None: nobody, as far as this host can tell.
+    /// The controllers that write to the records (process id and host), as far as this host can determine.
     pub controllers: Vec<String>,
 }
 
-/// Of the runs of one entry in one examination on one model.
+/// Counts of the runs of one entry in one examination on one model.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     planned: u64,
     recorded: u64,
-    /// Those of the planned for which a machine is booted.
+    /// Planned runs for which a machine is booted.
     machines: u64,
-    /// Recorded runs of which it is known what they took, and their milliseconds.
+    /// Recorded runs with a duration, and the sum of their durations in milliseconds.
     timed: (u64, u64),
     outcomes: BTreeMap<String, u64>,
 }
 
-/// An attempt under way.
+/// An attempt that has a private folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunningAttempt {
+    /// The run.
     pub run: RunId,
+    /// The number of the attempt.
     pub attempt: u32,
-    /// Since when, by the clocks of the file system and this host; None: not to be told.
+    /// Seconds since its start, by the clocks of the file system and of this host; None: not known.
     pub seconds: Option<u64>,
     #[serde(skip)]
     facts: Option<Run>,
@@ -64,13 +66,15 @@ pub struct RunningAttempt {
 /// Counts of some of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RunCounts {
+    /// Planned runs.
     pub planned: u64,
+    /// Recorded runs.
     pub recorded: u64,
     /// Recorded runs by the outcome of their last attempt.
     pub outcomes: BTreeMap<String, u64>,
 }
 
-/// What is needed of a run's facts here, unparsed.
+/// The fields of a run's facts that a summary needs.
 #[derive(Deserialize)]
 struct RunColumns<'a> {
     #[serde(borrow)]
@@ -83,12 +87,18 @@ struct RunColumns<'a> {
 }
 
 impl RecordSummary {
-    /// At the record in `dir`, also while a controller writes to it.
+    /// Summarizes the record in `dir`. A controller may write to it meanwhile.
+    ///
+    /// # Errors
+    /// There is no record, or it cannot be read.
     pub fn at(dir: &Path) -> Result<Self, StoreError> {
         Self::at_models(dir, |_| true)
     }
 
-    /// At those of its models that `wanted` takes.
+    /// Like `at`, but counts only the models for which `wanted` returns true.
+    ///
+    /// # Errors
+    /// There is no record, or it cannot be read.
     pub fn at_models(dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<Self, StoreError> {
         let record = Record::open_without_instances(dir)?;
         let mut record_summary = Self {
@@ -109,8 +119,11 @@ impl RecordSummary {
         Ok(record_summary)
     }
 
-    /// The models of the record in `dir` with the number of their runs, and how many of those are recorded; without
-    /// a look at any run.
+    /// Returns the models of the record in `dir` with the numbers of their planned and recorded runs. Reads an index
+    /// only.
+    ///
+    /// # Errors
+    /// There is no record, or it cannot be read.
     pub fn models_at(dir: &Path) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
         Record::open_without_instances(dir)?.models()
     }
@@ -129,7 +142,7 @@ impl RecordSummary {
         }
     }
 
-    /// Takes in the glance at another record of the same campaign, of other models.
+    /// Adds the summary of another record of the same campaign, with other models.
     pub fn merge(&mut self, other: Self) {
         self.models.extend(other.models);
         self.attempts += other.attempts;
@@ -144,35 +157,36 @@ impl RecordSummary {
         }
     }
 
+    /// The counts of all runs.
     pub fn summary(&self) -> Summary {
         let all = RunCounts::of(self.models.values());
         let retried = self.attempts.saturating_sub(all.recorded);
         Summary { planned: all.planned, recorded: all.recorded, outcomes: all.outcomes, retried }
     }
 
-    /// By entry.
+    /// The counts of each entry.
     pub fn entries(&self) -> BTreeMap<&str, RunCounts> {
         let mut entries: BTreeMap<&str, RunCounts> = BTreeMap::new();
         for (entry, examinations) in self.models.values().flatten() {
-            let tally = entries.entry(entry).or_default();
-            examinations.values().for_each(|counts| tally.add(counts));
+            let sum = entries.entry(entry).or_default();
+            examinations.values().for_each(|counts| sum.add(counts));
         }
         entries
     }
 
-    /// Of one model.
+    /// The counts of one model.
     pub fn model(&self, model: &str) -> RunCounts {
         RunCounts::of(self.models.get(model))
     }
 
-    /// Adds what the recorded runs took.
+    /// Adds the durations of the recorded runs to `history`.
     pub fn add_run_times_to(&self, history: &mut History) {
         self.each(|model, entry, examination, counts| {
             history.add_group(examination, entry, model, counts.timed.0, counts.timed.1);
         });
     }
 
-    /// What is expected of the runs without a record; those under way have a part of theirs behind them.
+    /// The expected duration of the runs that are not recorded yet, less the time for which attempts have been running.
     pub fn remaining(&self, history: &History) -> Remaining {
         let mut remaining = Remaining::default();
         self.each(|model, entry, examination, counts| {
@@ -206,9 +220,9 @@ impl RecordSummary {
 
 impl RunCounts {
     fn of<'m>(models: impl IntoIterator<Item = &'m BTreeMap<String, BTreeMap<String, Counts>>>) -> Self {
-        let mut tally = Self::default();
-        models.into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values).for_each(|c| tally.add(c));
-        tally
+        let mut all = Self::default();
+        models.into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values).for_each(|c| all.add(c));
+        all
     }
 
     fn add(&mut self, counts: &Counts) {
@@ -220,17 +234,17 @@ impl RunCounts {
     }
 }
 
-/// `entry(..).or_default()` that copies the key only where it is new.
+/// `entry(..).or_default()` that copies the key only if it is new.
 pub(super) fn entry_or_default<'m, T: Default>(map: &'m mut BTreeMap<String, T>, key: &str) -> &'m mut T {
     if !map.contains_key(key) {
         map.insert(key.to_owned(), T::default());
     }
-    map.get_mut(key).expect("it is there")
+    map.get_mut(key).expect("the key was inserted")
 }
 
 impl Record {
-    /// Calls `take` with every run's facts, the attempts at it, and, where it is recorded, the word of its outcome and
-    /// the milliseconds it took, in the order of the plan. Without `facts` they are empty.
+    /// Calls `take` for every run in the order of the plan: with its facts (empty without `facts`), the number of
+    /// attempts at it, and, if it is recorded, the word of its outcome and its duration in milliseconds.
     pub(super) fn each_run(
         &self,
         facts: bool,
@@ -275,7 +289,10 @@ impl Record {
         }
     }
 
-    /// Adds what the recorded runs took, instance by instance.
+    /// Adds the durations of the recorded runs to `history`, instance by instance.
+    ///
+    /// # Errors
+    /// The database cannot be read.
     pub fn add_run_times_to(&self, history: &mut History) -> Result<(), StoreError> {
         self.each_run(true, |facts, _, end| {
             if let Some((_, Some(ms))) = end {
@@ -285,9 +302,9 @@ impl Record {
         })
     }
 
-    /// The last attempts committed that are so, the newest first.
-    fn last_attempts(&self, so: &str, most: usize) -> Result<Vec<Attempt>, StoreError> {
-        let query = format!("SELECT facts FROM attempts WHERE {so} ORDER BY rowid DESC LIMIT ?1");
+    /// The last `most` committed attempts that meet an SQL condition, the newest first.
+    fn last_attempts(&self, condition: &str, most: usize) -> Result<Vec<Attempt>, StoreError> {
+        let query = format!("SELECT facts FROM attempts WHERE {condition} ORDER BY rowid DESC LIMIT ?1");
         let facts: Vec<String> = self.rows(&query, params![most as i64], |row| row.get(0))?;
         facts.iter().map(|text| self.parse("an attempt", text)).collect()
     }
@@ -303,10 +320,10 @@ impl Record {
         Ok(rows.into_iter().map(counted).collect())
     }
 
-    /// What has a private folder: an attempt under way.
+    /// The attempts that have a private folder, in the order of the plan.
     fn running_attempts(&self) -> Result<Vec<RunningAttempt>, StoreError> {
         let folder = self.dir().join("running");
-        // Not there: nothing was ever run. Folders come and go while they are listed.
+        // Without the folder no run was made. Its content may change while it is listed.
         let Ok(items) = fs::read_dir(&folder) else { return Ok(vec![]) };
         let mut found = vec![];
         for item in items.filter_map(Result::ok) {
@@ -346,9 +363,9 @@ mod tests {
         }
     }
 
-    /// What must not read the facts of all attempts, or look for runs one by one, is answered by an index.
+    /// These queries must not read the facts of all attempts, nor look up runs one by one.
     #[test]
-    fn what_is_asked_of_a_million_runs_is_indexed() {
+    fn summaries_of_a_million_runs_use_indices() {
         let folder = tempfile::tempdir().unwrap();
         let facts = CampaignFacts {
             campaign: String::new(),
@@ -385,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn glances_at_shards_add_up_and_expect_the_rest_from_what_was() {
+    fn summaries_of_shards_add_up() {
         let (mut one, mut other) = (RecordSummary::default(), RecordSummary::default());
         one.count(&columns("a", "X", "M"), Some(("finished", Some(100))));
         one.count(&columns("a", "X", "M"), Some(("cpu-limit", Some(300))));

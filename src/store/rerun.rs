@@ -1,19 +1,24 @@
-//! Recorded runs that are opened again.
+//! Opens recorded runs again.
 
 use super::{Record, StoreError};
 use mcc_base::names::RunId;
 use mcc_campaign::Run;
 
-/// An organizer's decision that the attempts so far do not count; they are kept and shown.
+/// An organizer's decision to repeat a run. Its attempts so far are superseded: kept and shown, but not judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rerun {
-    /// The attempts up to this one are superseded.
+    /// Number of the last superseded attempt.
     pub after: u32,
+    /// The reason that the organizer gave.
     pub reason: String,
 }
 
 impl Record {
-    /// Opens the runs again that are recorded as infrastructure: each gets one more attempt (R2). How many.
+    /// Opens the runs again that are recorded as infrastructure failures: each gets one more attempt (R2). Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// The record is read-only, or the database cannot be written.
     pub fn reopen_infrastructure(&self) -> Result<usize, StoreError> {
         self.writable()?;
         let mut reopened = 0;
@@ -28,8 +33,11 @@ impl Record {
         Ok(reopened)
     }
 
-    /// Opens the recorded runs again that `wanted` takes: each is attempted anew, with a new budget of retries,
-    /// and its last attempt is the one that is judged. Their ids, in the order they were planned.
+    /// Opens the recorded runs again for which `wanted` returns true. Each is repeated with new retries, and its last
+    /// attempt is judged. Returns their ids in the order of the plan.
+    ///
+    /// # Errors
+    /// The record is read-only, or the database cannot be written.
     pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<RunId>, StoreError> {
         self.writable()?;
         let recorded: Vec<(i64, String)> =
@@ -58,7 +66,10 @@ impl Record {
         Ok(chosen.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// The decisions to make a run anew, oldest first.
+    /// The decisions to repeat a run, oldest first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
     pub fn reruns(&self, run: &RunId) -> Result<Vec<Rerun>, StoreError> {
         if self.format() < 2 {
             return Ok(vec![]);

@@ -1,5 +1,5 @@
-//! The samples of an attempt: a gzipped CSV beside its outputs. 3,600 of them take about 60 KB; in the database
-//! they would make a record of a million runs unreadable.
+//! The samples of an attempt: a gzipped CSV beside its outputs. 3,600 samples take about 60 KB, too much for a database
+//! of a million runs.
 
 use super::{Sample, StoreError};
 use flate2::Compression;
@@ -9,9 +9,10 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
+/// Name of the file, in the folder of the outputs.
 pub const FILE: &str = "samples.csv.gz";
 
-/// Writes them to `folder`; no file where there are none.
+/// Writes samples to `folder`; without samples no file is written.
 pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError> {
     if samples.is_empty() {
         return Ok(());
@@ -40,10 +41,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_of_samples_is_small_and_comes_back_whole() {
+    fn an_hour_of_samples_takes_less_than_80_kb() {
         let samples: Vec<Sample> = (1..=3600_u64)
             .map(|second| Sample {
-                // About as irregular as real ones.
+                // Compresses about as well as real samples.
                 at_ms: second * 1000 + second * 7919 % 13,
                 cpu_ms: second * 998 + second * 104_729 % 29,
                 memory_kib: 50_000 + second * second * 31 % 8_000_000,

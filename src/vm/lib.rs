@@ -29,6 +29,5 @@ pub use isolation::Isolation;
 pub use machine::{Event, Machine, Stream};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use saved_state::{SavedError, SavedState};
-pub use spec::{Backend, Bus, DiskFile, Guest, MachineSpec, Nic, Original, QemuSockets, Start, argv};
-pub use ssh::Login;
+pub use spec::{Backend, Bus, DiskFile, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use states::SavedStates;

@@ -1,7 +1,6 @@
 //! The specification of a machine and the QEMU arguments for it.
 
 use super::saved_state::SavedState;
-use super::ssh::Login;
 use mcc_host::Accelerator;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +54,15 @@ pub enum Guest {
     },
     /// An original disk, with its own bootloader and sshd.
     Ssh(Original),
+}
+
+/// The user and the key of an ssh login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Name of the guest's user.
+    pub user: String,
+    /// Path of the private key on the host.
+    pub key: PathBuf,
 }
 
 /// The settings of an original disk.

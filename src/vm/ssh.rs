@@ -4,6 +4,7 @@
 use super::error::VmError;
 use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
+use super::spec::Login;
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -31,15 +32,6 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// After the end of the tool's streams the control session must report within this time how the tool ended.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The user and the key of an ssh login.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Login {
-    /// Name of the guest's user.
-    pub user: String,
-    /// Path of the private key on the host.
-    pub key: PathBuf,
-}
 
 /// The ssh channel of one machine.
 pub struct Ssh {

@@ -1,4 +1,4 @@
-//! Contests to show: judgements built through their types, and real records beside them.
+//! Contests for tests: judgements that are built from their types, and records for them.
 #![allow(dead_code)]
 
 use mcc_harness::base::names::RunId;
@@ -27,7 +27,7 @@ pub fn instance(name: &str, status: &str) -> Instance {
     Instance { instance: name.into(), family: family.into(), status: status.into(), weight }
 }
 
-/// A judgement in which nothing was judged yet.
+/// A judgement without blocks.
 pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
     let edition = Edition::load("mcc-2018").expect("the edition of 2018");
     Judgement {
@@ -51,7 +51,7 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
     }
 }
 
-/// Trusted values of a block: `F`, `T` or a number by position; `?` = unknown.
+/// Trusted values of a block by position: `F`, `T`, a number, or `?` for unknown.
 pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Trusted> {
     let position = |(position, value): (usize, &&str)| {
         let value: Option<Value> = value.parse().ok();
@@ -66,7 +66,7 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
     values.iter().enumerate().map(position).collect()
 }
 
-/// A cell with the given verdicts; right values are the trusted ones.
+/// A cell with the given verdicts. Its right values are the trusted values.
 pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -> Cell {
     let give = |(verdict, trusted): (char, &Trusted)| match (verdict, &trusted.value) {
         ('.', _) => None,
@@ -91,7 +91,7 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
     }
 }
 
-/// Scores, confidence and podiums that follow from the blocks, as far as the site shows them.
+/// Adds the scores, confidence and podiums that follow from the blocks, as far as the site shows them.
 pub fn sum_up(judgement: &mut Judgement) {
     let entries = judgement.entries.len();
     for examination in 0..judgement.examinations.len() {
@@ -147,7 +147,7 @@ pub fn sum_up(judgement: &mut Judgement) {
     }
 }
 
-/// Five entries, three instances, three examinations; every kind of ending.
+/// Five entries, three instances, three examinations, and every kind of ending.
 pub fn small() -> Judgement {
     use Ending::*;
     let entries = vec![
@@ -166,7 +166,7 @@ pub fn small() -> Judgement {
     let huge = "9".repeat(24_000);
     let (all, none) = ("+".repeat(16), ".".repeat(16));
     let formulas = ["T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "T", "F", "?", "F"];
-    /// Examination, instance, trusted values, and what each entry did.
+    /// Examination, instance, trusted values, and verdicts and ending of each entry.
     type Plan<'a> = (usize, usize, &'a [&'a str], [(&'a str, Ending); 5]);
     let plan: [Plan; 9] = [
         (
@@ -276,7 +276,7 @@ pub fn small() -> Judgement {
     judgement
 }
 
-/// As large as the contest of 2018: 947 instances x 12 tools x 9 examinations.
+/// A judgement of the size of 2018: 947 instances x 12 tools x 9 examinations.
 pub fn full_size() -> Judgement {
     let names =
         ["GreatSPN", "ITS-Tools", "ITS-Tools.L", "Irma.full", "Irma.struct", "LTSMin", "LoLA", "M4M.full"];
@@ -308,7 +308,7 @@ pub fn full_size() -> Judgement {
     judgement
 }
 
-/// What a tool printed in a run of `small`, where a test does not say.
+/// The default output of a tool in a run of `small`.
 fn printed(run: &str) -> Vec<u8> {
     let id = run.split('/').skip(1).collect::<Vec<_>>().join("-");
     let mut text = format!("reference tool\n\x1b[1mexploring\x1b[0m {run}\n");
@@ -321,7 +321,7 @@ fn printed(run: &str) -> Vec<u8> {
 }
 
 pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
-    let ours = outcome.is_infrastructure();
+    let infrastructure = outcome.is_infrastructure();
     let facts = RunFacts {
         boot_ms: 2_345,
         wall_ms: 13_021,
@@ -359,14 +359,14 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
         machine: ["-machine", "q35,accel=tcg", "-cpu", "SandyBridge", "-m", "16384", "-nodefaults"]
             .map(String::from)
             .into(),
-        facts: (!ours).then_some(facts),
+        facts: (!infrastructure).then_some(facts),
         outputs: vec![],
         environment: Environment::default(),
     }
 }
 
-/// A real record with a run for every cell of the judgement. `outputs` gives what a run printed on stdout;
-/// None = something ordinary.
+/// A record with a run for every cell of the judgement. `outputs` returns the stdout of a run; None stands for the default
+/// output.
 pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Option<Vec<u8>>) -> Record {
     let campaign = CampaignFacts {
         campaign: "edition = \"mcc-2018\"\n".into(),
@@ -415,12 +415,13 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
 }
 
 fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>) {
-    let ours = || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
+    let infrastructure =
+        || Outcome::Infrastructure { state: "booting".into(), reason: "no readiness in 60 s".into() };
     let outcomes = match ending {
-        Ending::Infrastructure => vec![ours(), ours()],
+        Ending::Infrastructure => vec![infrastructure(), infrastructure()],
         // One run needed a second attempt.
         _ if run.starts_with("walk/Philosophers-PT-000005/StateSpace") => {
-            vec![ours(), Outcome::Finished { exit_code: 0 }]
+            vec![infrastructure(), Outcome::Finished { exit_code: 0 }]
         }
         Ending::CpuLimit => vec![Outcome::CpuLimit],
         Ending::WallLimit => vec![Outcome::WallLimit],
@@ -451,7 +452,7 @@ pub fn other_contests() -> other_contests::Judgement {
         let measured =
             serde_json::json!([{ "what": "cpu_s", "mean": cpu_s }, { "what": "memory_mb", "mean": "12" }]);
         serde_json::json!({
-            "entry": entry, "said": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
+            "entry": entry, "answer": verdict, "verdict": verdict, "points": points.to_string(), "measured": measured
         })
     };
     let block = |instance: &str, cells: [serde_json::Value; 2]| serde_json::json!({ "category": 0, "instance": instance, "expected": "true", "cells": cells });

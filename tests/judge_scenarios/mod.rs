@@ -164,7 +164,7 @@ fn compare_lists_one_sided_runs_and_refuses_unrelated_contests() {
         "2 values only after\n",
         "3 runs only after\n  c  F-PT-1 ReachabilityDeadlock\n  a  G-PT-1 ReachabilityDeadlock\n",
         "0 of 1 trusted values differ\n",
-        "2 of 2 runs got other points\n",
+        "2 of 2 runs have different points\n",
         "0 of 2 answers differ\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -223,7 +223,7 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
         "trusted value F",
         "Basis majority",
         "3.999574 of 4.999487",
-        "Behind it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
+        "For it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
         "weight 0.082956 (55/663)",
         "14 right, 2 wrong, 0.829563 (550/663) points",
     ] {

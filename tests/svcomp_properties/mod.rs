@@ -1,4 +1,4 @@
-//! The laws that every judgement of SV-COMP obeys.
+//! Properties of every judgement of SV-COMP.
 
 use mcc_harness::edition::svcomp::SvcompEdition;
 use mcc_harness::edition::{OtherEdition, Rules};
@@ -15,16 +15,16 @@ fn rules(name: &str) -> SvcompEdition {
 const BASE: [&str; 4] =
     ["BitVectors", "Loops", "ControlFlowInteger-MemSimple", "ControlFlowInteger-MemPrecise"];
 
-/// What was said: entry, category, task, the right answer, status, CPU seconds.
+/// A run: entry, category, task, whether the property holds, status, CPU time in seconds.
 type RunCase = (usize, usize, usize, bool, &'static str, u64);
 
-fn results(edition: &SvcompEdition, said: &[RunCase]) -> Results {
+fn results(edition: &SvcompEdition, cases: &[RunCase]) -> Results {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
     results.entries = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     let mut seen = std::collections::BTreeSet::new();
-    for (entry, category, task, holds, status, cpu) in said {
+    for (entry, category, task, holds, status, cpu) in cases {
         let number = results.categories.iter().position(|of| of.name == BASE[*category]).unwrap();
-        // A task has one right answer, and an entry one run of it.
+        // A task has one expected answer, and an entry has one run of a task.
         let holds = *holds == task.is_multiple_of(2);
         let name = format!("t{task}_{}.c", if holds { "true" } else { "false" });
         if seen.insert((*entry, number, name.clone())) {
@@ -40,17 +40,17 @@ fn judged(edition: &SvcompEdition, results: Results) -> serde_json::Value {
     serde_json::to_value(svcomp::judge(edition, results).unwrap()).unwrap()
 }
 
-fn said() -> impl Strategy<Value = Vec<RunCase>> {
+fn run_cases() -> impl Strategy<Value = Vec<RunCase>> {
     let status = prop::sample::select(vec!["true", "false", "unknown", "TIMEOUT", ""]);
     prop::collection::vec((0..3usize, 0..4usize, 0..6usize, any::<bool>(), status, 0..1000u64), 1..60)
 }
 
 proptest! {
     #[test]
-    fn the_order_of_runs_and_entries_never_matters(said in said(), turn in 0..60usize) {
+    fn the_order_of_runs_and_entries_has_no_effect(cases in run_cases(), turn in 0..60usize) {
         let edition = rules("svcomp-2013");
-        let one = judged(&edition, results(&edition, &said));
-        let mut other = results(&edition, &said);
+        let one = judged(&edition, results(&edition, &cases));
+        let mut other = results(&edition, &cases);
         let runs = other.runs.len();
         other.runs.rotate_left(turn % runs);
         other.entries.reverse();
@@ -59,12 +59,12 @@ proptest! {
     }
 
     #[test]
-    fn an_entry_that_answers_nothing_changes_nobody(said in said()) {
+    fn an_entry_without_answers_has_no_effect_on_others(cases in run_cases()) {
         let edition = rules("svcomp-2013");
-        let mut with: Vec<RunCase> = said.clone();
+        let mut with: Vec<RunCase> = cases.clone();
         with.extend((0..4).flat_map(|category| (0..6).map(move |task| (3, category, task, true, "unknown", 1))));
-        let places = |said: &[RunCase]| {
-            let judgement = svcomp::judge(&edition, results(&edition, said)).unwrap();
+        let places = |cases: &[RunCase]| {
+            let judgement = svcomp::judge(&edition, results(&edition, cases)).unwrap();
             let mut places = Vec::new();
             for podium in &judgement.podiums {
                 let category = judgement.categories[podium.category].category.clone();
@@ -76,13 +76,13 @@ proptest! {
             places.sort();
             places
         };
-        prop_assert_eq!(places(&said), places(&with));
+        prop_assert_eq!(places(&cases), places(&with));
     }
 
     #[test]
-    fn points_are_the_sum_of_their_parts_and_the_quantile_function_ends_at_the_score(said in said()) {
+    fn points_are_sums_and_the_quantile_function_ends_at_the_score(cases in run_cases()) {
         let edition = rules("svcomp-2013");
-        let judgement = svcomp::judge(&edition, results(&edition, &said)).unwrap();
+        let judgement = svcomp::judge(&edition, results(&edition, &cases)).unwrap();
         for score in &judgement.scores {
             let Some(points) = &score.points else { continue };
             let meta = judgement.categories.iter().any(|of| of.parent == Some(score.category));

@@ -1,4 +1,4 @@
-//! What is printed: one line per answer, flushed at once, so that a limit cuts nothing already known.
+//! Prints answers, one per line. Each is flushed at once, so that none is lost when the tool reaches a limit.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ const TECHNIQUES: &str = "TECHNIQUES EXPLICIT SEQUENTIAL_PROCESSING";
 
 pub const STATE_SPACE: [&str; 4] = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
 
-/// An answer as found.
+/// A correct answer.
 #[derive(Clone, Copy)]
 pub enum Answer {
     Truth(bool),
@@ -18,8 +18,8 @@ pub struct Answers<W> {
     /// `FORMULA <id>` or `STATE_SPACE <metric>`.
     subjects: Vec<String>,
     given: Vec<bool>,
-    /// Indexed like `subjects`: is a wrong value printed here?
-    lies: Vec<bool>,
+    /// By index of `subjects`: whether a wrong value is printed.
+    wrong: Vec<bool>,
 }
 
 impl<W: Write> Answers<W> {
@@ -28,12 +28,12 @@ impl<W: Write> Answers<W> {
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         let positions = ids.iter().map(|id| sorted.partition_point(|other| other < id));
-        let lies = positions.map(|position| liar && is_lied_about(position)).collect();
+        let wrong = positions.map(|position| liar && is_wrong_position(position)).collect();
         Self {
             out,
             subjects: ids.iter().map(|id| format!("FORMULA {id}")).collect(),
             given: vec![false; ids.len()],
-            lies,
+            wrong,
         }
     }
 
@@ -42,7 +42,7 @@ impl<W: Write> Answers<W> {
             out,
             subjects: STATE_SPACE.iter().map(|metric| format!("STATE_SPACE {metric}")).collect(),
             given: vec![false; 4],
-            lies: (0..4).map(|position| liar && is_lied_about(position)).collect(),
+            wrong: (0..4).map(|position| liar && is_wrong_position(position)).collect(),
         }
     }
 
@@ -50,9 +50,9 @@ impl<W: Write> Answers<W> {
         self.given[number] = true;
         let subject = &self.subjects[number];
         let value = match answer {
-            Answer::Truth(truth) if truth != self.lies[number] => "TRUE".to_owned(),
+            Answer::Truth(truth) if truth != self.wrong[number] => "TRUE".to_owned(),
             Answer::Truth(_) => "FALSE".to_owned(),
-            Answer::Number(number_found) => (number_found + u128::from(self.lies[number])).to_string(),
+            Answer::Number(number_found) => (number_found + u128::from(self.wrong[number])).to_string(),
         };
         writeln!(self.out, "{subject} {value} {TECHNIQUES}")?;
         self.out.flush()
@@ -66,7 +66,7 @@ impl<W: Write> Answers<W> {
         self.given.iter().all(|given| *given)
     }
 
-    /// Says of everything not given that it cannot be computed: once where nothing was given.
+    /// Prints CANNOT_COMPUTE for every answer that was not given; only once if none was given.
     pub fn give_up(&mut self) -> io::Result<()> {
         if !self.given.contains(&true) {
             writeln!(self.out, "CANNOT_COMPUTE")?;
@@ -81,7 +81,7 @@ impl<W: Write> Answers<W> {
     }
 }
 
-/// The liar is wrong at positions 01, 05, 09 and 13: one value in four, never the only one.
-fn is_lied_about(position: usize) -> bool {
+/// Whether the liar is wrong at this position: at 01, 05, 09 and 13, so one value in four and never the only one.
+fn is_wrong_position(position: usize) -> bool {
     position % 4 == 1
 }

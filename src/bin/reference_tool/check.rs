@@ -1,4 +1,4 @@
-//! Answers from the whole reachability graph.
+//! Computes answers on the reachability graph.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -48,30 +48,30 @@ pub fn global(
 ) -> Result<(), ToolError> {
     let (mut graph, mut transitions) = (Graph::default(), Graph::default());
     let needs_graph = matches!(global, Global::Liveness { .. });
-    let mut settled = None;
+    let mut decided = None;
     let mut numbers = Vec::new();
     let end =
         explore(net, order, max_states, needs_graph.then_some(&mut graph), |state, marking, enabled| {
-            settled = global.visit(marking, enabled);
+            decided = global.visit(marking, enabled);
             if needs_graph {
                 numbers.clear();
                 numbers.extend(enabled.iter().map(|transition| *transition as State));
                 transitions.add(state, &numbers);
             }
-            Ok::<_, ToolError>(match settled {
+            Ok::<_, ToolError>(match decided {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
             })
         });
     if complete(end)? {
-        let truth = settled.unwrap_or_else(|| global.at_end(&graph, &transitions));
+        let truth = decided.unwrap_or_else(|| global.at_end(&graph, &transitions));
         Ok(answers.give(0, Answer::Truth(truth))?)
     } else {
         Ok(answers.give_up()?)
     }
 }
 
-/// The examinations with formulas. What a marking found proves is printed at once, the rest after the last one.
+/// The examinations with formulas. Answers that a marking proves are printed at once, the others after the last marking.
 pub fn properties(
     net: &Compiled,
     queries: &Queries,
@@ -134,7 +134,7 @@ pub fn properties(
     }
 }
 
-/// Was every reachable marking seen? A count this tool cannot hold ends the exploration like the budget does.
+/// Whether every reachable marking was visited. Too many tokens end the exploration, as the state budget does.
 fn complete(end: Result<End, ToolError>) -> Result<bool, ToolError> {
     match end {
         Ok(end) => Ok(end != End::Budget),

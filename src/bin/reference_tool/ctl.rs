@@ -1,9 +1,9 @@
-//! CTL on a finite graph. Paths are maximal: one that meets a dead state ends there, so in a dead state
-//! EX p is false, AX p true, and EG p, AF p and p are the same.
+//! CTL on a finite graph. Paths are maximal: a path that reaches a dead state ends there. So in a dead state EX p is
+//! false, AX p is true, and EG p, AF p and p are equal.
 
 use crate::space::{Graph, State};
 
-/// A CTL formula over numbered labels; every other operator of the contest is one of these negated.
+/// A CTL formula over numbered labels. All other operators of the contest are expressed by these.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ctl {
     Label(usize),
@@ -62,13 +62,13 @@ impl States {
 pub struct Checker<'a> {
     graph: &'a Graph,
     labels: &'a [States],
-    /// Predecessors of all states in a row, one entry per firing, and where each state's part ends.
+    /// The predecessors of state 0, then those of state 1, ...; one entry per firing. `ends` has the end of each part.
     predecessors: Vec<State>,
     ends: Vec<usize>,
 }
 
 impl<'a> Checker<'a> {
-    /// `labels[n]` holds the states where label n is true.
+    /// `labels[n]` is the set of states in which label n is true.
     pub fn new(graph: &'a Graph, labels: &'a [States]) -> Self {
         let states = graph.states();
         let mut ends = vec![0; states];
@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
             *end = total;
             total += count;
         }
-        // `ends` holds the starts here; filling moves each on to its end.
+        // `ends` has the starts here; each is increased to the end while the predecessors are added.
         let mut predecessors = vec![0; total];
         for state in 0..states {
             for target in graph.successors(state) {
@@ -135,8 +135,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Backwards from the states of `reach` through those of `before`. `joins(state)` is asked once per
-    /// firing from `state` into the result: is that reason enough for it to belong there too?
+    /// Searches backwards from the states of `reach` through those of `before`. `joins(state)` is called once per firing
+    /// from `state` into the result, and returns whether `state` belongs to the result.
     fn until(&self, before: &Ctl, reach: &Ctl, mut joins: impl FnMut(usize) -> bool) -> States {
         let before = self.states(before);
         let mut result = self.states(reach);
@@ -157,7 +157,7 @@ impl<'a> Checker<'a> {
 mod tests {
     use super::*;
 
-    /// 0 goes to 1 and, by two firings, to 2; 1 is dead; 2 loops. Label 0 holds in 1, label 1 nowhere.
+    /// State 0 has successors 1 and, by two firings, 2; 1 is dead; 2 has a loop. Label 0 holds in 1, label 1 nowhere.
     fn holds(formula: &Ctl) -> [bool; 3] {
         let mut graph = Graph::default();
         graph.add(0, &[1, 2, 2]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_dead_state_there_is_no_next_one_and_what_holds_holds_for_ever() {
+    fn paths_end_in_dead_states() {
         assert_eq!(holds(&Ctl::ExistsNext(Box::new(Ctl::True))), [true, false, true]);
         assert_eq!(holds(&Ctl::ExistsNext(label(1)).not()), [true, true, true], "AX of anything");
         let finally = Ctl::AllUntil(Box::new(Ctl::True), label(0));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn until_on_one_path_and_on_all_differ_where_a_path_avoids_the_goal() {
+    fn until_on_one_path_differs_from_until_on_all_paths() {
         assert_eq!(holds(&Ctl::ExistsUntil(Box::new(Ctl::True), label(0))), [true, true, false]);
         let not_dead = || Box::new(Ctl::Label(0).not());
         assert_eq!(holds(&Ctl::AllUntil(not_dead(), label(0))), [false, true, false]);

@@ -3,11 +3,11 @@
 use crate::net::{Compiled, Marking};
 use crate::space::{Graph, State};
 
-/// What is asked, and what the markings visited so far leave open of it.
+/// A global property, with its state after the markings visited so far.
 pub enum Global {
-    /// No place ever holds two tokens.
+    /// No reachable marking has two tokens in a place.
     OneSafe,
-    /// Some place always holds as many tokens as at first; `left` are those that did so far.
+    /// A place has the same number of tokens in all reachable markings; `left` are the places for which this holds so far.
     StableMarking { initial: Vec<u64>, left: Vec<usize> },
     /// Every transition can fire; `unseen` were never enabled.
     QuasiLiveness { enabled: Vec<bool>, unseen: usize },
@@ -16,7 +16,7 @@ pub enum Global {
 }
 
 impl Global {
-    /// None: the examination is another.
+    /// The property of an examination; None: it is no examination of a global property.
     pub fn of(examination: &str, net: &Compiled) -> Option<Self> {
         let mut initial = Marking::new(net.places);
         initial.unpack(&net.initial());
@@ -34,7 +34,7 @@ impl Global {
         }
     }
 
-    /// The answer, where this marking settles it.
+    /// The answer if this marking decides it.
     pub fn visit(&mut self, marking: &Marking, enabled_now: &[usize]) -> Option<bool> {
         match self {
             Self::OneSafe => marking.marked.iter().any(|&place| marking.tokens[place] > 1).then_some(false),
@@ -52,8 +52,8 @@ impl Global {
         }
     }
 
-    /// The answer after the last marking, where none settled it. `graph` holds all markings; `enabled` has in
-    /// the place of successors the transitions that lead to them.
+    /// The answer after the last marking if none decided it. `graph` has the successors of all markings, `enabled` the
+    /// enabled transitions of each marking.
     pub fn at_end(&self, graph: &Graph, enabled: &Graph) -> bool {
         match self {
             Self::OneSafe | Self::StableMarking { .. } => true,
@@ -63,8 +63,8 @@ impl Global {
     }
 }
 
-/// A transition is live if and only if it fires in every bottom component: a run can be led into any of them,
-/// and none of them can be left.
+/// Whether every transition is live. A transition is live if and only if it fires in every bottom component: each is
+/// reachable, and none can be left.
 fn live(graph: &Graph, enabled: &Graph, transitions: usize) -> bool {
     let component = components(graph);
     let mut is_bottom = vec![true; component.iter().max().map_or(0, |last| *last as usize + 1)];
@@ -74,7 +74,7 @@ fn live(graph: &Graph, enabled: &Graph, transitions: usize) -> bool {
     let mut in_bottom: Vec<usize> =
         (0..graph.states()).filter(|&state| is_bottom[component[state] as usize]).collect();
     in_bottom.sort_unstable_by_key(|&state| component[state]);
-    // By transition: the last component in which it was seen.
+    // By transition: the last component in which it is enabled.
     let mut seen = vec![None; transitions];
     in_bottom.chunk_by(|a, b| component[*a] == component[*b]).all(|states| {
         let this = Some(component[states[0]]);
@@ -86,7 +86,7 @@ fn live(graph: &Graph, enabled: &Graph, transitions: usize) -> bool {
     })
 }
 
-/// By state: the number of its strongly connected component (Tarjan 1972, on a stack of its own).
+/// Returns the number of the strongly connected component of each state (Tarjan 1972, without recursion).
 fn components(graph: &Graph) -> Vec<u32> {
     const NOT_YET: u32 = u32::MAX;
     let states = graph.states();
@@ -94,7 +94,7 @@ fn components(graph: &Graph) -> Vec<u32> {
     let mut components = 0;
     let mut order = vec![NOT_YET; states];
     let mut next = 0;
-    // The least order number reachable that is still on the stack `open`.
+    // The smallest reachable order number of a state on the stack `open`.
     let mut low = vec![0; states];
     let mut open: Vec<State> = Vec::new();
     let mut path: Vec<(usize, usize)> = Vec::new();

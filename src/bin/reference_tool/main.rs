@@ -1,7 +1,7 @@
 //! A small explicit-state checker for P/T nets: an example of a tool, and a tool with known answers for tests.
 //!
-//! Runs in the unpacked instance folder, as BenchKit starts a tool: reads BK_EXAMINATION and BK_INPUT,
-//! `model.pnml` and `<Examination>.xml`, and prints answers as soon as it knows them.
+//! BenchKit starts it in the folder of the unpacked instance. It reads the variables BK_EXAMINATION and BK_INPUT, the
+//! files `model.pnml` and `<Examination>.xml`, and prints each answer as soon as it is found.
 
 mod answers;
 mod check;
@@ -30,9 +30,9 @@ An explicit-state checker for P/T nets
 
 Usage: mcc-reference-tool --strategy <STRATEGY> [--max-states N] [--seed N] [--steps N]
 
-  --strategy <STRATEGY>  bfs: breadth-first; dfs: depth-first; walk: a random walk, answers only what a walk can prove;
-                         liar: breadth-first, and wrong on purpose at positions 01, 05, 09 and 13
-  --max-states <N>       Give up when more markings than this are reachable; 0: never [default: 2000000]
+  --strategy <STRATEGY>  bfs: breadth-first; dfs: depth-first; walk: a random walk, which prints only proven answers;
+                         liar: breadth-first, with wrong answers at positions 01, 05, 09 and 13
+  --max-states <N>       Stop when more markings than this are reachable; 0: no limit [default: 2000000]
   --seed <N>             Seed of the random walk [default: 1]
   --steps <N>            Length of the random walk, in firings [default: 100000]
 ";
@@ -54,7 +54,7 @@ enum Strategy {
 }
 
 impl Args {
-    /// Reads `--NAME VALUE` pairs. None: the usage is asked for.
+    /// Reads `--NAME VALUE` pairs. None: `--help`.
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut strategy = None;
         let (mut max_states, mut seed, mut steps) = (2_000_000, 1, 100_000);
@@ -128,10 +128,10 @@ fn run(args: &Args) -> Result<(), ToolError> {
     let mut out = io::stdout().lock();
     writeln!(out, "mcc-reference-tool: {examination} of {instance}")?;
     let supported = match examination.as_str() {
-        // A walk proves no maximum and counts nothing.
+        // A walk proves neither a maximum nor a number.
         "StateSpace" | "UpperBounds" => args.strategy != Strategy::Walk,
         "ReachabilityDeadlock" | "ReachabilityCardinality" | "ReachabilityFireability" => true,
-        // 2019's name of the deadlock; from 2020 on one examination each.
+        // In 2019 all of them were GlobalProperties, with the deadlock only; from 2020 on one examination each.
         "GlobalProperties" | "OneSafe" | "StableMarking" | "QuasiLiveness" | "Liveness" => true,
         "CTLCardinality" | "CTLFireability" => true,
         _ => false,
@@ -171,7 +171,7 @@ fn run(args: &Args) -> Result<(), ToolError> {
     let answers = Answers::of_formulas(out, ids, liar);
     match args.strategy {
         Strategy::Walk => walk::walk(&compiled, args.seed, args.steps, answers, |marking, enabled, out| {
-            walk::tell_found(&queries, marking, enabled, out)
+            walk::give_found(&queries, marking, enabled, out)
         }),
         _ => check::properties(&compiled, &queries, order, args.max_states, answers),
     }
@@ -181,7 +181,7 @@ fn decline(mut out: impl Write) -> Result<(), ToolError> {
     Ok(writeln!(out, "DO_NOT_COMPETE")?)
 }
 
-/// Reads `<Examination>.xml`. From 2020 on there is none for ReachabilityDeadlock: its id is its bare name.
+/// Reads `<Examination>.xml`. From 2020 on there is none for ReachabilityDeadlock, whose id is the examination's name.
 fn properties(examination: &str) -> Result<Vec<Property>, ToolError> {
     let name = format!("{examination}.xml");
     match fs::read_to_string(&name) {

@@ -1,8 +1,8 @@
-//! The net prepared for exploration: markings as short byte strings, transitions found by a marked input.
+//! The net, prepared for exploration: markings are short byte strings, and transitions are found by a marked input place.
 
 use mcc_model::{self, Net};
 
-/// A place would hold 2^64 tokens or more.
+/// A firing would put 2^64 tokens or more into a place.
 #[derive(Debug, thiserror::Error)]
 #[error("transition {transition} would put 2^64 tokens or more into a place: this tool cannot count them")]
 pub struct TooManyTokens {
@@ -14,9 +14,9 @@ pub struct Compiled {
     /// Marked places in ascending order, with their tokens.
     initial: Vec<(usize, u64)>,
     steps: Vec<Step>,
-    /// Transitions to try when a place is marked; each transition stands under one of its inputs.
+    /// By place: transitions to test if the place is marked. Each transition is listed for one of its input places.
     by_input: Vec<Vec<usize>>,
-    /// Transitions without any input: always enabled.
+    /// Transitions without inputs, which are always enabled.
     sources: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ impl Compiled {
         packer.bytes
     }
 
-    /// Numbers of the transitions enabled in `marking`, into `enabled`.
+    /// Writes the numbers of the transitions that are enabled in `marking` to `enabled`.
     pub fn enabled(&self, marking: &Marking, enabled: &mut Vec<usize>) {
         enabled.clear();
         enabled.extend(&self.sources);
@@ -90,7 +90,7 @@ impl Compiled {
         }
     }
 
-    /// The marking reached by an enabled transition, packed.
+    /// Returns the packed marking after the firing of an enabled transition.
     pub fn fire(&self, marking: &Marking, transition: usize) -> Result<Vec<u8>, TooManyTokens> {
         let step = &self.steps[transition];
         let mut packer = Packer::default();
@@ -138,8 +138,8 @@ fn effect(inputs: &[(usize, u64)], outputs: &[(usize, u64)]) -> Vec<Effect> {
         .collect()
 }
 
-/// Writes marked places in ascending order. One token in a nearby place, the usual case in contest nets,
-/// takes one byte: the distance from the last marked place, doubled, plus 1 when a token count follows.
+/// Writes marked places in ascending order: the distance from the last marked place, doubled, plus 1 if a number of
+/// tokens follows. One token in a near place, the common case in contest nets, takes one byte.
 #[derive(Default)]
 struct Packer {
     bytes: Vec<u8>,

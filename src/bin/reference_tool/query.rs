@@ -1,4 +1,4 @@
-//! Properties prepared for exploration: labels evaluated in every visited marking, and what is asked of them.
+//! The properties, prepared for exploration: labels, which are evaluated in every visited marking, and queries on them.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use crate::net::Marking;
 pub enum QueryError {
     #[error("{property} names {name}, which is not in the net")]
     UnknownName { property: String, name: String },
-    #[error("{property} is no formula of a supported examination: {found} stands where it may not")]
+    #[error("{property} is not a formula of a supported examination: {found} is not allowed at its place")]
     Unsupported { property: String, found: &'static str },
 }
 
-/// What a property asks for.
+/// The query of a property.
 pub enum Query {
     /// The largest value of a sum.
     Bound {
         sum: usize,
     },
-    /// Is there a marking with the label? `found` is the answer if there is, its opposite if not.
+    /// Whether a marking with the label is reachable. `found` is the answer if there is one, else its negation.
     Reach {
         label: usize,
         found: bool,
@@ -35,7 +35,7 @@ enum Label {
     And(Vec<Label>),
     Or(Vec<Label>),
     Le(Side, Side),
-    /// Indexed by transition: is it one of those listed?
+    /// By transition: whether it is listed.
     Fireable(Vec<bool>),
     Deadlock,
 }
@@ -45,14 +45,14 @@ enum Side {
     Sum(usize),
 }
 
-/// Labels and sums of all properties of an examination; equal sums are one.
+/// Queries, labels and sums of all properties of an examination. Equal sums are stored once.
 pub struct Queries {
     pub queries: Vec<Query>,
     labels: Vec<Label>,
     sums: Vec<Vec<usize>>,
 }
 
-/// One visited marking; sums are computed when first asked for.
+/// A visited marking. Sums are computed on first use.
 pub struct Visit<'a> {
     queries: &'a Queries,
     marking: &'a Marking,
@@ -180,7 +180,7 @@ impl Compiler<'_> {
             Expr::Until(before, reach) => until(Box::new(self.ctl(before)?), Box::new(self.ctl(reach)?)),
             Expr::Finally(inner) => until(Box::new(Ctl::True), Box::new(self.ctl(inner)?)),
             Expr::Globally(inner) => {
-                // On some path always p: not on all paths finally not p.
+                // EG p is not AF not p.
                 let dual = if all { Ctl::ExistsUntil } else { Ctl::AllUntil };
                 dual(Box::new(Ctl::True), Box::new(self.ctl(inner)?.not())).not()
             }
@@ -256,7 +256,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Is this a formula about one marking, without path operators?
+/// Whether the formula has no path operators, so that one marking decides it.
 fn is_label(expr: &Expr) -> bool {
     match expr {
         Expr::Not(inner) => is_label(inner),

@@ -1,4 +1,4 @@
-//! Reachable markings, each kept once, explored breadth-first or depth-first.
+//! Explores reachable markings breadth-first or depth-first. Each marking is stored once.
 
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::net::{Compiled, Marking, TooManyTokens};
 
-/// A state's number: 0 is the initial marking, then by discovery.
+/// The number of a state, in the order of discovery; 0 is the initial marking.
 pub type State = u32;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub enum Order {
 pub enum End {
     /// Every reachable marking was visited.
     Complete,
-    /// The visitor had enough.
+    /// The visitor stopped it.
     Stopped,
     /// The state budget was used up.
     Budget,
 }
 
-/// Packed markings, one after the other, found again by content.
+/// Packed markings with an index by content.
 #[derive(Default)]
 struct Store {
     bytes: Vec<u8>,
@@ -66,7 +66,7 @@ fn packed<'a>(bytes: &'a [u8], ends: &[usize], state: State) -> &'a [u8] {
     &bytes[start..ends[state]]
 }
 
-/// Successors of every visited state; one entry per firing.
+/// The successors of every visited state, one entry per firing.
 #[derive(Default)]
 pub struct Graph {
     targets: Vec<State>,
@@ -94,8 +94,8 @@ impl Graph {
     }
 }
 
-/// Visits reachable markings, each once, with the transitions enabled there. `max_states` 0 is no limit;
-/// `graph` is filled where it is given.
+/// Calls `visit` once for each reachable marking, with its enabled transitions. `max_states` 0 is no limit. Writes the
+/// successors to `graph` if it is given.
 pub fn explore<E: From<TooManyTokens>>(
     net: &Compiled,
     order: Order,
@@ -124,7 +124,7 @@ pub fn explore<E: From<TooManyTokens>>(
             return Ok(End::Stopped);
         }
         if order == Order::Depth {
-            // The last one waiting goes on first: let that be the first transition's marking.
+            // The last waiting state is visited next: it must be that of the first transition.
             enabled.reverse();
         }
         targets.clear();

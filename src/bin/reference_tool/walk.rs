@@ -1,4 +1,4 @@
-//! A seeded random walk. A marking found proves what asks for one; nothing proves that there is none.
+//! A seeded random walk. A visited marking proves that a marking is reachable; a walk cannot prove that none is.
 
 use std::io::{self, Write};
 
@@ -7,16 +7,17 @@ use crate::answers::{Answer, Answers};
 use crate::net::{Compiled, Marking};
 use crate::query::{Queries, Query};
 
-/// Firings after which the walk starts anew, lest it stays in a corner of the net it cannot leave.
+/// Firings after which the walk starts again at the initial marking, as it may be in a part that it cannot leave.
 const RESTART: u64 = 2_000;
 
-/// `tell` gives the answers that a marking, with the transitions enabled there, proves.
+/// Walks `steps` firings. `give_proven` is called with each marking and its enabled transitions, and prints the answers
+/// that they prove.
 pub fn walk<W: Write>(
     net: &Compiled,
     seed: u64,
     steps: u64,
     mut answers: Answers<W>,
-    mut tell: impl FnMut(&Marking, &[usize], &mut Answers<W>) -> io::Result<()>,
+    mut give_proven: impl FnMut(&Marking, &[usize], &mut Answers<W>) -> io::Result<()>,
 ) -> Result<(), ToolError> {
     let mut random = SplitMix(seed);
     let mut marking = Marking::new(net.places);
@@ -24,7 +25,7 @@ pub fn walk<W: Write>(
     marking.unpack(&net.initial());
     for step in 1..=steps {
         net.enabled(&marking, &mut enabled);
-        tell(&marking, &enabled, &mut answers)?;
+        give_proven(&marking, &enabled, &mut answers)?;
         if answers.all_given() {
             return Ok(());
         }
@@ -41,8 +42,8 @@ pub fn walk<W: Write>(
     Ok(answers.give_up()?)
 }
 
-/// What a marking proves of the properties that ask for one.
-pub fn tell_found<W: Write>(
+/// Gives the answers that a marking proves by being reachable.
+pub fn give_found<W: Write>(
     queries: &Queries,
     marking: &Marking,
     enabled: &[usize],

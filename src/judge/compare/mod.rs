@@ -1,6 +1,6 @@
-//! What differs between two judgements of one contest: rules, instances, values, points, ranks and medals, and what the
-//! tools answered and needed; and what only one of them has. Entries, instances and examinations are matched by name.
-//! In another contest an examination is a category, a trusted value the right answer, an ending the verdict.
+//! Compares two judgements of one contest: rules, instances, values, points, ranks and medals, the answers and times of the
+//! tools, and what only one judgement has. Entries, instances and examinations are matched by name. In other contests an
+//! examination is a category, a trusted value is the expected answer, and an ending is the verdict.
 
 mod sides;
 mod text;
@@ -16,89 +16,117 @@ use sides::{BlockRef, ComparedAnswer, KnownValue, RunView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// Why two judgements cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
+    /// They are judgements of different contests, which are named.
     #[error("one judgement is of {0}, the other of {1}; compare two of the same contest")]
     Contests(String, String),
+    /// They have no run in common.
     #[error(
         "the judgements have no run in common: {before} before, {after} after; compare two of the same instances{hint}"
     )]
-    NothingInCommon { before: String, after: String, hint: &'static str },
+    NothingInCommon {
+        /// The first blocks of the first judgement.
+        before: String,
+        /// The first blocks of the second judgement.
+        after: String,
+        /// What the reason may be; may be empty.
+        hint: &'static str,
+    },
 }
 
-/// Everything that differs, in stable order. `before` and `after` are the first and the second judgement; None is what
-/// the judgement does not have.
+/// All differences, in stable order. `before` and `after` are the first and the second judgement; None stands for an item
+/// that the judgement does not have.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// `mcc`, `sv-comp` or `crv`.
     pub contest: String,
-    /// Settings by key, such as `judging.votes`; of SV-COMP and CRV also the categories.
+    /// Settings by key, such as `judging.votes`; in SV-COMP and CRV also the categories.
     pub settings: Vec<Change<String>>,
     /// Entries whose tool or status differ.
     pub entries: Vec<Change<String>>,
     /// Instances that only one judgement has, or whose family, status or weight differ (other contests: categories).
     pub instances: Vec<Change<String>>,
+    /// What only the first judgement has.
     pub only_before: OneSided,
+    /// What only the second judgement has.
     pub only_after: OneSided,
-    /// How many values are in both judgements.
+    /// Number of values that are in both judgements.
     pub values_compared: u64,
+    /// Trusted values that differ.
     pub values: Vec<ValueChange>,
-    /// How many values went from one basis to another (MCC).
+    /// Number of values by change of basis (MCC).
     pub bases: Vec<BasisChange>,
     /// Normalized points by entry and examination; points by entry and category.
     pub points: Vec<PointsChange>,
-    /// Podium places with another rank, other points or another medal.
+    /// Podium places whose rank, points or medal differ.
     pub places: Vec<PlaceChange>,
-    /// How many runs are in both judgements.
+    /// Number of runs that are in both judgements.
     pub runs_compared: u64,
-    /// Points of runs, as weighted.
+    /// Runs whose points (with weights) differ.
     pub run_points: Vec<RunChange<Points>>,
-    /// How many answers the runs of both judgements gave on either side.
+    /// Number of answers of these runs that are in at least one of the judgements.
     pub answers_compared: u64,
-    /// What the same entry answered otherwise.
+    /// Answers of these runs that differ.
     pub answers: Vec<AnswerChange>,
-    /// Runs that ended otherwise, or with another verdict.
+    /// Runs whose ending or verdict differs.
     pub endings: Vec<RunChange<EndingOrVerdict>>,
-    /// Runs whose CPU times (CRV: execution times; milliseconds) are further apart than the factor asked for, and by a
-    /// second or more.
+    /// Runs whose CPU times (CRV: execution times), in milliseconds, differ by more than the given factor and by a second
+    /// or more.
     pub times: Vec<RunChange<u64>>,
-    /// How many runs have a measured time in both judgements.
+    /// Number of runs with a measured time in both judgements.
     pub times_compared: u64,
 }
 
+/// A difference of a named item.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Change<T> {
+    /// The name or key.
     pub what: String,
+    /// In the first judgement.
     pub before: Option<T>,
+    /// In the second judgement.
     pub after: Option<T>,
 }
 
 /// What only one of the judgements has.
 #[derive(Debug, Default, Serialize)]
 pub struct OneSided {
+    /// Numbers of values by block.
     pub values: Vec<BlockValues>,
+    /// Runs.
     pub runs: Vec<RunName>,
 }
 
+/// The number of values of a block that only one judgement has.
 #[derive(Debug, Serialize)]
 pub struct BlockValues {
+    /// The block.
     #[serde(flatten)]
     pub block: BlockName,
+    /// Number of values.
     pub values: usize,
 }
 
+/// The names of a run.
 #[derive(Debug, Serialize)]
 pub struct RunName {
+    /// Name of the entry.
     pub entry: String,
+    /// The block.
     #[serde(flatten)]
     pub block: BlockName,
 }
 
+/// The names of a block.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockName {
+    /// Name of the instance.
     pub instance: String,
+    /// Name of the examination or category.
     pub examination: String,
-    /// What is to be shown of the instance (SV-COMP).
+    /// The property to be verified (SV-COMP); else empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub property: String,
 }
@@ -110,106 +138,141 @@ impl fmt::Display for BlockName {
     }
 }
 
+/// A trusted value that differs.
 #[derive(Debug, Serialize)]
 pub struct ValueChange {
+    /// The block.
     #[serde(flatten)]
     pub block: BlockName,
-    /// None in the other contests.
+    /// The position; None in other contests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// None = unknown.
+    /// The value in the first judgement; None if it is unknown.
     pub before: Option<String>,
+    /// The value in the second judgement; None if it is unknown.
     pub after: Option<String>,
+    /// The basis in the first judgement (MCC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis_before: Option<Basis>,
+    /// The basis in the second judgement (MCC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis_after: Option<Basis>,
 }
 
+/// The number of values whose basis changed in one way.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct BasisChange {
+    /// The basis in the first judgement.
     pub before: Basis,
+    /// The basis in the second judgement.
     pub after: Basis,
+    /// Number of values.
     pub values: u64,
 }
 
+/// The points of an entry in an examination or category that differ.
 #[derive(Debug, Serialize)]
 pub struct PointsChange {
+    /// Name of the entry.
     pub entry: String,
+    /// Name of the examination or category.
     pub examination: String,
+    /// Points in the first judgement.
     pub before: Option<Points>,
+    /// Points in the second judgement.
     pub after: Option<Points>,
 }
 
 impl PointsChange {
-    /// How much more the entry has after.
+    /// The points in the second judgement minus those in the first; a missing score counts as 0.
     pub fn difference(&self) -> BigRational {
         let points = |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |of| of.0.clone());
         points(&self.after) - points(&self.before)
     }
 }
 
+/// A podium place that differs.
 #[derive(Debug, Serialize)]
 pub struct PlaceChange {
+    /// Name of the category.
     pub category: String,
+    /// Name of the entry.
     pub entry: String,
+    /// The place in the first judgement.
     pub before: Option<ComparedPlace>,
+    /// The place in the second judgement.
     pub after: Option<ComparedPlace>,
 }
 
 impl PlaceChange {
-    /// Whether more than points changes.
+    /// Whether rank or medal differ, and not the points only.
     pub fn is_of_rank(&self) -> bool {
         let rank = |place: &Option<ComparedPlace>| place.as_ref().map(|place| (place.rank, place.medal));
         rank(&self.before) != rank(&self.after)
     }
 }
 
+/// A place on a podium.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ComparedPlace {
-    /// None: another variant, or out of competition.
+    /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
+    /// The medal.
     pub medal: Medal,
+    /// Points in the category.
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
 }
 
+/// An answer that differs.
 #[derive(Debug, Serialize)]
 pub struct AnswerChange {
+    /// Name of the entry.
     pub entry: String,
+    /// The block.
     #[serde(flatten)]
     pub block: BlockName,
-    /// None in the other contests.
+    /// The position; None in other contests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// None = not computed.
+    /// The answer in the first judgement; None if there is none.
     pub before: Option<String>,
+    /// The answer in the second judgement; None if there is none.
     pub after: Option<String>,
 }
 
+/// A difference between the two judgements of a run.
 #[derive(Debug, Serialize)]
 pub struct RunChange<T> {
+    /// Name of the entry.
     pub entry: String,
+    /// The block.
     #[serde(flatten)]
     pub block: BlockName,
+    /// In the first judgement.
     pub before: T,
+    /// In the second judgement.
     pub after: T,
 }
 
-/// What became of a run.
+/// How a run ended, or the verdict on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum EndingOrVerdict {
+    /// How a run of the MCC ended.
     Ending(Ending),
-    /// Of another contest.
+    /// The verdict on a run of SV-COMP or CRV.
     Verdict(RunVerdict),
 }
 
-/// Times less than this apart (milliseconds) are noise, whatever their ratio.
+/// Smaller differences between times, in milliseconds, are not reported, whatever the ratio of the times.
 const NOISE_MS: u64 = 1000;
 
-/// Compares two judgements; times differ where one is more than `factor` times the other. Judgements without a run in
-/// common are refused: that nothing differs would say nothing.
+/// Compares two judgements. Two times differ if one is more than `factor` times the other.
+///
+/// # Errors
+/// The judgements are of different contests or have no run in common; then no difference would be found, which would be
+/// misleading.
 pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<Comparison, CompareError> {
     if before.contest() != after.contest() {
         return Err(CompareError::Contests(before.contest().to_owned(), after.contest().to_owned()));
@@ -247,17 +310,17 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
             continue;
         };
         common += 1;
-        let is = after.block(at);
-        comparison.values(&block, &before_block.values, &is.values, &mut bases, J::POSITIONS);
+        let after_block = after.block(at);
+        comparison.values(&block, &before_block.values, &after_block.values, &mut bases, J::POSITIONS);
         for (runs, others, side) in [
-            (&before_block.runs, &is.runs, &mut comparison.only_before),
-            (&is.runs, &before_block.runs, &mut comparison.only_after),
+            (&before_block.runs, &after_block.runs, &mut comparison.only_before),
+            (&after_block.runs, &before_block.runs, &mut comparison.only_after),
         ] {
-            let alone = runs.iter().filter(|run| others.iter().all(|other| other.entry != run.entry));
-            side.runs.extend(alone.map(|run| run.name(&block)));
+            let one_sided = runs.iter().filter(|run| others.iter().all(|other| other.entry != run.entry));
+            side.runs.extend(one_sided.map(|run| run.name(&block)));
         }
         for a in &before_block.runs {
-            if let Some(b) = is.runs.iter().find(|b| b.entry == a.entry) {
+            if let Some(b) = after_block.runs.iter().find(|b| b.entry == a.entry) {
                 comparison.run(&block, a, b, factor, J::POSITIONS);
             }
         }
@@ -269,14 +332,15 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
         return Err(CompareError::NothingInCommon { before, after, hint });
     }
     for (at, name) in names_after.iter().enumerate().filter(|(_, name)| blocks.contains_key(name)) {
-        let is = after.block(at);
-        comparison.only_after.add(&name.owned(), is.values.len(), &is.runs);
+        let after_block = after.block(at);
+        comparison.only_after.add(&name.owned(), after_block.values.len(), &after_block.runs);
     }
     let basis = |((before, after), values)| BasisChange { before, after, values };
     comparison.bases = bases.into_iter().map(basis).collect();
     Ok(comparison)
 }
 
+/// The first names of blocks as text, with the number of blocks if there are more.
 fn first_few(names: &[BlockRef<'_>]) -> String {
     const FEW: usize = 2;
     let mut shown: Vec<String> = names.iter().take(FEW).map(|name| name.owned().to_string()).collect();
@@ -289,7 +353,7 @@ fn first_few(names: &[BlockRef<'_>]) -> String {
 }
 
 impl OneSided {
-    /// A block that the other judgement does not have.
+    /// Adds a block that the other judgement does not have.
     fn add(&mut self, block: &BlockName, values: usize, runs: &[RunView<'_>]) {
         self.values.push(BlockValues { block: block.clone(), values });
         self.runs.extend(runs.iter().map(|run| run.name(block)));
@@ -297,17 +361,17 @@ impl OneSided {
 }
 
 impl Comparison {
-    /// What is trusted in a block of both judgements.
+    /// Compares the trusted values of a block of both judgements.
     fn values(
         &mut self,
         block: &BlockName,
         before_block: &[KnownValue<'_>],
-        is: &[KnownValue<'_>],
+        after_block: &[KnownValue<'_>],
         bases: &mut BTreeMap<(Basis, Basis), u64>,
         positions: bool,
     ) {
         for (position, ((before, basis_before), (after, basis_after))) in
-            before_block.iter().zip(is).enumerate()
+            before_block.iter().zip(after_block).enumerate()
         {
             self.values_compared += 1;
             if let (Some(before), Some(after)) = (basis_before, basis_after)
@@ -326,19 +390,20 @@ impl Comparison {
                 });
             }
         }
-        for (more, less, side) in
-            [(before_block, is, &mut self.only_before), (is, before_block, &mut self.only_after)]
-        {
+        for (more, less, side) in [
+            (before_block, after_block, &mut self.only_before),
+            (after_block, before_block, &mut self.only_after),
+        ] {
             if more.len() > less.len() {
                 side.values.push(BlockValues { block: block.clone(), values: more.len() - less.len() });
             }
         }
     }
 
-    /// What an entry of both judgements did in one block.
+    /// Compares a run that is in both judgements.
     fn run(&mut self, block: &BlockName, a: &RunView<'_>, b: &RunView<'_>, factor: u64, positions: bool) {
         self.runs_compared += 1;
-        for (position, (before, after)) in a.said.iter().zip(&b.said).enumerate() {
+        for (position, (before, after)) in a.answers.iter().zip(&b.answers).enumerate() {
             self.answers_compared += u64::from(before.is_some() || after.is_some());
             if !ComparedAnswer::same(*before, *after) {
                 self.answers.push(AnswerChange {
@@ -379,7 +444,7 @@ impl RunView<'_> {
     }
 }
 
-/// What is not the same on both sides, by key.
+/// The items that differ or are in one map only, by key.
 fn differing<T: Clone + PartialEq>(
     before: &BTreeMap<String, T>,
     after: &BTreeMap<String, T>,
@@ -393,29 +458,31 @@ fn differing<T: Clone + PartialEq>(
     keys.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
+/// Status, tool and note of each entry as text, by name.
 fn entries<J: JudgementSide>(judgement: &J) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     for entry in judgement.entries() {
-        let mut said = entry.status.word().to_owned();
+        let mut described = entry.status.word().to_owned();
         if entry.tool != entry.entry {
-            said += &format!(", {} {}", J::TOOL_OF, entry.tool);
+            described += &format!(", {} {}", J::TOOL_OF, entry.tool);
         }
         if !entry.note.is_empty() {
-            said += &format!(" ({})", entry.note);
+            described += &format!(" ({})", entry.note);
         }
-        entries.insert(entry.entry.clone(), said);
+        entries.insert(entry.entry.clone(), described);
     }
     entries
 }
 
-/// The settings as keys with dots, but for what they are called and where they come from.
+/// The settings by dotted key, without title, sources and unknown settings.
 fn settings(judgement: &impl JudgementSide) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     flatten("", &judgement.settings(), &mut keys);
-    keys.retain(|key, _| !["title", "sources", "unknown"].iter().any(|told| key.starts_with(told)));
+    keys.retain(|key, _| !["title", "sources", "unknown"].iter().any(|prefix| key.starts_with(prefix)));
     keys
 }
 
+/// Adds the leaves of a JSON value by dotted key.
 fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
     let inner = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
     match value {
@@ -430,8 +497,10 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
     }
 }
 
+/// Points by entry and examination (or category).
 type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;
 
+/// Scores that differ.
 fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let change = |names: &(&str, &str)| {
@@ -442,9 +511,10 @@ fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     names.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
+/// Places by category and entry.
 type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
-/// In the order of the categories, then of the places after (before, where the entry is gone).
+/// Places that differ, by category, then by rank in the second judgement (in the first, if the entry is not in the second).
 fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
     let mut categories: Vec<&str> = before.iter().chain(after).map(|(category, _)| *category).collect();
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What is compared of a judgement, the MCC's or another contest's.
+//! The parts of a judgement that are compared, for the MCC and for other contests.
 
 use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
 use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
@@ -11,29 +11,32 @@ use std::fmt;
 
 /// A judgement as one side of a comparison.
 pub trait JudgementSide {
-    /// Whether a block has several values, numbered.
+    /// Whether a block has several numbered values.
     const POSITIONS: bool;
-    /// How the entry stands to what its `tool` says.
+    /// Words between an entry and its `tool`.
     const TOOL_OF: &'static str;
-    /// What may have been forgotten where no run is in both.
+    /// A possible reason why the judgements have no run in common; may be empty.
     const HINT: &'static str;
 
+    /// `mcc`, `sv-comp` or `crv`.
     fn contest(&self) -> &str;
+    /// The settings of the edition.
     fn settings(&self) -> serde_json::Value;
+    /// The entries.
     fn entries(&self) -> &[Entry];
-    /// What is known of an instance beside its answers, by its name.
+    /// Facts about each instance as text, by its name.
     fn instances(&self) -> BTreeMap<String, String>;
-    /// By entry and examination.
+    /// Points by entry and examination.
     fn scores(&self) -> Scores<'_>;
-    /// By category, in order; places by entry.
+    /// Places by category, in order, and by entry.
     fn podiums(&self) -> Podiums<'_>;
     /// The names of the blocks, in order.
     fn blocks(&self) -> Vec<BlockRef<'_>>;
-    /// A block by its place in `blocks`.
+    /// A block by its index in `blocks`.
     fn block(&self, at: usize) -> BlockView<'_>;
 }
 
-/// As `BlockName`.
+/// The names of a block, borrowed; as `BlockName`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockRef<'j> {
     examination: &'j str,
@@ -42,6 +45,7 @@ pub struct BlockRef<'j> {
 }
 
 impl BlockRef<'_> {
+    /// The names as owned text.
     pub fn owned(&self) -> BlockName {
         let [instance, examination, property] =
             [self.instance, self.examination, self.property].map(str::to_owned);
@@ -51,27 +55,35 @@ impl BlockRef<'_> {
 
 /// One examination on one instance.
 pub struct BlockView<'j> {
+    /// Trusted values by position.
     pub values: Vec<KnownValue<'j>>,
+    /// The runs of all entries.
     pub runs: Vec<RunView<'j>>,
 }
 
-/// A trusted value and its basis; a right answer.
+/// A trusted value and its basis; in other contests the expected answer without a basis.
 pub type KnownValue<'j> = (Option<ComparedAnswer<'j>>, Option<Basis>);
 
+/// One run of a block.
 pub struct RunView<'j> {
+    /// Name of the entry.
     pub entry: &'j str,
-    /// By position.
-    pub said: Vec<Option<ComparedAnswer<'j>>>,
-    /// None where the source does not say.
+    /// Its answers by position.
+    pub answers: Vec<Option<ComparedAnswer<'j>>>,
+    /// How it ended, or the verdict on it. None if the source does not state it.
     pub how_ended: Option<EndingOrVerdict>,
+    /// Points with weights.
     pub points: &'j BigRational,
+    /// CPU time (CRV: execution time) in milliseconds, if known.
     pub time_ms: Option<u64>,
 }
 
-/// An answer: a value, or the words of another contest.
+/// An answer: a value of the MCC, or the text of an answer of another contest.
 #[derive(Clone, Copy)]
 pub enum ComparedAnswer<'j> {
+    /// A value of the MCC.
     Value(&'j Value),
+    /// The answer as the results of another contest state it.
     Words(&'j str),
 }
 
@@ -80,7 +92,7 @@ impl<'j> ComparedAnswer<'j> {
         (!words.is_empty()).then_some(Self::Words(words))
     }
 
-    /// A value published with 5 digits and the exact one are the same value.
+    /// Whether two answers are the same. A value published with 5 digits equals the exact value.
     pub fn same(a: Option<Self>, b: Option<Self>) -> bool {
         match (a, b) {
             (Some(Self::Value(a)), Some(Self::Value(b))) => {
@@ -119,9 +131,9 @@ impl JudgementSide for Judgement {
     }
 
     fn instances(&self) -> BTreeMap<String, String> {
-        let told =
+        let facts =
             self.instances.iter().map(|of| format!("{}, {}, weight {}", of.family, of.status, of.weight));
-        self.instances.iter().map(|of| of.instance.clone()).zip(told).collect()
+        self.instances.iter().map(|of| of.instance.clone()).zip(facts).collect()
     }
 
     fn scores(&self) -> Scores<'_> {
@@ -156,7 +168,7 @@ impl JudgementSide for Judgement {
             block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
+            answers: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
             how_ended: (cell.ending != Ending::NotStated).then_some(EndingOrVerdict::Ending(cell.ending)),
             points: &cell.points,
             time_ms: cell.cost.map(|cost| cost.cpu_ms),
@@ -174,18 +186,18 @@ impl JudgementSide for other_contests::Judgement {
         &self.contest
     }
 
-    /// With the categories, which are given beside the edition.
+    /// The settings of the edition and the categories, which the judgement holds separately.
     fn settings(&self) -> serde_json::Value {
         let mut settings = serde_json::to_value(&self.edition).unwrap_or_default();
         for category in &self.categories {
-            let mut told = format!("{} tasks", category.tasks);
+            let mut facts = format!("{} tasks", category.tasks);
             if let Some(parent) = category.parent {
-                told += &format!(", part of {}", self.categories[parent].category);
+                facts += &format!(", part of {}", self.categories[parent].category);
             }
             if !category.held {
-                told += &format!(", no podium: {}", category.note);
+                facts += &format!(", no podium: {}", category.note);
             }
-            settings["categories"][&category.category] = told.into();
+            settings["categories"][&category.category] = facts.into();
         }
         settings
     }
@@ -194,7 +206,7 @@ impl JudgementSide for other_contests::Judgement {
         &self.entries
     }
 
-    /// Its categories.
+    /// The categories of each instance.
     fn instances(&self) -> BTreeMap<String, String> {
         let mut instances: BTreeMap<String, String> = BTreeMap::new();
         for block in &self.blocks {
@@ -238,7 +250,7 @@ impl JudgementSide for other_contests::Judgement {
         let block = &self.blocks[at];
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
-            said: vec![ComparedAnswer::words(&cell.said)],
+            answers: vec![ComparedAnswer::words(&cell.answer)],
             how_ended: Some(EndingOrVerdict::Verdict(cell.verdict)),
             points: &cell.points,
             time_ms: time_ms(&cell.measured),
@@ -247,7 +259,7 @@ impl JudgementSide for other_contests::Judgement {
     }
 }
 
-/// CPU time (SV-COMP) or execution time (CRV), to the millisecond.
+/// CPU time (SV-COMP) or execution time (CRV) in milliseconds, rounded.
 fn time_ms(measured: &[other_contests::Measure]) -> Option<u64> {
     let seconds = &measured.iter().find(|of| ["cpu_s", "time_s"].contains(&of.what.as_str()))?.mean;
     (seconds * BigRational::from_integer(1000.into())).round().to_integer().to_u64()

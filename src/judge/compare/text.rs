@@ -1,25 +1,25 @@
-//! A comparison as people read it: every kind of change with its number, the first ones of each in full.
+//! Formats a comparison as text: for each kind of difference its number and the first ones.
 
 use super::*;
 use crate::show::{columns, decimals, short};
 
-/// Lines shown of each kind; `--format json` has all.
+/// Number of lines shown of each kind of difference; `--format json` has all.
 const SHOWN: usize = 15;
-/// Lines shown of what only one judgement has.
-const SHOWN_ALONE: usize = 5;
+/// Number of lines shown of each kind of item that only one judgement has.
+const SHOWN_ONE_SIDED: usize = 5;
 
 impl fmt::Display for Comparison {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (values, endings, times) = match self.contest.as_str() {
             "sv-comp" => ("right answers", "verdicts differ", "CPU times"),
             "crv" => ("right answers", "verdicts differ", "execution times"),
-            _ => ("trusted values", "runs ended otherwise", "CPU times"),
+            _ => ("trusted values", "runs ended differently", "CPU times"),
         };
         section(out, "settings differ", changes(&self.settings), &[])?;
         section(out, "entries differ", changes(&self.entries), &[])?;
         let both = self.instances.iter().filter(|of| of.before.is_some() && of.after.is_some());
         section(out, "instances differ", changes(both), &[])?;
-        self.alone(out)?;
+        self.one_sided(out)?;
         if self.contest == "mcc" {
             let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
                 vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
@@ -58,7 +58,12 @@ impl fmt::Display for Comparison {
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
         let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
-        section(out, &format!("of {} runs got other points", self.runs_compared), points.collect(), &[2, 4])?;
+        section(
+            out,
+            &format!("of {} runs have different points", self.runs_compared),
+            points.collect(),
+            &[2, 4],
+        )?;
         let answers = self.answers.iter().map(|change| {
             let AnswerChange { entry, block, position, before, after } = change;
             let [before, after] = [before, after].map(|answer| shown(answer, "none"));
@@ -79,8 +84,8 @@ impl fmt::Display for Comparison {
 }
 
 impl Comparison {
-    /// What only one judgement has: nothing else here speaks of it.
-    fn alone(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Writes what only one judgement has; the other sections leave it out.
+    fn one_sided(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut nothing = true;
         for (side, of) in [("before", &self.only_before), ("after", &self.only_after)] {
             let here = |change: &&Change<String>| match side {
@@ -99,7 +104,7 @@ impl Comparison {
             ] {
                 if count > 0 {
                     nothing = false;
-                    listed(out, count, &format!("{what} only {side}"), &rows, &[], SHOWN_ALONE)?;
+                    listed(out, count, &format!("{what} only {side}"), &rows, &[], SHOWN_ONE_SIDED)?;
                 }
             }
         }
@@ -107,11 +112,12 @@ impl Comparison {
     }
 }
 
-/// Nothing is said of what does not differ but that it doesn't.
+/// Writes a section: its number of rows (also if it is 0) and the first rows.
 fn section(out: &mut fmt::Formatter<'_>, what: &str, rows: Vec<Vec<String>>, right: &[usize]) -> fmt::Result {
     listed(out, rows.len(), what, &rows, right, SHOWN)
 }
 
+/// Writes the count and the first `most` rows.
 fn listed(
     out: &mut fmt::Formatter<'_>,
     count: usize,
@@ -130,17 +136,17 @@ fn listed(
 }
 
 fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec<String>> {
-    let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let line = |c: &Change<String>| vec![c.what.clone(), said(&c.before), "->".to_owned(), said(&c.after)];
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let line = |c: &Change<String>| vec![c.what.clone(), text(&c.before), "->".to_owned(), text(&c.after)];
     changes.into_iter().map(line).collect()
 }
 
-/// A long number short; words as they are.
-fn shown(said: &Option<String>, none: &str) -> String {
-    match said {
+/// Formats an answer: a long number is shortened, other text is not.
+fn shown(text: &Option<String>, none: &str) -> String {
+    match text {
         None => none.to_owned(),
-        Some(said) if said.bytes().all(|byte| byte.is_ascii_digit()) => short(said),
-        Some(said) => said.clone(),
+        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => short(text),
+        Some(text) => text.clone(),
     }
 }
 

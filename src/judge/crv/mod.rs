@@ -1,4 +1,5 @@
-//! Judging CRV (section 4 of its report of 2014): correctness, and what the tools share for overhead and memory.
+//! Judges CRV (section 4 of its report of 2014): points for correctness, and points for overhead and memory that the tools
+//! share.
 
 mod printed;
 mod source;
@@ -15,74 +16,89 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What points are made of, in the order of `Judgement::parts`.
+/// The parts of points, in the order of `Judgement::parts`.
 const PARTS: [&str; 3] = ["correctness", "overhead", "memory"];
 
-/// What is to be judged.
+/// The input of judging.
 #[derive(Debug, Default)]
 pub struct Results {
+    /// Rows of measurements.
     pub experiments: Vec<Experiment>,
+    /// Rows of printed totals.
     pub totals: Vec<Total>,
+    /// Digests of the files.
     pub inputs: Vec<InputDigest>,
+    /// Notes for the judgement, such as files that were not read.
     pub notes: Vec<String>,
 }
 
-/// One row of measurements: a tool on a benchmark, once.
+/// One row of measurements: one experiment of a tool on a benchmark.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// By number.
+    /// Index of the track in the edition.
     pub track: usize,
+    /// Name of the benchmark.
     pub benchmark: String,
+    /// Name of the tool.
     pub tool: String,
-    /// As written: `T`, `F`, `T/O`, `N/A`.
-    pub said: String,
-    /// The right verdict; None where only printed scores tell.
+    /// The verdict of the tool as written: `T`, `F`, `T/O`, `N/A`.
+    pub answer: String,
+    /// The expected verdict; None if the table has printed scores instead.
     pub expected: Option<String>,
+    /// How the experiment ended.
     pub outcome: Outcome,
+    /// Memory in megabytes.
     pub memory_mb: Option<BigRational>,
-    /// Seconds.
+    /// Execution time in seconds.
     pub time_s: Option<BigRational>,
-    /// Of the program without a monitor, seconds (E_j).
+    /// Execution time of the program without a monitor, in seconds (E_j).
     pub base_time_s: Option<BigRational>,
     /// Printed scores: correctness, overhead, memory.
     pub printed: Option<[BigRational; 3]>,
 }
 
 impl Experiment {
-    /// As a table says, else what was said where the printed score calls it right.
+    /// The expected verdict of the table, else the answer if its printed score is that of a right one.
     fn expected_verdict(&self) -> Option<&str> {
         let printed = self.outcome == Outcome::PrintedRight;
-        self.expected.as_deref().or(printed.then_some(self.said.as_str()))
+        self.expected.as_deref().or(printed.then_some(self.answer.as_str()))
     }
 }
 
 /// How an experiment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With a verdict: `said` against `expected`.
+    /// With a verdict; `answer` is compared with `expected`.
     Ok,
-    /// With a verdict that the printed correctness score calls right.
+    /// With a verdict that is right according to the printed correctness score.
     PrintedRight,
+    /// With a verdict that is wrong according to the printed correctness score.
     PrintedWrong,
+    /// The monitor or the monitored program crashed.
     Crash,
+    /// No verdict in time.
     Timeout,
+    /// The property cannot be written in the language of the tool.
     Inexpressible,
 }
 
 /// A row of printed totals.
 #[derive(Clone, Debug)]
 pub struct Total {
+    /// Index of the track in the edition.
     pub track: usize,
+    /// Name of the tool.
     pub tool: String,
     /// Correctness, overhead, memory.
     pub parts: [BigRational; 3],
+    /// The printed sum of the parts.
     pub total: BigRational,
 }
 
-/// A tool on a benchmark over all its experiments.
+/// The result of a tool on a benchmark over all its experiments.
 struct BenchmarkResult {
     tool: usize,
-    said: String,
+    answer: String,
     verdict: RunVerdict,
     why: String,
     correctness: BigRational,
@@ -105,7 +121,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
         return Err(CrvError::UnknownTrack { tool: tool.clone(), track, tracks });
     }
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
-    // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
+    // A resigned entry is removed everywhere (P-4); a withdrawn entry is named, but not judged (P-3).
     let mut entries = entries(edition, &results);
     entries.retain(|of| of.status != Status::Resigned);
     results.experiments.retain(|of| status(&of.tool).is_judged());
@@ -149,7 +165,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     })
 }
 
-/// Everybody with an experiment or a total, by name.
+/// All entries with an experiment or a total, sorted by name.
 fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
     let measured = results.experiments.iter().map(|of| &of.tool);
     let names: BTreeSet<&String> = measured.chain(results.totals.iter().map(|of| &of.tool)).collect();
@@ -187,14 +203,14 @@ fn blocks(
         category: *track,
         instance: (*benchmark).to_owned(),
         property: String::new(),
-        // Tables agree on it, or they are refused.
+        // `read` rejects tables that differ on it.
         expected: of.values().flatten().find_map(|of| of.expected_verdict()).unwrap_or_default().to_owned(),
         cells: cells(edition, entries, of),
     };
     Ok(grouped.iter().map(block).collect())
 }
 
-/// What each entry got on a benchmark.
+/// The result of each entry on a benchmark.
 fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Vec<Cell> {
     let benchmark_results: Vec<BenchmarkResult> =
         of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
@@ -204,7 +220,7 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Ve
         let parts = [of.correctness, overhead, memory];
         Cell {
             entry: of.tool,
-            said: of.said,
+            answer: of.answer,
             verdict: of.verdict,
             why: of.why,
             points: parts.iter().sum(),
@@ -215,7 +231,7 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Ve
     benchmark_results.into_iter().zip(overheads).zip(memories).map(cell).collect()
 }
 
-/// By track and entry: the sums over the blocks; the printed totals of a track without any.
+/// The scores by track and entry: the sums over the blocks, or the printed totals of a track without blocks.
 fn scores(
     entries: &[Entry],
     blocks: &[Block],
@@ -263,7 +279,7 @@ fn zero_score(entry: usize, category: usize) -> Score {
     }
 }
 
-/// Section 4.1 for one experiment; `late`: a verdict came when nobody waited any more.
+/// Section 4.1 for one experiment. `late`: the online verdict came after the timeout.
 fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, RunVerdict, &'static str) {
     let points = &edition.correctness;
     let online = edition.tracks[of.track].monitoring == Monitoring::Online;
@@ -277,7 +293,7 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
         Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
-        Outcome::Ok if of.expected.as_ref() == Some(&of.said) => right,
+        Outcome::Ok if of.expected.as_ref() == Some(&of.answer) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
         Outcome::PrintedWrong => wrong,
@@ -285,30 +301,30 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
     (points.clone(), verdict, why)
 }
 
-/// The experiments of a tool on a benchmark as one: the mean of each measurement, the least of the verdicts' points.
+/// Combines the experiments of a tool on a benchmark: the mean of each measurement, the least points of the verdicts.
 fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> BenchmarkResult {
     let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
         mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
     };
     let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
-    // By the means: what is measured is averaged before anything is scored.
+    // Compares means, because measurements are averaged before they are scored.
     let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
-    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.said.clone()));
+    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.answer.clone()));
     let mut judged: Vec<_> = judged.collect();
-    // By points, then by words: the order of the rows never shows.
+    // Sorts by points, then by text, so that the order of the rows has no effect.
     judged.sort();
     let differ = judged.iter().any(|(of, _)| *of != judged[0].0);
-    let ((correctness, verdict, why), said) = judged.swap_remove(0);
+    let ((correctness, verdict, why), answer) = judged.swap_remove(0);
     let why = match differ {
         true => format!("{} experiments of different verdicts: the worst counts", experiments.len()),
         false => why.to_owned(),
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
-    BenchmarkResult { tool, said, verdict, why, correctness, time, memory }
+    BenchmarkResult { tool, answer, verdict, why, correctness, time, memory }
 }
 
-/// None where nothing was measured.
+/// The mean and range of measurements; None if there are none.
 fn mean<'a>(what: &str, values: impl Iterator<Item = &'a BigRational>) -> Option<Measure> {
     let mut values: Vec<&BigRational> = values.collect();
     values.sort();
@@ -324,7 +340,8 @@ fn mean<'a>(what: &str, values: impl Iterator<Item = &'a BigRational>) -> Option
 }
 
 /// Sections 4.2 and 4.3: the points are shared in proportion to 1/measurement (the geometric mean of the online
-/// formula cancels). What was not measured gets 0 and leaves the denominator; who does not compete takes from nobody.
+/// formula cancels). A missing measurement gets 0 and is not part of the sum. An entry that is not competing is not part
+/// of the sum either, so that it does not reduce the points of others.
 fn shares(
     edition: &CrvEdition,
     entries: &[Entry],

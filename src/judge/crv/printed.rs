@@ -1,4 +1,5 @@
-//! Where printed tables contradict their own measurements, or their totals their columns.
+//! Finds printed scores that differ from those computed from the printed measurements, and printed totals that differ from
+//! the sums of their columns.
 
 use super::{PARTS, Results};
 use crate::judgement::Entry;
@@ -8,14 +9,14 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::BTreeMap;
 
-/// A printed score that its measurements do not give.
+/// A printed score that differs from the computed one.
 struct PrintedMismatch {
     benchmark: String,
     printed: BigRational,
     computed: BigRational,
 }
 
-/// What the judgement says of it, one line per column of a tool.
+/// The notes of the judgement on differences, one for each column of a tool.
 pub(super) fn contradictions(
     edition: &CrvEdition,
     results: &Results,
@@ -25,7 +26,7 @@ pub(super) fn contradictions(
     let tolerance = &edition.tolerance;
     let zero = BigRational::from_integer(0.into());
     let allowed = [&zero, &tolerance.overhead, &tolerance.memory];
-    // By track, tool and part: the column's sum, and the cells that are off.
+    // By track, tool and part: the sum of the column, and the cells that differ.
     let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<PrintedMismatch>)> = BTreeMap::new();
     for of in &results.experiments {
         let Some(printed) = &of.printed else { continue };
@@ -49,7 +50,7 @@ pub(super) fn contradictions(
             .iter()
             .map(|PrintedMismatch { benchmark, printed, computed }| {
                 let (printed, computed) = (rounded(printed, 3), rounded(computed, 3));
-                format!("benchmark {benchmark} is printed {printed}, its measurements give {computed}")
+                format!("benchmark {benchmark} is printed as {printed}, its measurements give {computed}")
             })
             .collect();
         let total = results.totals.iter().find(|of| of.track == track && of.tool == tool);
@@ -60,7 +61,7 @@ pub(super) fn contradictions(
             (None, false) => Some(format!("{column}: {cells}")),
             (Some(total), empty) => {
                 let mut note = format!(
-                    "{column}: the printed column sums to {}, the printed total says {}",
+                    "{column}: the sum of the printed column is {}, the printed total is {}",
                     rounded(&sum, 3),
                     rounded(total, 3)
                 );
@@ -68,7 +69,7 @@ pub(super) fn contradictions(
                     note += &format!("; {cells}");
                     let mismatch: BigRational = mismatches.iter().map(|of| &of.printed - &of.computed).sum();
                     let right = (total - (sum - mismatch)).abs() <= tolerance.total;
-                    note += if right { "; with that put right the total is right" } else { "" };
+                    note += if right { "; with the computed scores the total is right" } else { "" };
                 }
                 Some(note)
             }

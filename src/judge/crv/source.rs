@@ -1,4 +1,5 @@
-//! Tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; totals.
+//! Reads the tables of CRV: measurements by track, benchmark and tool, with an expected verdict or with printed scores; and
+//! totals by track and tool.
 
 use super::{Experiment, Outcome, Results, Total};
 use crate::input::values::digest;
@@ -10,18 +11,42 @@ use num_traits::{Signed, Zero};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// Why results of CRV cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum CrvError {
+    /// A table cannot be read or has a wrong row.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A folder cannot be read.
     #[error("{path}: {source}", path = path.display())]
-    Folder { path: PathBuf, source: std::io::Error },
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A folder has no table of CRV.
     #[error("{path}: no table of measurements or totals (*.csv) is in it", path = path.display())]
-    Nothing { path: PathBuf },
+    Nothing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A result belongs to an entry that the judgement does not have.
     #[error("{tool} has results, but is not among the entries of the judgement")]
-    UnknownEntry { tool: String },
+    UnknownEntry {
+        /// Name of the entry.
+        tool: String,
+    },
+    /// A result belongs to a track that the edition does not have.
     #[error("a result of {tool} is in track {track}, but the edition has {tracks} tracks, counted from 0")]
-    UnknownTrack { tool: String, track: usize, tracks: usize },
+    UnknownTrack {
+        /// Name of the entry.
+        tool: String,
+        /// Index of the track.
+        track: usize,
+        /// Number of tracks of the edition.
+        tracks: usize,
+    },
 }
 
 const MEASURED: [&str; 6] = ["track", "benchmark", "tool", "verdict", "memory_mb", "time_s"];
@@ -29,12 +54,15 @@ const EXPECTED: [&str; 3] = ["expected", "outcome", "base_time_s"];
 const PRINTED: [&str; 3] = ["correctness_score", "overhead_score", "memory_score"];
 const TOTALS: [&str; 6] = ["track", "tool", "correctness", "overhead", "memory", "total"];
 
-/// Reads a table, or all of a folder; which one it is, its header says.
+/// Reads a table, or all tables of a folder. The header of a table determines its kind.
+///
+/// # Errors
+/// A file cannot be read or has a wrong row, tables contradict each other, or a folder has no table of CRV.
 pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
-    let (mut results, mut said) = (Results::default(), SeenRows::default());
+    let (mut results, mut seen) = (Results::default(), SeenRows::default());
     if !path.is_dir() {
         let mut table = Table::open(path)?;
-        if !read_table(edition, path, &mut table, &mut results, &mut said)? {
+        if !read_table(edition, path, &mut table, &mut results, &mut seen)? {
             let (measured, expected) = (MEASURED.join(","), EXPECTED.join(","));
             let expected = format!("{measured} with {expected}, or with {}", PRINTED.join(","));
             return Err(table.wrong_header(expected).into());
@@ -53,11 +81,11 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
     files.sort();
     for file in files {
-        if read_table(edition, &file, &mut Table::open(&file)?, &mut results, &mut said)? {
+        if read_table(edition, &file, &mut Table::open(&file)?, &mut results, &mut seen)? {
             results.inputs.push(digest(&file)?);
         } else {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            results.notes.push(format!("{name} is no table of measurements or totals: not read"));
+            results.notes.push(format!("{name} is not read: it is no table of measurements or totals"));
         }
     }
     match results.inputs.is_empty() {
@@ -66,22 +94,22 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
     }
 }
 
-/// What may be said once only, by track and name, and where the tables said it (`FILE:LINE`).
+/// Facts that may be stated once only, by track and name, with the place where they are stated (`FILE:LINE`).
 #[derive(Default)]
 struct SeenRows {
-    /// Of a benchmark: its right verdict.
+    /// The expected verdict of each benchmark.
     right: HashMap<(usize, String), (String, String)>,
-    /// Of a tool: its total.
+    /// The place of the total of each tool.
     totals: HashMap<(usize, String), String>,
 }
 
-/// False for another kind of table.
+/// Reads a table into `results`. Returns false for another kind of table.
 fn read_table(
     edition: &CrvEdition,
     path: &Path,
     table: &mut Table,
     results: &mut Results,
-    said: &mut SeenRows,
+    seen: &mut SeenRows,
 ) -> Result<bool, TableError> {
     let place = |row: &csv::StringRecord| {
         format!("{}:{}", path.display(), row.position().map_or(0, csv::Position::line))
@@ -99,7 +127,7 @@ fn read_table(
             let experiment = row.experiment(&measured, expected.as_deref(), printed.as_deref())?;
             if let Some(right) = experiment.expected_verdict() {
                 let (track, benchmark) = (experiment.track, &experiment.benchmark);
-                let first = said.right.entry((track, benchmark.clone()));
+                let first = seen.right.entry((track, benchmark.clone()));
                 let (known, at) = first.or_insert_with(|| (right.to_owned(), place(row.row)));
                 if known != right {
                     let track = &edition.tracks[track].name;
@@ -118,10 +146,10 @@ fn read_table(
         let row = Row { row, edition };
         let number = |at: usize| {
             row.number(totals[at], TOTALS[at])?
-                .ok_or_else(|| format!("column {}: a total must be there", TOTALS[at]))
+                .ok_or_else(|| format!("column {}: the total is missing; write a number", TOTALS[at]))
         };
         let (track, tool) = (row.track(totals[0])?, row.name(totals[1], "tool")?);
-        if let Some(first) = said.totals.insert((track, tool.clone()), place(row.row)) {
+        if let Some(first) = seen.totals.insert((track, tool.clone()), place(row.row)) {
             let track = &edition.tracks[track].name;
             return Err(format!("{tool} has a total of {track} already, in {first}; keep one"));
         }
@@ -153,13 +181,13 @@ impl Row<'_> {
         })
     }
 
-    /// None for `N/A` and nothing.
+    /// The number of a column; None for `N/A` and for an empty field.
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
         match self.row[at].trim() {
             "" | "N/A" => Ok(None),
             text => fraction::parse(text).map(Some).ok_or_else(|| {
                 let shown: String = text.chars().take(60).collect();
-                format!("column {column}: `{shown}` is no number; write 1.95, or N/A")
+                format!("column {column}: `{shown}` is no number; write a number such as 1.95, or N/A")
             }),
         }
     }
@@ -171,7 +199,7 @@ impl Row<'_> {
         printed: Option<&[usize]>,
     ) -> Result<Experiment, String> {
         let track = self.track(measured[0])?;
-        let said = self.row[measured[3]].trim().to_owned();
+        let answer = self.row[measured[3]].trim().to_owned();
         let printed = printed.map(|columns| {
             let number = |at: usize| self.number(columns[at], PRINTED[at]);
             let zero = |number: Option<BigRational>| number.unwrap_or_else(BigRational::zero);
@@ -184,7 +212,7 @@ impl Row<'_> {
                 let wanted = self.name(columns[0], "expected")?;
                 (outcome, Some(wanted), self.number(columns[2], "base_time_s")?)
             }
-            (None, Some([correctness, ..])) => (self.printed_outcome(&said, correctness)?, None, None),
+            (None, Some([correctness, ..])) => (self.printed_outcome(&answer, correctness)?, None, None),
             (None, None) => return Err("neither an expected verdict nor printed scores".to_owned()),
         };
         if outcome == Outcome::Timeout && self.edition.tracks[track].monitoring == Monitoring::Offline {
@@ -199,18 +227,18 @@ impl Row<'_> {
         {
             if judged && value.as_ref().is_some_and(|value| !value.is_positive()) {
                 return Err(format!(
-                    "column {column}: a measurement is more than 0; write a finer one, or N/A"
+                    "column {column}: a measurement must be more than 0; write it with more decimals, or N/A"
                 ));
             }
         }
-        if outcome == Outcome::Ok && said.is_empty() {
+        if outcome == Outcome::Ok && answer.is_empty() {
             return Err("outcome ok, but column verdict is empty".to_owned());
         }
         Ok(Experiment {
             track,
             benchmark: self.name(measured[1], "benchmark")?,
             tool: self.name(measured[2], "tool")?,
-            said,
+            answer,
             expected: wanted,
             outcome,
             memory_mb,
@@ -230,17 +258,17 @@ impl Row<'_> {
         }
     }
 
-    /// A published table says how a run ended by its verdict and its correctness score.
-    fn printed_outcome(&self, said: &str, correctness: &BigRational) -> Result<Outcome, String> {
+    /// How a run of a published table ended: follows from its verdict and its correctness score.
+    fn printed_outcome(&self, answer: &str, correctness: &BigRational) -> Result<Outcome, String> {
         let points = &self.edition.correctness;
-        match said {
+        match answer {
             "T/O" => Ok(Outcome::Timeout),
             "N/A" if *correctness == points.inexpressible => Ok(Outcome::Inexpressible),
             "N/A" => Ok(Outcome::Crash),
             _ if *correctness == points.right => Ok(Outcome::PrintedRight),
             _ if *correctness == points.wrong => Ok(Outcome::PrintedWrong),
             _ => Err(format!(
-                "verdict {said} with a correctness score of {correctness}; the edition gives {} or {}",
+                "verdict {answer} with a correctness score of {correctness}; the edition gives {} or {}",
                 points.right, points.wrong
             )),
         }

@@ -1,4 +1,5 @@
-//! Why a value is trusted, who said what, and who got what: one screen out of a judgement.
+//! Explains an examination on an instance from a judgement: why each value is trusted, the answers of all entries and
+//! their points.
 
 mod tool;
 
@@ -14,82 +15,137 @@ use std::fmt;
 pub(super) use tool::list;
 pub use tool::{ToolExplanation, explain_tool};
 
+/// Why something cannot be explained.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
+    /// The judgement does not have an item with the given name.
     #[error("no {what} `{name}` in this judgement; {hint}")]
-    Unknown { what: &'static str, name: String, hint: String },
-    #[error("nobody has a run of {examination} on {instance} in this judgement{why}")]
-    NoBlock { instance: String, examination: String, why: String },
+    Unknown {
+        /// The kind of item: `tool`, `instance`, `examination` or `category`.
+        what: &'static str,
+        /// The given name.
+        name: String,
+        /// Names that the judgement has.
+        hint: String,
+    },
+    /// No entry has a run of the examination on the instance.
+    #[error("no entry has a run of {examination} on {instance} in this judgement{why}")]
+    NoBlock {
+        /// Name of the instance.
+        instance: String,
+        /// Name of the examination or category.
+        examination: String,
+        /// The reason, if it is known; begins with `: `.
+        why: String,
+    },
+    /// The examination does not have the position.
     #[error("{examination} has positions 00 to {last:02}, not {position}")]
-    NoPosition { examination: String, position: usize, last: usize },
+    NoPosition {
+        /// Name of the examination.
+        examination: String,
+        /// The given position.
+        position: usize,
+        /// The last position of the examination.
+        last: usize,
+    },
 }
 
-/// One examination on one instance explained.
+/// The explanation of one examination on one instance.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
+    /// Name of the edition.
     pub edition: String,
+    /// Name of the instance.
     pub instance: String,
+    /// Name of its family.
     pub family: String,
-    /// `known`, `surprise`.
+    /// Status of the instance, such as `known` or `surprise`.
     pub status: String,
+    /// Name of the examination.
     pub examination: String,
-    /// Points of a right value before weights, what a wrong one costs, and the weight of the instance.
+    /// Points of a right value before weights, exact.
     pub share: String,
+    /// Points that a wrong value costs before weights, exact and positive.
     pub penalty: String,
+    /// Weight of the instance, exact.
     pub weight: String,
-    /// Whether any run of the judgement has no result: it ended in infrastructure or is not made yet.
+    /// Whether the judgement is provisional: a run of it ended in an infrastructure failure or is not run yet.
     pub provisional: bool,
+    /// All positions, or the requested one.
     pub positions: Vec<Position>,
-    /// Every entry that has a run here.
+    /// One for each entry that has a run in the block.
     pub runs: Vec<RunSummary>,
 }
 
+/// The explanation of one position.
 #[derive(Debug, Serialize)]
 pub struct Position {
+    /// Its number, from 0.
     pub position: usize,
+    /// The property id; may be empty.
     pub id: String,
+    /// The trusted value; None if it is unknown.
     pub value: Option<String>,
+    /// The basis of the trusted value.
     pub basis: Basis,
     /// The case of E-3.1 in words.
     pub rule: String,
-    /// Why the value deserves doubt, if it does.
+    /// Why the evidence for the value is weak, if it is.
     pub weak: Option<Weak>,
-    /// The confidences of the voters that gave the trusted value, and of all voters that answered, summed.
+    /// Summed confidence of the voters that gave the trusted value, exact.
     pub backing: String,
+    /// Summed confidence of all voters that answered, exact.
     pub voting: String,
-    pub said: Vec<PositionAnswer>,
+    /// The answers of all entries that have a run.
+    pub answers: Vec<PositionAnswer>,
 }
 
-/// What one entry said of a position and got for it.
+/// The answer of one entry to a position, with verdict and points.
 #[derive(Debug, Serialize)]
 pub struct PositionAnswer {
+    /// Name of the entry.
     pub entry: String,
-    /// None: not computed.
+    /// The value; None if it was not computed.
     pub value: Option<String>,
-    /// C, as a fraction; whether it has a vote.
+    /// Confidence of the entry as a fraction (E-2.2).
     pub confidence: String,
+    /// Whether the entry has a vote.
     pub votes: bool,
+    /// The verdict on the value.
     pub verdict: ValueVerdict,
-    /// With weights.
+    /// Points with weights, exact.
     pub points: String,
 }
 
+/// A run of one entry in the block.
 #[derive(Debug, Serialize)]
 pub struct RunSummary {
+    /// Name of the entry.
     pub entry: String,
+    /// Status of the entry.
     pub status: Status,
+    /// How the run ended.
     pub ending: Ending,
+    /// Confidence of the entry as a fraction (E-2.2).
     pub confidence: String,
+    /// Number of right values.
     pub right: u64,
+    /// Number of wrong values.
     pub wrong: u64,
-    /// With weights.
+    /// Points with weights, exact.
     pub points: String,
+    /// Whether every position has a trusted value and the entry gave it (E-4.3).
     pub complete: bool,
+    /// CPU time, wall time and peak memory, if known.
     pub cost: Option<Cost>,
+    /// Recorded deviations from contest conditions.
     pub marks: Vec<Mark>,
 }
 
-/// Explains one position, or all of an examination.
+/// Explains one position of an examination, or all positions if `position` is None.
+///
+/// # Errors
+/// The judgement does not have the examination, the instance, the block or the position.
 pub fn explain(
     judgement: &Judgement,
     instance: &str,
@@ -104,7 +160,8 @@ pub fn explain(
         let excluded = |run: &&RunName| run.instance == instance && run.examination == examination;
         let reason = judgement.edition.judging.infrastructure_reason.clone().unwrap_or_default();
         let why = judgement.excluded.iter().find(excluded);
-        let why = why.map(|run| format!(": dropped for all tools because of {}'s run ({reason})", run.entry));
+        let why =
+            why.map(|run| format!(": excluded for all tools because of the run of {} ({reason})", run.entry));
         let (instance, examination) = (instance.to_owned(), examination.to_owned());
         ExplainError::NoBlock { instance, examination, why: why.unwrap_or_default() }
     })?;
@@ -134,6 +191,7 @@ pub fn explain(
     })
 }
 
+/// The index of `name` in `known`; the error suggests similar names.
 pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
     known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
@@ -150,7 +208,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
     let trusted = &block.trusted[position];
     let weight = &judgement.instances[block.instance].weight;
     let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
-    let said = |cell: &Cell| {
+    let answer = |cell: &Cell| {
         let verdict = cell.verdicts[position];
         let points = match verdict {
             ValueVerdict::Right => &value.right * weight,
@@ -179,11 +237,11 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
-        said: block.cells.iter().map(said).collect(),
+        answers: block.cells.iter().map(answer).collect(),
     }
 }
 
-/// What a basis word means (RULES, Trusted value).
+/// Describes the case of E-3.1 that decided a trusted value.
 pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
     let half = BigRational::new(1.into(), 2.into());
@@ -198,9 +256,9 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
             format!("the tools that gave it have more than {majority} of all voters' confidence")
         }
         Basis::Confidence => {
-            "two tools differ, and the one with the higher confidence is believed".to_owned()
+            "two tools differ, and the value of the tool with the higher confidence is trusted".to_owned()
         }
-        Basis::UnknownNone => "nobody answered".to_owned(),
+        Basis::UnknownNone => "no tool answered".to_owned(),
         Basis::UnknownSingle => {
             format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
         }
@@ -238,7 +296,7 @@ impl fmt::Display for Explanation {
         if self.provisional {
             writeln!(
                 out,
-                "The judgement is provisional: some run has no result (infrastructure, or not made yet)."
+                "The judgement is provisional: a run has no result (infrastructure failure, or not run yet)."
             )?;
         }
         if let [position] = self.positions.as_slice() {
@@ -283,28 +341,32 @@ impl RunSummary {
 }
 
 impl Explanation {
-    /// What those who were wrong here got for the whole examination.
+    /// Writes the results in the whole examination of the entries that are wrong at a shown position.
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = self.positions.iter().flat_map(|position| &position.said);
+        let answers = self.positions.iter().flat_map(|position| &position.answers);
         let wrong: Vec<&str> =
-            said.filter(|said| said.verdict == ValueVerdict::Wrong).map(|said| said.entry.as_str()).collect();
+            answers.filter(|of| of.verdict == ValueVerdict::Wrong).map(|of| of.entry.as_str()).collect();
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
-            writeln!(out, "\nAll of {} on this instance, for who was wrong here:", self.examination)?;
+            writeln!(
+                out,
+                "\nResults in {} on this instance of the entries with a wrong value here:",
+                self.examination
+            )?;
         }
         runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
     }
 }
 
 impl Position {
-    /// The entries with a vote whose value has that verdict.
+    /// The entries with a vote whose value has this verdict, joined by spaces.
     fn voters(&self, verdict: ValueVerdict) -> String {
-        let said = self.said.iter().filter(|said| said.votes && said.verdict == verdict);
-        said.map(|said| said.entry.as_str()).collect::<Vec<_>>().join(" ")
+        let answers = self.answers.iter().filter(|answer| answer.votes && answer.verdict == verdict);
+        answers.map(|answer| answer.entry.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The screen of one position.
+    /// Writes the explanation of one position.
     fn write_position(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
@@ -313,25 +375,27 @@ impl Position {
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
             let of = match weak {
-                Weak::SingleBacker => "one tool alone gave it",
-                Weak::SingleFamily => "all who gave it are variants of one tool",
+                Weak::SingleBacker => "only one entry gave it",
+                Weak::SingleFamily => "only variants of one tool gave it",
             };
             writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
         }
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
-        writeln!(out, "Summed confidence: {backing} of {voting} behind it")?;
-        for (what, verdict) in [("Behind it:", ValueVerdict::Right), ("Against it:", ValueVerdict::Wrong)] {
+        writeln!(out, "Summed confidence: {backing} of {voting} for it")?;
+        for (what, verdict) in [("For it:", ValueVerdict::Right), ("Against it:", ValueVerdict::Wrong)] {
             let voters = self.voters(verdict);
             if !voters.is_empty() {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;
             }
         }
-        let mut rows = vec![["entry", "said", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
-        rows.extend(self.said.iter().map(|said| {
-            let value = said.value.as_deref().map_or_else(|| "-".to_owned(), short);
-            let confidence = if said.votes { approximate(&said.confidence) } else { "no vote".to_owned() };
-            let points = approximate(&said.points);
-            vec![said.entry.clone(), value, confidence, said.verdict.word().to_owned(), points]
+        let mut rows =
+            vec![["entry", "answer", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
+        rows.extend(self.answers.iter().map(|answer| {
+            let value = answer.value.as_deref().map_or_else(|| "-".to_owned(), short);
+            let confidence =
+                if answer.votes { approximate(&answer.confidence) } else { "no vote".to_owned() };
+            let points = approximate(&answer.points);
+            vec![answer.entry.clone(), value, confidence, answer.verdict.word().to_owned(), points]
         }));
         write!(out, "\n{}", columns(&rows, &[]))
     }

@@ -1,4 +1,5 @@
-//! Why an entry has its points: what it gave, where it lost most, and what it alone has.
+//! Explains the points of one entry: its values by examination, its wrong values, the families where it misses most points,
+//! and the right values that no other tool gave.
 
 use super::{ExplainError, find};
 use crate::judgement::*;
@@ -12,86 +13,125 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// An entry's judgement summed up; points with weights.
+/// The explanation of the points of one entry. All points are with weights.
 #[derive(Debug, Serialize)]
 pub struct ToolExplanation {
+    /// Name of the edition.
     pub edition: String,
+    /// Name of the entry.
     pub entry: String,
+    /// Name of its tool.
     pub tool: String,
+    /// Status of the entry.
     pub status: Status,
+    /// The note on its status; may be empty.
     pub note: String,
+    /// Number of common values on which it agrees (E-2.2).
     pub agreed: u64,
+    /// Number of common values that it answered (E-2.2).
     pub answered: u64,
+    /// Its confidence as a fraction (E-2.2).
     pub confidence: String,
+    /// Its results by examination.
     pub examinations: Vec<ExaminationSummary>,
+    /// Its places on the podiums.
     pub places: Vec<PodiumResult>,
     /// Its wrong values, those that cost most first.
     pub wrong: Vec<WrongValue>,
-    /// Models by what is missing to all that could be had there, the most first.
+    /// The families by the points that it misses there, most first.
     pub losses: Vec<FamilyLoss>,
     /// Right values that no other tool gave, in the order of the judgement.
     pub unique: Vec<UniqueValue>,
 }
 
+/// The results of the entry in one examination.
 #[derive(Debug, Serialize)]
 pub struct ExaminationSummary {
+    /// Name of the examination.
     pub examination: String,
+    /// Number of right values.
     pub right: u64,
+    /// Number of wrong values.
     pub wrong: u64,
+    /// Number of values without a trusted value to compare with.
     pub unjudged: u64,
-    /// Values of the examination it did not give.
+    /// Number of values that it did not give.
     pub not_computed: u64,
-    /// Of `right`: those that no other tool gave.
+    /// Number of right values that no other tool gave.
     pub unique: u64,
+    /// Its points.
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// What the best virtual tool gets.
+    /// Points of the best virtual tool.
     #[serde(with = "fraction")]
     pub possible: BigRational,
 }
 
+/// The place of the entry on one podium.
 #[derive(Debug, Serialize)]
 pub struct PodiumResult {
+    /// Name of the category.
     pub category: String,
-    /// None: another variant, or out of competition.
+    /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
+    /// The medal.
     pub medal: Medal,
+    /// Its points in the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
 }
 
+/// A wrong value of the entry.
 #[derive(Debug, Serialize)]
 pub struct WrongValue {
+    /// Name of the instance.
     pub instance: String,
+    /// Name of the examination.
     pub examination: String,
+    /// The position, from 0.
     pub position: usize,
-    pub said: String,
+    /// The value that the entry gave.
+    pub answer: String,
+    /// The trusted value.
     pub trusted: String,
+    /// The basis of the trusted value.
     pub basis: Basis,
-    /// What it cost: negative.
+    /// Its points: negative.
     #[serde(with = "fraction")]
     pub points: BigRational,
 }
 
+/// The points that the entry misses on one family.
 #[derive(Debug, Serialize)]
 pub struct FamilyLoss {
+    /// Name of the family.
     pub family: String,
-    /// Values with a trusted value that it did not give, and wrong ones.
+    /// Number of trusted values that it did not give.
     pub not_computed: u64,
+    /// Number of its wrong values.
     pub wrong: u64,
+    /// Points that it would have in addition if it had given every trusted value.
     #[serde(with = "fraction")]
     pub missing: BigRational,
 }
 
+/// A right value that no other tool gave.
 #[derive(Debug, Serialize)]
 pub struct UniqueValue {
+    /// Name of the instance.
     pub instance: String,
+    /// Name of the examination.
     pub examination: String,
+    /// The position, from 0.
     pub position: usize,
+    /// The value.
     pub value: String,
 }
 
-/// Sums up why an entry has its points.
+/// Explains the points of an entry.
+///
+/// # Errors
+/// The judgement does not have the entry.
 pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
     let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
     let number = find("tool", entry, &names)?;
@@ -153,7 +193,7 @@ fn examination_summary(judgement: &Judgement, score: &Score) -> ExaminationSumma
     }
 }
 
-/// Adds what the entry did, or failed to do, in a block of the examination it took part in as number `of`.
+/// Adds the results of the entry in a block; `of` is the index of the examination in the explanation.
 fn add_block<'j>(
     judgement: &'j Judgement,
     entry: usize,
@@ -187,13 +227,13 @@ fn add_block<'j>(
             }
             ValueVerdict::Wrong => {
                 wrong += 1;
-                let said = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
+                let answer = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
                 let (instance, examination) = name();
                 explanation.wrong.push(WrongValue {
                     instance,
                     examination,
                     position,
-                    said: said.unwrap_or_default(),
+                    answer: answer.unwrap_or_default(),
                     trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
                     basis: trusted.basis,
                     points: wrong_points.clone(),
@@ -214,7 +254,7 @@ fn add_block<'j>(
     }
 }
 
-/// Whether all competing entries that are right are of one tool.
+/// Whether all competing entries that are right at a position belong to the tool of the entry.
 fn is_unique(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
     let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
     let entries = right.map(|cell| &judgement.entries[cell.entry]);
@@ -222,7 +262,7 @@ fn is_unique(judgement: &Judgement, entry: usize, block: &Block, position: usize
     tools.all(|tool| *tool == judgement.entries[entry].tool)
 }
 
-/// Lines shown of each list; `--format json` has all.
+/// Number of lines shown of each list; `--format json` has all.
 const SHOWN: usize = 3;
 
 impl fmt::Display for ToolExplanation {
@@ -247,17 +287,20 @@ impl fmt::Display for ToolExplanation {
         let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
         let wrong = format!("{} wrong values cost {} points", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
-            let WrongValue { instance, examination, position, said, trusted, basis, points } = wrong;
-            let said = format!("said {}, trusted {} ({basis})", short(said), short(trusted));
-            vec![format!("{instance} {examination} {position:02}"), said, decimals(points)]
+            let WrongValue { instance, examination, position, answer, trusted, basis, points } = wrong;
+            let answer = format!("answered {}, trusted {} ({basis})", short(answer), short(trusted));
+            vec![format!("{instance} {examination} {position:02}"), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
-        let missing = format!("{} points are missing to all there are; most of them on", decimals(&missing));
+        let missing = format!(
+            "{} points are missing to the points of all trusted values; most of them on",
+            decimals(&missing)
+        );
         list(out, &missing, &self.losses, |loss| {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]
         })?;
-        let unique = format!("{} right values no other tool has", self.unique.len());
+        let unique = format!("{} right values that no other tool gave", self.unique.len());
         list(out, &unique, &self.unique, |unique| {
             let UniqueValue { instance, examination, position, value } = unique;
             vec![format!("{instance} {examination} {position:02}"), short(value)]
@@ -280,7 +323,7 @@ impl ToolExplanation {
     }
 }
 
-/// The first of a list below its title; nothing where it is empty.
+/// Writes the title and the first items of a list; nothing if the list is empty.
 pub(crate) fn list<T>(
     out: &mut fmt::Formatter<'_>,
     title: &str,

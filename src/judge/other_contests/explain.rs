@@ -1,40 +1,57 @@
-//! Who said what of one instance, and what each got for it: one screen out of a judgement.
+//! The answers of all entries to one instance, with verdicts and points, from a judgement.
 
 use super::*;
 use crate::explain::{ExplainError, find};
 use crate::show::approximate;
 use std::fmt;
 
+/// The explanation of one instance in one category.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
+    /// Name of the edition.
     pub edition: String,
+    /// Name of the category or track.
     pub category: String,
+    /// Name of the instance.
     pub instance: String,
-    /// One per property.
+    /// One for each property.
     pub blocks: Vec<TaskExplanation>,
 }
 
+/// The explanation of one property of the instance.
 #[derive(Debug, Serialize)]
 pub struct TaskExplanation {
+    /// The property to be verified (SV-COMP); empty for CRV.
     pub property: String,
+    /// The expected answer; empty if it is not known.
     pub expected: String,
-    pub said: Vec<TaskAnswer>,
+    /// The answers of all entries that have a run.
+    pub answers: Vec<TaskAnswer>,
 }
 
+/// The answer of one entry, with verdict and points.
 #[derive(Debug, Serialize)]
 pub struct TaskAnswer {
+    /// Name of the entry.
     pub entry: String,
-    pub said: String,
+    /// The answer as the results state it.
+    pub answer: String,
+    /// The verdict on the run.
     pub verdict: RunVerdict,
+    /// The reason for the verdict; may be empty.
     pub why: String,
-    /// Exact.
+    /// Points, exact.
     pub points: String,
-    /// `correctness 10`, ...
+    /// The parts of the points: name (such as `correctness`) and exact points.
     pub parts: Vec<(String, String)>,
+    /// What was measured of the run.
     pub measured: Vec<Measure>,
 }
 
 /// Explains an instance in a category (SV-COMP: a verification task; CRV: a benchmark in a track).
+///
+/// # Errors
+/// The judgement does not have the category or the instance, or it has no runs of the category.
 pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<Explanation, ExplainError> {
     let names: Vec<&str> = judgement.categories.iter().map(|of| of.category.as_str()).collect();
     let number = find("category", category, &names)?;
@@ -48,9 +65,9 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     }
     let names: Vec<&str> = here.iter().map(|block| block.instance.as_str()).collect();
     find("instance", instance, &names)?;
-    let said = |cell: &Cell| TaskAnswer {
+    let answer = |cell: &Cell| TaskAnswer {
         entry: judgement.entries[cell.entry].entry.clone(),
-        said: cell.said.clone(),
+        answer: cell.answer.clone(),
         verdict: cell.verdict,
         why: cell.why.clone(),
         points: cell.points.to_string(),
@@ -60,7 +77,7 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     let blocks = here.iter().filter(|block| block.instance == instance).map(|block| TaskExplanation {
         property: block.property.clone(),
         expected: block.expected.clone(),
-        said: block.cells.iter().map(said).collect(),
+        answers: block.cells.iter().map(answer).collect(),
     });
     Ok(Explanation {
         edition: judgement.edition.name().to_owned(),
@@ -81,7 +98,7 @@ impl fmt::Display for Measure {
     }
 }
 
-/// A measured number as a decimal where it is one, else as a fraction.
+/// Formats a number as a decimal if it has at most 19 decimals, else as a fraction.
 fn decimal(number: &BigRational) -> String {
     let mut scaled = number.clone();
     for places in 0..20 {
@@ -103,17 +120,17 @@ impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, category, instance, blocks } = self;
         writeln!(out, "{instance}, {category} ({edition})")?;
-        for TaskExplanation { property, expected, said } in blocks {
+        for TaskExplanation { property, expected, answers } in blocks {
             let property = if property.is_empty() { String::new() } else { format!("{property}: ") };
             let expected = if expected.is_empty() { "unknown" } else { expected };
             writeln!(out, "\n{property}the right answer is {expected}\n")?;
-            writeln!(out, "{:<22} {:<20} {:<14} {:<10} why", "entry", "said", "verdict", "points")?;
-            for of in said {
+            writeln!(out, "{:<22} {:<20} {:<14} {:<10} why", "entry", "answer", "verdict", "points")?;
+            for of in answers {
                 let mut why: Vec<String> = vec![];
                 why.extend((!of.why.is_empty()).then(|| of.why.clone()));
                 why.extend(of.parts.iter().map(|(part, points)| format!("{part} {}", approximate(points))));
                 why.extend(of.measured.iter().map(ToString::to_string));
-                let shown = if of.said.is_empty() { "-" } else { &of.said };
+                let shown = if of.answer.is_empty() { "-" } else { &of.answer };
                 let points = of.points.parse().map_or(of.points.clone(), |exact| rounded(&exact, 2));
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
@@ -128,7 +145,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A number of more decimals rounded to so many, half away from zero; the exact one is in the files.
+/// Formats a number rounded to `places` decimals, half away from zero. The written files have the exact number.
 pub fn rounded(number: &BigRational, places: u32) -> String {
     let scale = BigRational::from_integer(num_bigint::BigInt::from(10).pow(places));
     decimal(&((number * &scale).round() / scale))

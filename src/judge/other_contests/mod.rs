@@ -1,5 +1,5 @@
-//! The judgement of another contest (SV-COMP, CRV), in the words of the MCC's: entries, verdicts on instances, points,
-//! podiums. Its `judgement.json` begins with the key `contest`.
+//! The judgement of another contest (SV-COMP, CRV). It has the same parts as that of the MCC: entries, verdicts on
+//! instances, points, podiums. Its `judgement.json` begins with the key `contest`.
 
 mod explain;
 mod rank;
@@ -18,27 +18,30 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
+/// A judgement of SV-COMP or CRV, as in its `judgement.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
-    /// `sv-comp` or `crv`; the first key, by which the file is known.
+    /// `sv-comp` or `crv`. It is the first key; it distinguishes the file from a judgement of the MCC.
     pub contest: String,
-    /// Version of mcc-harness that judged.
+    /// Version of mcc-harness that computed the judgement.
     pub version: String,
-    /// The edition's settings as used.
+    /// The settings of the edition as used.
     pub edition: OtherEdition,
-    /// Digests of what was judged, by file name.
+    /// Digests of the input files, sorted by file name.
     pub inputs: Vec<InputDigest>,
-    /// What people must know, such as printed figures that contradict each other.
+    /// Notes for the reader, such as printed scores that contradict each other.
     pub notes: Vec<String>,
-    /// Sorted by name.
+    /// The entries, sorted by name.
     pub entries: Vec<Entry>,
+    /// The categories; other fields refer to them by index.
     pub categories: Vec<Category>,
-    /// What points are made of, in order (CRV: correctness, overhead, memory); empty where they have one source.
+    /// Names of the parts that points are the sum of, in order (CRV: correctness, overhead, memory). Empty for SV-COMP.
     pub parts: Vec<String>,
-    /// Sorted by category, then instance; empty where only scores were given.
+    /// Sorted by category, then instance. Empty if the input has scores only.
     pub blocks: Vec<Block>,
     /// Sorted by category, then entry.
     pub scores: Vec<Score>,
+    /// One podium for each category that is held, sorted by category.
     pub podiums: Vec<Podium>,
     /// Score-based quantile functions (SV-COMP).
     pub quantiles: Vec<QuantileFunction>,
@@ -47,73 +50,95 @@ pub struct Judgement {
 /// A category of SV-COMP, a track of CRV.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Category {
+    /// Its name.
     pub category: String,
-    /// The meta category it is a part of, by number.
+    /// Index of the meta category that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
-    /// Verification tasks, or benchmarks.
+    /// Number of verification tasks (SV-COMP) or benchmarks (CRV).
     pub tasks: u64,
-    /// Whether it has a podium; `note` says why not.
+    /// Whether it has a podium. If not, `note` gives the reason.
     pub held: bool,
+    /// Why the category is not held; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-/// What everybody said of one instance: a verification task, a benchmark.
+/// The results of all entries on one instance: a verification task (SV-COMP) or a benchmark (CRV).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Block {
+    /// Index of its category.
     pub category: usize,
+    /// Name of the instance.
     pub instance: String,
-    /// What is to be shown of it, where it could be several things (SV-COMP).
+    /// The property to be verified (SV-COMP); empty for CRV.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub property: String,
-    /// The right answer; empty where nobody said it.
+    /// The expected answer; empty if it is not known.
     pub expected: String,
-    /// By entry number.
+    /// The result of each entry, sorted by entry.
     pub cells: Vec<Cell>,
 }
 
+/// The result of one entry on one instance.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cell {
+    /// Index of the entry.
     pub entry: usize,
-    /// As the results have it.
-    pub said: String,
+    /// The answer as the results state it (`T`, `false(unreach-call)`).
+    #[serde(alias = "said")]
+    pub answer: String,
+    /// The verdict on the run.
     pub verdict: RunVerdict,
-    /// Why, where the verdict is more than a comparison.
+    /// The reason for the verdict where the answer and the expected answer do not explain it; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// Points of the run.
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// As `Judgement::parts`.
+    /// The parts of `points`, in the order of `Judgement::parts`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Points>,
+    /// What was measured of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<Measure>,
 }
 
+/// An exact number (points, seconds, megabytes) that JSON holds as a string such as `"5/2"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Points(#[serde(with = "fraction")] pub BigRational);
+pub struct Points(
+    /// The number.
+    #[serde(with = "fraction")]
+    pub BigRational,
+);
 
+/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunVerdict {
+    /// The answer is the expected one.
     Right,
     /// Right, but no validator confirmed its witness.
     Unconfirmed,
+    /// The answer is not the expected one.
     Wrong,
-    /// An answer to an instance whose right answer nobody said.
+    /// An answer, but the expected answer is not known.
     Unjudged,
+    /// No answer, or an answer that counts as none.
     Unknown,
+    /// The run reached a limit of CPU or wall time, or gave no verdict in time (CRV).
     Timeout,
+    /// The tool or the monitored program crashed (CRV).
     Crash,
+    /// The tool did not start on the task (SV-COMP).
     NotStarted,
     /// The property cannot be written in the tool's language (CRV).
     Inexpressible,
 }
 
 impl RunVerdict {
-    /// As files write it.
+    /// The verdict as a word of the written files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Right => "right",
@@ -129,16 +154,18 @@ impl RunVerdict {
     }
 }
 
-/// A figure of a run, or the mean of several experiments' with their spread.
+/// A measurement of a run, or the mean and the range of several experiments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measure {
-    /// `cpu_s`, `time_s`, `memory_mb`.
+    /// `cpu_s` (CPU time in seconds), `time_s` (execution time in seconds) or `memory_mb` (megabytes).
     pub what: String,
+    /// The value, or the mean of the values.
     #[serde(with = "fraction")]
     pub mean: BigRational,
+    /// Number of experiments that the mean is computed from.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub experiments: u64,
-    /// Least and most, where there was more than one experiment.
+    /// Least and greatest value if there is more than one experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<(Points, Points)>,
 }
@@ -151,72 +178,97 @@ fn is_once(experiments: &u64) -> bool {
     *experiments == 1
 }
 
+/// The score of one entry in one category.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Score {
+    /// Index of the entry.
     pub entry: usize,
+    /// Index of the category.
     pub category: usize,
+    /// Number of runs with the verdict `right`.
     pub right: u64,
+    /// Number of runs with the verdict `unconfirmed`.
     pub unconfirmed: u64,
+    /// Number of runs with the verdict `wrong`.
     pub wrong: u64,
-    /// Answers to instances whose right answer nobody said.
+    /// Number of runs with the verdict `unjudged`.
     pub unjudged: u64,
-    /// None: a dash (opted out, no result).
+    /// None if a dash is shown: the entry opted out or has no result.
     pub points: Option<Points>,
+    /// The parts of `points`, in the order of `Judgement::parts`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Points>,
-    /// Points by task, what a meta category sums (SV-COMP).
+    /// Points divided by the number of tasks; a meta category sums these (SV-COMP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normalized: Option<Points>,
-    /// Seconds of CPU time of the right answers (SV-COMP).
+    /// CPU time of the runs with points, in seconds (SV-COMP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success_cpu_s: Option<Points>,
+    /// Such as `opted out`; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
+/// The ranking of a category.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Podium {
+    /// Index of the category.
     pub category: usize,
-    /// In order; entries that are not competing follow with `rank` None.
+    /// Competing entries in the order of their ranks, then the other entries without a rank.
     pub places: Vec<CategoryPlace>,
 }
 
+/// The place of one entry on a podium.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CategoryPlace {
+    /// The rank, from 1. None if the entry is not competing.
     pub rank: Option<u32>,
+    /// Index of the entry.
     pub entry: usize,
+    /// Its points in the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
+    /// CPU time of its runs with points, in seconds (SV-COMP); decides between equal points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success_cpu_s: Option<Points>,
+    /// The medal of the rank.
     pub medal: Medal,
     /// Such as `not recomputable: opted-out results unpublished`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-/// The score-based quantile function of one entry: `start` is the sum of its negative points; each step is a run
-/// that got points, by rising CPU time.
+/// The score-based quantile function of one entry (SV-COMP): the accumulated score over the CPU time of its runs with
+/// points.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct QuantileFunction {
+    /// Index of the entry.
     pub entry: usize,
+    /// Index of the category.
     pub category: usize,
+    /// The sum of its negative points.
     #[serde(with = "fraction")]
     pub start: BigRational,
+    /// One step for each run with points, by increasing CPU time.
     pub steps: Vec<Step>,
 }
 
+/// One step of a quantile function: a run with points.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// The score accumulated with this run.
+    /// The score accumulated up to and including this run.
     #[serde(with = "fraction")]
     pub x: BigRational,
+    /// CPU time of the run in seconds.
     #[serde(with = "fraction")]
     pub cpu_s: BigRational,
 }
 
 impl Judgement {
-    /// Reads `judgement.json` of a folder that `judge --out` wrote; None where it is one of the MCC.
+    /// Reads `judgement.json` of a folder that `judge --out` wrote. Returns None if it is a judgement of the MCC.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a judgement, or refers to an entry or category that it does not have.
     pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
         let path = dir.join("judgement.json");
         let failed = |source| JudgementError::Read { path: path.clone(), source };
@@ -234,7 +286,7 @@ impl Judgement {
         Ok(Some(judgement))
     }
 
-    /// A judgement is a file that anyone may have edited: every number in it must name something.
+    /// Checks that every index refers to an entry or category: the file may have been edited.
     fn check(&self) -> Result<(), JudgementError> {
         let (entries, categories, parts) = (self.entries.len(), self.categories.len(), self.parts.len());
         let known = |entry: usize, category: usize| entry < entries && category < categories;
@@ -251,7 +303,20 @@ impl Judgement {
         let quantiles = self.quantiles.iter().all(|of| known(of.entry, of.category));
         match blocks && nested && scores && podiums && quantiles {
             true => Ok(()),
-            false => Err(JudgementError::Broken("a figure belongs to no entry or category".to_owned())),
+            false => Err(JudgementError::Broken("an index refers to no entry or category".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_key_said_is_read_as_the_answer() {
+        let old = r#"{"entry": 0, "said": "T", "verdict": "right", "points": "1"}"#;
+        let cell: Cell = serde_json::from_str(old).unwrap();
+        assert_eq!(cell.answer, "T");
+        assert!(serde_json::to_string(&cell).unwrap().contains("\"answer\":\"T\""));
     }
 }

@@ -7,16 +7,19 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use std::cmp::{Ordering, Reverse};
 
-/// What an entry enters a podium with.
+/// An entry with the values that it is ranked by.
 pub struct Contender {
+    /// Index of the entry.
     pub entry: usize,
+    /// Its points in the category.
     pub points: BigRational,
-    /// Seconds; the lesser goes first among equal points. None: after all that have one.
+    /// CPU time in seconds. Of equal points the lesser time has the better place; None comes last.
     pub success_cpu_s: Option<BigRational>,
+    /// A note for the place on the podium; empty if there is none.
     pub note: String,
 }
 
-/// Who shares a rank, and what follows.
+/// When entries share a rank, and which rank follows a shared one.
 pub enum Ties<'a> {
     /// Equal points and time: 1, 1, 3 (SV-COMP).
     Equal,
@@ -24,7 +27,7 @@ pub enum Ties<'a> {
     Margin(&'a BigRational),
 }
 
-/// Competing entries first, in order of points, then of time; the others follow unranked.
+/// Ranks the entries of a category: competing entries by points, then by time; the others follow without a rank.
 pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>, ties: &Ties) -> Podium {
     let competing = |contender: &Contender| entries[contender.entry].status == Status::Competing;
     contenders.sort_by(|a, b| {
@@ -32,7 +35,7 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
         order.then_with(|| better(a, b)).then_with(|| entries[a.entry].entry.cmp(&entries[b.entry].entry))
     });
     let mut places: Vec<CategoryPlace> = Vec::new();
-    // The first of the current rank, and how many ranks there were.
+    // The first contender of the current rank, and the current rank.
     let (mut first, mut rank) = (0, 0);
     for at in 0..contenders.len() {
         let of = &contenders[at];
@@ -61,6 +64,7 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
     Podium { category, places }
 }
 
+/// Orders by points (most first), then by time (least first).
 fn better(a: &Contender, b: &Contender) -> Ordering {
     let time = |of: &Contender| {
         (of.success_cpu_s.is_none(), of.success_cpu_s.clone().unwrap_or_else(BigRational::zero))
@@ -97,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_points_are_ranked_by_time_and_share_a_rank_where_that_is_equal_too() {
+    fn equal_points_rank_by_time_and_equal_times_share_a_rank() {
         let contenders = [(166, Some(250)), (166, Some(6)), (166, Some(250)), (9, None), (999, Some(1))];
         assert_eq!(ranks(&Ties::Equal, &contenders), ["1bgold", "2asilver", "2csilver", "4d", "-e"]);
     }
 
     #[test]
-    fn a_tie_margin_counts_from_the_first_of_a_rank_and_ranks_are_dense() {
+    fn a_tie_margin_counts_from_the_first_of_a_rank() {
         let margin = BigRational::new(6.into(), 100.into());
         let contenders = [(39651, None), (39645, None), (39640, None), (100, None), (99_999, None)];
         let ranks = ranks(&Ties::Margin(&margin), &contenders);

@@ -1,4 +1,4 @@
-//! Why an entry has its points: what it scored in which category, and which answers cost it points.
+//! The points of one entry: its scores by category, and its answers with negative points.
 
 use super::explain::rounded;
 use super::*;
@@ -7,46 +7,69 @@ use crate::show::{columns, wrapped};
 use num_traits::{Signed, Zero};
 use std::fmt;
 
+/// The explanation of the points of one entry.
 #[derive(Debug, Serialize)]
 pub struct ToolExplanation {
+    /// Name of the edition.
     pub edition: String,
+    /// Name of the entry.
     pub entry: String,
+    /// Status of the entry.
     pub status: Status,
+    /// The note on its status; may be empty.
     pub note: String,
-    /// Those it has a score or a dash in, in their order.
+    /// The categories in which it has a score or a dash, in the order of the judgement.
     pub categories: Vec<CategorySummary>,
-    /// The costliest first.
+    /// Answers with negative points, those that cost most first.
     pub losses: Vec<CostlyAnswer>,
 }
 
+/// The result of the entry in one category.
 #[derive(Debug, Serialize)]
 pub struct CategorySummary {
+    /// Name of the category.
     pub category: String,
+    /// Number of runs with the verdict `right`.
     pub right: u64,
+    /// Number of runs with the verdict `unconfirmed`.
     pub unconfirmed: u64,
+    /// Number of runs with the verdict `wrong`.
     pub wrong: u64,
+    /// Number of runs with the verdict `unjudged`.
     pub unjudged: u64,
-    /// None: a dash.
+    /// Its points; None if a dash is shown.
     pub points: Option<Points>,
+    /// Its rank on the podium; None if it has none.
     pub rank: Option<u32>,
+    /// Its medal.
     pub medal: Medal,
+    /// The note on its place or score; may be empty.
     pub note: String,
 }
 
-/// An answer that cost points.
+/// An answer with negative points.
 #[derive(Debug, Serialize)]
 pub struct CostlyAnswer {
+    /// Name of the category.
     pub category: String,
+    /// Name of the instance.
     pub instance: String,
+    /// The property to be verified (SV-COMP); empty for CRV.
     pub property: String,
-    pub said: String,
+    /// The answer as the results state it.
+    pub answer: String,
+    /// The expected answer; empty if it is not known.
     pub expected: String,
+    /// The reason for the verdict; may be empty.
     pub why: String,
-    /// Negative.
+    /// The points: negative.
     pub points: Points,
 }
 
-/// Sums up why an entry has its points.
+/// Explains the points of an entry.
+///
+/// # Errors
+/// The judgement does not have the entry.
 pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
     let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
     let number = find("tool", entry, &names)?;
@@ -83,7 +106,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
                     category: category(block.category),
                     instance: block.instance.clone(),
                     property: block.property.clone(),
-                    said: cell.said.clone(),
+                    answer: cell.answer.clone(),
                     expected: block.expected.clone(),
                     why: cell.why.clone(),
                     points: Points(points),
@@ -95,7 +118,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     Ok(explanation)
 }
 
-/// What a run lost: its points where they are negative, or the parts of them that are (CRV).
+/// The negative points of a run: the sum of its negative parts (CRV), or its points if they are negative.
 fn cost(cell: &Cell) -> BigRational {
     let parts = cell.parts.iter().map(|Points(part)| part);
     let whole = std::iter::once(&cell.points).filter(|_| cell.parts.is_empty());
@@ -107,7 +130,7 @@ impl fmt::Display for ToolExplanation {
         let Self { edition, entry, status, note, categories, losses } = self;
         let note = if note.is_empty() { String::new() } else { format!(": {note}") };
         writeln!(out, "{}\n", wrapped(&format!("{entry} ({edition}): {}{note}", status.word()), 80, 2))?;
-        // Of results that were given as scores nothing was counted.
+        // Input that consists of scores has no counts of runs.
         let counts = |of: &CategorySummary| [of.right, of.unconfirmed, of.wrong, of.unjudged];
         let counted = categories.iter().any(|of| counts(of) != [0; 4]);
         let row = |category: &str, counts: [String; 4], rest: [String; 3]| {
@@ -129,8 +152,8 @@ impl fmt::Display for ToolExplanation {
         let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
         let title = format!("{} answers cost {} points", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
-            let said = format!("said {}, right is {}", loss.said, loss.expected);
-            vec![format!("{} {}", loss.category, loss.instance), said, rounded(&loss.points.0, 2)]
+            let answer = format!("answered {}, right is {}", loss.answer, loss.expected);
+            vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]
         })
     }
 }

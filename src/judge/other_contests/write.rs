@@ -1,11 +1,15 @@
-//! The files of a judgement of another contest; the columns of the MCC's tables come first, its own follow.
+//! Writes the files of a judgement of another contest. Each table has the columns of the MCC table first, then the columns
+//! of the contest.
 
 use super::*;
 use crate::output::atomic_file::{AtomicFile, WriteError, field};
 use crate::output::write::{replace, table_files, variant_of};
 use std::fmt::Write as _;
 
-/// Writes every file of `judge --out`.
+/// Writes all files of `judge --out` to the folder `dir`, which is created if it does not exist.
+///
+/// # Errors
+/// A file cannot be written.
 pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
@@ -25,7 +29,7 @@ fn exact(points: &Option<Points>) -> String {
     points.as_ref().map_or(String::new(), |Points(exact)| exact.to_string())
 }
 
-/// `,value` for each part.
+/// The parts as columns: `,value` for each.
 fn joined(parts: &[Points]) -> String {
     parts.iter().map(|Points(part)| format!(",{part}")).collect()
 }
@@ -39,7 +43,7 @@ impl Judgement {
         field(&self.categories[category].category)
     }
 
-    /// `,correctness,overhead,memory` for CRV.
+    /// The header of the columns of the parts: `,correctness,overhead,memory` for CRV.
     fn part_columns(&self) -> String {
         self.parts.iter().map(|part| format!(",{part}")).collect()
     }
@@ -91,19 +95,19 @@ fn tools(judgement: &Judgement) -> String {
 fn verdicts(judgement: &Judgement) -> String {
     let parts = judgement.part_columns();
     let mut table =
-        format!("category,instance,property,expected,tool,said,verdict,points{parts},measured,why\n");
+        format!("category,instance,property,expected,tool,answer,verdict,points{parts},measured,why\n");
     for block in &judgement.blocks {
         let category = judgement.category_name(block.category);
         let [instance, property, expected] =
             [&block.instance, &block.property, &block.expected].map(|text| field(text));
-        for Cell { entry, said, verdict, why, points, parts, measured } in &block.cells {
+        for Cell { entry, answer, verdict, why, points, parts, measured } in &block.cells {
             let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
             let (tool, parts, verdict) = (judgement.entry_name(*entry), joined(parts), verdict.word());
             let measured = measured.join(" ");
-            let [said, measured, why] = [said, &measured, why].map(|text| field(text));
+            let [answer, measured, why] = [answer, &measured, why].map(|text| field(text));
             let _ = writeln!(
                 table,
-                "{category},{instance},{property},{expected},{tool},{said},{verdict},{points}{parts},{measured},{why}"
+                "{category},{instance},{property},{expected},{tool},{answer},{verdict},{points}{parts},{measured},{why}"
             );
         }
     }

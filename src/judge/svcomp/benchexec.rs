@@ -1,5 +1,5 @@
-//! BenchExec's result XML as a stream: a header, then one run after another. What is measured besides CPU and wall time,
-//! custom scores and anything else in it are passed over.
+//! Reads the result files of BenchExec (XML) as a stream: a header, then one run after another. Measurements other than CPU
+//! time, wall time and memory, and all other content, are ignored.
 
 use mcc_benchkit::published::{TableError, open};
 use mcc_edition::fraction;
@@ -12,48 +12,77 @@ use std::collections::HashMap;
 use std::io::BufReader;
 use std::path::Path;
 
+/// Why a result file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultError {
+    /// The file cannot be opened or read.
     #[error(transparent)]
     Open(#[from] TableError),
+    /// The XML is not well-formed.
     #[error(transparent)]
     Xml(#[from] ModelError),
+    /// A run has wrong content.
     #[error("{file}:{line}: {message}")]
-    Content { file: String, line: u64, message: String },
-    /// Well-formed XML of another kind.
+    Content {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// The file is XML of another kind.
     #[error("{file}:{line}: <{root}> where <result> is expected; give result files as BenchExec writes them")]
-    OtherXml { file: String, line: u64, root: String },
+    OtherXml {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// The name of the root element.
+        root: String,
+    },
 }
 
-/// The attributes of `<result>`; empty where missing.
+/// The attributes of `<result>`. A missing attribute is empty.
 #[derive(Clone, Debug, Default)]
 pub struct ResultHeader {
+    /// Name of the benchmark definition.
     pub benchmarkname: String,
+    /// Name of the tool.
     pub tool: String,
-    /// The run definition; in a block's file `DEFINITION.BLOCK`.
+    /// Name of the run definition; in the file of a block `DEFINITION.BLOCK`.
     pub name: String,
-    /// The set of tasks, which is the category in the contest's archives.
+    /// Name of the set of tasks, which is the category in the archives of the contest.
     pub block: String,
+    /// Date of the experiment.
     pub date: String,
+    /// Limit of CPU time with its unit, such as `900s`.
     pub timelimit: String,
-    /// What broke off the experiment.
+    /// The error that ended the experiment early; else empty.
     pub error: String,
 }
 
-/// A `<run>` as it stands.
+/// The content of a `<run>`. A missing text is empty.
 #[derive(Clone, Debug, Default)]
 pub struct RawRun {
+    /// The line in the file, from 1.
     pub line: u64,
+    /// Name of the task.
     pub name: String,
+    /// Properties to be verified, separated by spaces.
     pub properties: String,
+    /// The expected answer.
     pub expected: String,
+    /// The answer, or how the run ended.
     pub status: String,
-    /// `correct`, `correct-unconfirmed`, `wrong`, `unknown`, `error`, `missing`, or empty.
+    /// BenchExec's comparison with the expected answer: `correct`, `correct-unconfirmed`, `wrong`, `unknown`, `error`,
+    /// `missing`, or empty.
     pub category: String,
-    /// Seconds.
+    /// CPU time in seconds.
     pub cputime: Option<BigRational>,
+    /// Wall time in seconds.
     pub walltime: Option<BigRational>,
-    /// Bytes.
+    /// Peak memory in bytes.
     pub memory: Option<BigRational>,
 }
 
@@ -83,7 +112,7 @@ impl RawRun {
         Self { line, name, properties, expected, ..Self::default() }
     }
 
-    /// Takes a `<column>`. One may stand there twice; the first is BenchExec's own.
+    /// Adds a `<column>`. If a column is repeated, the first one counts: it is the one of BenchExec.
     fn column(&mut self, title: &str, value: String) -> Result<(), String> {
         match title {
             "status" if self.status.is_empty() => self.status = value,
@@ -97,7 +126,10 @@ impl RawRun {
     }
 }
 
-/// Reads the header alone.
+/// Reads the header only.
+///
+/// # Errors
+/// The file cannot be read or is no result file.
 pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
     let mut header = None;
     read(
@@ -111,7 +143,11 @@ pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
     Ok(header.unwrap_or_default())
 }
 
-/// Hands every run to `each`, whose error becomes one with file and line; `wants_runs` sees the header first.
+/// Calls `wants_runs` with the header and, if it returns true, `each` with every run. An error of `each` is reported with
+/// file and line.
+///
+/// # Errors
+/// The file cannot be read, is no result file, has a run without name or the same task twice, or `each` fails.
 pub fn read(
     path: &Path,
     mut each: impl FnMut(RawRun) -> Result<(), String>,
@@ -138,7 +174,9 @@ pub fn read(
                     let key = (run.name.clone(), run.properties.clone());
                     if let Some(first) = seen.insert(key, line) {
                         let of = &run.name;
-                        return Err(content(format!("the task {of} again, as in line {first}; keep one")));
+                        return Err(content(format!(
+                            "the task {of} is repeated, first in line {first}; keep one"
+                        )));
                     }
                     each(run).map_err(content)?;
                 }
@@ -174,18 +212,18 @@ pub fn read(
     }
 }
 
-/// `../properties/unreach-call.prp` is `unreach-call`.
+/// The property of a property file: `../properties/unreach-call.prp` is `unreach-call`.
 fn property_of_file(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.strip_suffix(".prp").unwrap_or(name).to_owned()
 }
 
-/// What a column holds, in what, the unit's letter, and an example.
+/// The quantity of a column, its unit in words, the letter of the unit, and an example.
 type ColumnUnit = [&'static str; 4];
 const SECONDS: ColumnUnit = ["time", "seconds", "s", "2.17s"];
 const BYTES: ColumnUnit = ["memory", "bytes", "B", "133574656B"];
 
-/// `2.169189428s`, also without the unit and with an exponent; nothing where nothing was measured.
+/// Parses a measurement such as `2.169189428s`, also without unit or with an exponent. None if there is no measurement.
 fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option<BigRational>, String> {
     if matches!(text, "" | "None" | "-") {
         return Ok(None);
@@ -226,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_memory_are_read_exactly_in_every_form_benchexec_writes() {
+    fn times_and_memory_in_all_forms_of_benchexec_are_exact() {
         let of = |text: &str, unit| number(text, unit).unwrap().map(|value| value.to_string());
         let exact = |text: &str| of(text, SECONDS);
         assert_eq!(exact("2.5s").as_deref(), Some("5/2"));
@@ -241,13 +279,16 @@ mod tests {
     }
 
     #[test]
-    fn hostile_result_files_are_refused_with_line_and_remedy() {
+    fn malformed_result_files_are_rejected_with_line_and_remedy() {
         let document = |inside: &str| format!("<result tool=\"t\">\n{inside}\n</result>");
         let run = |name: &str, column: &str| format!("<run name=\"{name}\">{column}</run>");
         for (text, part) in [
             ("<benchmark/>".to_owned(), "r.xml:1: <benchmark> where <result> is expected"),
             (document("<run/>"), "r.xml:2: <run> without name; add it"),
-            (document(&(run("a", "") + "\n" + &run("a", ""))), "r.xml:3: the task a again, as in line 2"),
+            (
+                document(&(run("a", "") + "\n" + &run("a", ""))),
+                "r.xml:3: the task a is repeated, first in line 2",
+            ),
             (document(&run("a", "\n<column title=\"cputime\" value=\"soon\"/>")), "r.xml:3: the time `soon`"),
             (document("<run name=\"&lol;\"/>"), "r.xml:2: not well-formed"),
             ("<result><run name=\"a\">".to_owned(), "the file ends inside an element"),
@@ -256,8 +297,8 @@ mod tests {
             let error = runs(&text).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
-        let bomb = "<!DOCTYPE result [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]>\n";
-        let error = runs(&(bomb.to_owned() + &document("<run name=\"x\">&lol2;</run>"))).unwrap_err();
+        let entities = "<!DOCTYPE result [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]>\n";
+        let error = runs(&(entities.to_owned() + &document("<run name=\"x\">&lol2;</run>"))).unwrap_err();
         assert!(error.contains("r.xml:3") && error.contains("lol2"), "{error}");
     }
 }

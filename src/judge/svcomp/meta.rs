@@ -1,5 +1,5 @@
-//! Scores of categories and, nested, of meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k sub-categories,
-//! never rounded on the way.
+//! Computes the scores of categories and of nested meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k
+//! sub-categories, without rounding.
 
 use super::results::{GivenScore, Results};
 use super::source::SvcompError;
@@ -13,13 +13,13 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a score is a printed one.
+/// Note of a printed score that cannot be recomputed.
 const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
 
-/// Of a run with points: seconds of CPU time, None where nobody measured it, and the points.
+/// A run with points: CPU time in seconds, None if it was not measured, and the points.
 type ScoredRun = (Option<BigRational>, BigRational);
 
-/// What an entry's runs in a category amount to.
+/// Sums over the runs of an entry in a category.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CategoryTally {
     right: u64,
@@ -50,13 +50,13 @@ impl CategoryTally {
         }
     }
 
-    /// None where the time of a run with points is unknown.
+    /// CPU time of the runs with points, in seconds. None if one of them is unknown.
     fn success_cpu_s(&self) -> Option<BigRational> {
         self.with_points.iter().map(|(cpu_s, _)| cpu_s.as_ref()).sum()
     }
 }
 
-/// The outcome for all categories.
+/// The results of all categories.
 pub(super) struct ScoredCategories {
     pub categories: Vec<other_contests::Category>,
     pub scores: Vec<Score>,
@@ -71,29 +71,30 @@ struct CategoryScore {
     points: BigRational,
     success_cpu_s: Option<BigRational>,
     note: String,
-    /// Whether a meta category may build on it.
+    /// Whether the score of a meta category may be computed from it.
     usable: bool,
 }
 
+/// The categories with what is needed to compute their scores.
 struct CategoryTree<'a> {
     edition: &'a SvcompEdition,
     categories: &'a [Category],
     children: Vec<Vec<usize>>,
     parent: Vec<Option<usize>>,
-    /// n of each category, meta categories summed over their held parts.
+    /// Number of tasks (n) of each category; of a meta category the sum over its held parts.
     tasks: Vec<u64>,
     held: Vec<bool>,
     entries: &'a [Entry],
     tallies: &'a BTreeMap<(usize, usize), CategoryTally>,
     given: BTreeMap<(&'a str, &'a str), &'a GivenScore>,
-    /// Entry, category: a dash is shown.
+    /// Entry and category of opt-outs; a dash is shown there.
     opted_out: &'a BTreeSet<(usize, usize)>,
     /// By (entry, category).
     values: BTreeMap<(usize, usize), CategoryScore>,
     notes: Vec<String>,
 }
 
-/// `shown_tasks`: by category, the different tasks in the results.
+/// Computes the scores of all categories. `shown_tasks` is the number of different tasks in the results, by category.
 pub(super) fn score(
     edition: &SvcompEdition,
     results: &Results,
@@ -128,7 +129,7 @@ pub(super) fn score(
         values: BTreeMap::new(),
         notes: Vec::new(),
     };
-    // Parts before the whole.
+    // Sub-categories come before their meta category.
     let mut order: Vec<usize> = (0..categories.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(tree.depth(*at)));
     for category in order {
@@ -152,7 +153,7 @@ impl CategoryTree<'_> {
             .copied()
     }
 
-    /// Fixes n, the values and whether the category is held.
+    /// Computes number of tasks, scores and whether the category is held.
     fn compute_category(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
         let of = &self.categories[category];
         let is_meta = !self.children[category].is_empty();
@@ -160,13 +161,13 @@ impl CategoryTree<'_> {
             let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
             if of.tasks.is_some_and(|tasks| tasks != sum) {
                 let tasks = of.tasks.unwrap_or_default();
-                self.notes.push(format!("{} is said to have {tasks} tasks, its parts have {sum}", of.name));
+                self.notes.push(format!("{} should have {tasks} tasks, its parts have {sum}", of.name));
             }
             sum
         } else {
             if of.tasks.is_some_and(|tasks| shown > tasks) {
                 let tasks = of.tasks.unwrap_or_default();
-                let note = format!("{} is said to have {tasks} tasks, the results show {shown}", of.name);
+                let note = format!("{} should have {tasks} tasks, the results have {shown}", of.name);
                 self.notes.push(note);
             }
             of.tasks.unwrap_or(shown)
@@ -207,8 +208,8 @@ impl CategoryTree<'_> {
         Some(usable(given.score.clone()?, given.success_cpu_s.clone()))
     }
 
-    /// The score of a meta category, or the printed one where it cannot be computed; an opted-out part never counts
-    /// as 0.
+    /// The score of a meta category, or the printed one if it cannot be computed. A part that the entry opted out of never
+    /// counts as 0.
     fn meta(&self, entry: usize, category: usize) -> Option<CategoryScore> {
         let parts: Vec<usize> = self.held_parts(category).collect();
         let values: Option<Vec<&CategoryScore>> =
@@ -228,7 +229,7 @@ impl CategoryTree<'_> {
             });
         }
         let given = given?;
-        // The table is as deep as it goes here, and its word is a result like others.
+        // Without any result in the parts, the printed score counts as a result.
         let usable = parts
             .iter()
             .all(|part| self.given(entry, *part).is_none() && !self.values.contains_key(&(entry, *part)));
@@ -274,7 +275,7 @@ impl CategoryTree<'_> {
             note: match self.held[number] {
                 true => String::new(),
                 false if !self.children[number].is_empty() && self.held_parts(number).next().is_none() => {
-                    "not held: none of its parts is".to_owned()
+                    "not held: none of its parts is held".to_owned()
                 }
                 false => format!(
                     "new and not held: fewer than {} teams took part",
@@ -292,7 +293,7 @@ impl CategoryTree<'_> {
     }
 
     fn score(&self, entry: usize, category: usize, value: Option<&CategoryScore>) -> Score {
-        // An entry that opted out shows nothing of what it did there.
+        // The results of an entry that opted out are not shown.
         let counted: Vec<&CategoryTally> = match value {
             None => Vec::new(),
             Some(_) => self
@@ -318,7 +319,7 @@ impl CategoryTree<'_> {
         }
     }
 
-    /// A computed score that does not print as the table does, cut or rounded, is worth a word.
+    /// Adds a note if a computed score, truncated or rounded, differs from the printed one.
     fn compare_with_printed(&mut self, entry: usize, category: usize, value: &CategoryScore) {
         let printed = self.given(entry, category).and_then(|given| given.score.clone());
         let Some(printed) = printed.filter(|_| value.note.is_empty() && !self.children[category].is_empty())
@@ -328,15 +329,17 @@ impl CategoryTree<'_> {
         if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {
             let (entry, name) = (&self.entries[entry].entry, &self.categories[category].name);
             let computed = &value.points;
-            self.notes.push(format!("{entry} has {printed} in {name} as printed, {computed} as computed"));
+            self.notes.push(format!(
+                "{entry} has the printed score {printed} in {name}, but the computed score {computed}"
+            ));
         }
     }
 
-    /// The plain categories a category is made of, each with the weight its points have in it.
+    /// The base categories of a category, each with the weight of its points in the category.
     fn base_categories(&self, category: usize) -> Vec<(usize, BigRational)> {
-        let mut open = vec![(category, BigRational::from_integer(1.into()))];
+        let mut pending = vec![(category, BigRational::from_integer(1.into()))];
         let mut found = Vec::new();
-        while let Some((at, weight)) = open.pop() {
+        while let Some((at, weight)) = pending.pop() {
             if self.children[at].is_empty() {
                 found.push((at, weight));
                 continue;
@@ -345,14 +348,14 @@ impl CategoryTree<'_> {
             let k = BigRational::from_integer(parts.len().into());
             for part in parts {
                 let of = self.count(at) / &k / self.count(part);
-                open.push((part, &weight * of));
+                pending.push((part, &weight * of));
             }
         }
         found.sort();
         found
     }
 
-    /// Where every plain category's runs are known, and the time of those with points; the right end is the score.
+    /// The quantile function. None unless the runs of every base category and the times of all runs with points are known.
     fn quantile(&self, entry: usize, category: usize) -> Option<QuantileFunction> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();

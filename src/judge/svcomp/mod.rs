@@ -1,4 +1,4 @@
-//! Judging SV-COMP: verdicts, categories and meta categories, podiums, score-based quantile functions.
+//! Judges SV-COMP: verdicts, categories and meta categories, podiums, score-based quantile functions.
 
 mod benchexec;
 mod meta;
@@ -42,13 +42,13 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     blocks.iter().for_each(|block| tasks[block.category] += 1);
     let opted_out = opted_out(edition, &names, &results);
     let scored = meta::score(edition, &results, &entries, &tallies, &tasks, &opted_out)?;
-    // What it did there counts in the meta category and is shown nowhere.
+    // Results in a category that the entry opted out of count in the meta category, but are not shown.
     for block in &mut blocks {
         block.cells.retain(|cell| !opted_out.contains(&(cell.entry, block.category)));
     }
     blocks.retain(|block| !block.cells.is_empty());
     results.notes.extend(scored.notes);
-    // One and the same input gives the same notes in the same order.
+    // Removes repeated notes and keeps the order, so that the same input gives the same notes.
     let mut seen = BTreeSet::new();
     results.notes.retain(|note| seen.insert(note.clone()));
     results.inputs.sort_by(|a, b| (&a.file, &a.sha256).cmp(&(&b.file, &b.sha256)));
@@ -68,7 +68,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     })
 }
 
-/// Sorts the runs and numbers their entries by name, so that no order of files shows; returns the names.
+/// Sorts the runs and numbers their entries by name, so that the order of files has no effect. Returns the names.
 ///
 /// # Errors
 /// A run names an entry or a category that the results do not have.
@@ -77,14 +77,14 @@ fn sort_and_number(edition: &SvcompEdition, results: &mut Results) -> Result<Vec
     if let Some(run) = results.runs.iter().find(unknown) {
         return Err(unknown_run(run));
     }
-    // Who resigned vanishes from everything (P-4); who is withdrawn is named, and not judged (P-3).
+    // A resigned entry is removed everywhere (P-4); a withdrawn entry is named, but not judged (P-3).
     let given = results.given.iter().map(|given| &given.entry);
     let named: BTreeSet<&String> = results.entries.iter().chain(given).collect();
     let stays = |name: &&String| edition.status_of(name) != Status::Resigned;
     let names: Vec<String> = named.into_iter().filter(stays).cloned().collect();
     results.runs.retain(|run| edition.status_of(&results.entries[run.entry]).is_judged());
     results.given.retain(|given| edition.status_of(&given.entry).is_judged());
-    // None: resigned, whose runs are gone.
+    // None for resigned entries; their runs are removed.
     let number = |name: &String| names.binary_search(name).ok();
     let renumbered: Vec<Option<usize>> = results.entries.iter().map(number).collect();
     for run in &mut results.runs {
@@ -98,26 +98,26 @@ fn unknown_run(run: &Run) -> SvcompError {
     SvcompError::UnknownRun { run: run.raw.name.clone(), entry: run.entry, category: run.category }
 }
 
-/// What the runs judged so far amount to.
+/// Sums over the runs judged so far.
 #[derive(Default)]
 struct JudgedRuns {
     /// By (entry, category).
     tallies: BTreeMap<(usize, usize), CategoryTally>,
-    /// By entry: tasks started, and all.
+    /// By entry: number of tasks on which it started, and of all its tasks.
     started: Vec<(u64, u64)>,
     blocks: Vec<Block>,
     notes: Vec<String>,
 }
 
 impl JudgedRuns {
-    /// Judges the next run; they come in the order of `Run::place`.
+    /// Judges the next run; runs come in the order of `Run::place`.
     fn judge(&mut self, edition: &SvcompEdition, category: &str, run: &Run) {
         let judged = judge_run(edition, category, &run.raw, run.confirmation);
         let (started, all) = &mut self.started[run.entry];
         *started += u64::from(judged.verdict != RunVerdict::NotStarted);
         *all += 1;
         self.tallies.entry((run.entry, run.category)).or_default().add(&judged);
-        // A million bytes each.
+        // A megabyte is a million bytes.
         let memory_mb =
             run.raw.memory.as_ref().map(|bytes| bytes / BigRational::from_integer(1_000_000.into()));
         let measured =
@@ -126,7 +126,7 @@ impl JudgedRuns {
             });
         self.block(run).cells.push(Cell {
             entry: run.entry,
-            said: run.raw.status.clone(),
+            answer: run.raw.status.clone(),
             verdict: judged.verdict,
             why: judged.why,
             points: judged.points,
@@ -135,7 +135,7 @@ impl JudgedRuns {
         });
     }
 
-    /// The block of a run's task: the last one, or a new one.
+    /// The block of the task of a run: the last block, or a new one.
     fn block(&mut self, run: &Run) -> &mut Block {
         let RawRun { name, properties, .. } = &run.raw;
         let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
@@ -146,7 +146,7 @@ impl JudgedRuns {
             {
                 if *known != expected {
                     self.notes.push(format!(
-                        "result files differ on the right answer of {name}: {known} and {expected}"
+                        "result files differ on the expected answer of {name}: {known} and {expected}"
                     ));
                 }
             }
@@ -162,7 +162,7 @@ impl JudgedRuns {
     }
 }
 
-/// Entries with their status: as the patterns say, and not competing where they did not qualify.
+/// Entries with their status: that of the edition; out of competition if they did not qualify.
 fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) -> Vec<Entry> {
     let entry = |(name, (started, tasks)): (&String, &(u64, u64))| {
         let share = |started: u64, tasks: u64| BigRational::new(started.into(), tasks.into());
@@ -181,18 +181,20 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     names.iter().zip(started).map(entry).collect()
 }
 
-/// Statements of opting out that change nothing are likely misspelt.
+/// Notes on opt-outs of the edition that match no entry or category: their names may be misspelt.
 fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
     let note = |OptOut { entry, categories: patterns }: &OptOut| match names.binary_search(entry) {
         _ if edition.status_of(entry) == Status::Resigned => None,
-        Err(_) => Some(format!("{entry} opted out and has no results; is this its name?")),
+        Err(_) => Some(format!("{entry} opted out and has no results; check its name in the edition")),
         Ok(_) if categories.iter().any(|of| fits(patterns, &of.name)) => None,
-        Ok(_) => Some(format!("{entry} opted out of categories that are not here; are these their names?")),
+        Ok(_) => Some(format!(
+            "{entry} opted out of categories that do not exist; check their names in the edition"
+        )),
     };
     edition.opt_outs.iter().filter_map(note).collect()
 }
 
-/// Where a dash is shown, by statement or by a table's column: entry, category.
+/// Entry and category of all opt-outs, stated by the edition or by a column of a table; a dash is shown there.
 fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BTreeSet<(usize, usize)> {
     let given: BTreeSet<(&str, &str)> = results
         .given
@@ -211,8 +213,8 @@ fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BT
     found
 }
 
-/// Where an unconfirmed answer counts less, people must know whose were never validated, as far as the files tell; one
-/// note for each kind of witness.
+/// Notes on entries without validation results, one for each kind of witness; only where an unconfirmed answer counts
+/// less than a confirmed one.
 fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Vec<String> {
     let points = &edition.points;
     let matters = |witness: &Witness| {
@@ -222,7 +224,7 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
         };
         edition.witnesses.is_some() && *unconfirmed != Unconfirmed::AsRight
     };
-    // A merged file tells of both kinds.
+    // A merged file has the validation results of both kinds.
     let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
     let merged: BTreeSet<usize> = merged.collect();
     let mut unvalidated: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
@@ -236,7 +238,7 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
         let [answer, kind] = witness.words();
         let entries: Vec<&str> = entries.iter().map(|entry| names[*entry].as_str()).collect();
         format!(
-            "no validator's results of {kind} witnesses are here of {}, nor does a result file of theirs say \
+            "no validation results of {kind} witnesses of {}, and no run of theirs with the category \
              correct-unconfirmed: each of their right answers {answer} counts as confirmed",
             entries.join(", ")
         )

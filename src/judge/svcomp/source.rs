@@ -1,4 +1,4 @@
-//! Filling `Results` from files: BenchExec results, tables of scores, a categories file; one or a folder of them.
+//! Reads `Results` from a file or a folder: result files of BenchExec, tables of scores, a table of categories.
 
 use super::benchexec::{self, RawRun, ResultError, ResultHeader};
 use super::results::{GivenScore, Results, Run, unlisted_category};
@@ -13,56 +13,109 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Why results of SV-COMP cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum SvcompError {
+    /// A table cannot be read or has a wrong row.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A result file cannot be read.
     #[error(transparent)]
     Result(#[from] ResultError),
+    /// A folder cannot be read.
     #[error("{path}: {source}")]
-    Folder { path: PathBuf, source: walkdir::Error },
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: walkdir::Error,
+    },
+    /// A folder has neither result files nor tables of scores.
     #[error(
         "{path}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it",
         path = path.display()
     )]
-    Nothing { path: PathBuf },
+    Nothing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An entry has two results for a task.
     #[error(
-        "{place}: {run} has a result in {first} already; keep one of the files, or name entries otherwise (key `entry` \
-         of the edition)"
+        "{place}: {run} has a result in {first} already; keep one of the files, or name the entries by another attribute \
+         (key `entry` of the edition)"
     )]
-    Twice { place: String, run: String, first: String },
+    RepeatedRun {
+        /// The second result, as `FILE:LINE`.
+        place: String,
+        /// Entry, task and category.
+        run: String,
+        /// The file with the first result.
+        first: String,
+    },
+    /// The number of tasks of a sub-category is unknown.
     #[error(
-        "category {category} is a part of {parent}, but nobody says how many tasks it has; give --categories \
+        "category {category} is a part of {parent}, but its number of tasks is not given; add it with --categories \
          (category,tasks,parent)"
     )]
-    Tasks { category: String, parent: String },
+    Tasks {
+        /// Name of the category.
+        category: String,
+        /// Name of its meta category.
+        parent: String,
+    },
+    /// A folder has two tables of categories.
     #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
             first = first.display(), second = second.display())]
-    TwoCategories { first: PathBuf, second: PathBuf },
+    TwoCategories {
+        /// The first table.
+        first: PathBuf,
+        /// The second table.
+        second: PathBuf,
+    },
+    /// A result file does not name its entry or category.
     #[error(
         "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
         path = path.display()
     )]
-    Unnamed { path: PathBuf, what: &'static str },
-    #[error("more than {0} entries; check what names them (key `entry` of the edition)")]
+    Unnamed {
+        /// The file.
+        path: PathBuf,
+        /// `entry` or `category`.
+        what: &'static str,
+    },
+    /// There are more entries than the given limit.
+    #[error("more than {0} entries; check which attribute names them (key `entry` of the edition)")]
     Entries(usize),
+    /// A run refers to an entry or category that does not exist.
     #[error("a run of {run} belongs to entry {entry} and category {category}, which the results do not have")]
-    UnknownRun { run: String, entry: usize, category: usize },
+    UnknownRun {
+        /// Name of the task.
+        run: String,
+        /// Index of the entry.
+        entry: usize,
+        /// Index of the category.
+        category: usize,
+    },
 }
 
-/// A file of the input, and what it is.
+/// The kind of an input file.
 enum FileKind {
     Result(ResultHeader),
     Categories,
     Scores,
-    /// Sub-categories of one category as columns.
+    /// Scores with the sub-categories of one category as columns.
     Wide,
 }
 
-/// More are a wrong name of entries.
+/// Limit for the number of entries. More indicate that the wrong attribute names them.
 const MOST_ENTRIES: usize = 1000;
 
-/// Reads everything at `path`; a categories file given by name goes before one in the folder and the edition's own.
+/// Reads all results at `path`. The table of categories is the given one, else the one in the folder, else that of the
+/// edition.
+///
+/// # Errors
+/// A file cannot be read or has wrong content, an entry has two results for a task or two scores in a category, or the
+/// folder has no results.
 pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
     let mut files = files(path, &mut results.notes)?;
@@ -118,10 +171,10 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
         }
         match kind(file.path()) {
             Ok(Some(kind)) => files.push((file.into_path(), kind)),
-            Ok(None) => notes.push(format!("{name} is no table of scores or categories: not read")),
-            // Archives hold benchmark definitions and tables in XML too.
+            Ok(None) => notes.push(format!("{name} is not read: it is no table of scores or categories")),
+            // Archives contain benchmark definitions and tables in XML too.
             Err(ResultError::OtherXml { root, .. }) => {
-                notes.push(format!("{name} is no result file but <{root}>: not read"));
+                notes.push(format!("{name} is not read: it is no result file, its root element is <{root}>"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -132,7 +185,7 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
     }
 }
 
-/// XML by its first character, tables by their header; None for another table.
+/// The kind of a file: XML by its first character, a table by its header. None for another table.
 fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     let mut beginning = Vec::new();
     let read = open(path)?.take(64).read_to_end(&mut beginning);
@@ -151,7 +204,7 @@ fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     })
 }
 
-/// Who resigned vanishes from everything (P-4): no file of theirs is read, digested or named in a note.
+/// Removes the files of resigned entries (P-4), so that none is read, listed with a digest or named in a note.
 fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>) {
     let entry = |(_, kind): &(PathBuf, FileKind)| match kind {
         FileKind::Result(header) if validated(&header.benchmarkname).is_none() => {
@@ -170,22 +223,22 @@ fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>
     });
 }
 
-/// A contest's archive holds results in several states: as run, corrected and merged with validation (`X.xml.bz2`,
-/// `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts), and a run definition whole as well as by block. Drops
-/// the earlier states; returns the files that hold a definition whole beside its blocks.
+/// Removes superseded files. The archive of a contest has results in several states: as run, corrected, and merged with
+/// validation (`X.xml.bz2`, `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts). It may have a run definition in one
+/// file as well as by block; returns the files with whole definitions whose blocks have files too.
 fn skip_superseded(
     files: &mut Vec<(PathBuf, FileKind)>,
     notes: &mut Vec<String>,
 ) -> Vec<(PathBuf, ResultHeader)> {
     let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    // In byte order what begins with a name follows it.
+    // In byte order a name is followed by the names that begin with it.
     names.sort();
     let earlier: BTreeSet<String> =
         names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
     files.retain(|(path, kind)| {
         let is = matches!(kind, FileKind::Result(_)) && earlier.contains(&path.display().to_string());
         if is {
-            notes.push(format!("{} is passed over: a later state of it is there", file_name(path)));
+            notes.push(format!("{} is not read: a later state of it is there", file_name(path)));
         }
         !is
     });
@@ -215,7 +268,8 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A whole run definition is judged by its blocks; runs that none of them has must not vanish in silence.
+/// Adds a note on a file with a whole run definition, which is judged by the files of its blocks. The note counts the runs
+/// that no block has.
 fn check_whole_definition(
     edition: &SvcompEdition,
     path: &Path,
@@ -234,8 +288,10 @@ fn check_whole_definition(
     benchexec::read(path, each, |_| true)?;
     let file = file_name(path);
     results.notes.push(match left {
-        0 => format!("{file} is passed over: its blocks are there"),
-        _ => format!("{file}: {left} of its runs are in no block's file and are not judged; add these files"),
+        0 => format!("{file} is not judged: the files of its blocks are there"),
+        _ => format!(
+            "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
+        ),
     });
     Ok(())
 }
@@ -243,16 +299,17 @@ fn check_whole_definition(
 /// A task of an entry: entry, run name, properties.
 type TaskKey = (String, String, String);
 
+/// The result files read so far.
 #[derive(Default)]
 struct ResultFiles {
-    /// By entry, category, task and properties: which run, and in which file it stood.
+    /// Index of the run by entry, category, task and properties.
     seen: HashMap<(usize, usize, String, String), usize>,
     files: Vec<PathBuf>,
-    /// By run: its file.
+    /// Index of the file of each run.
     file_of: Vec<usize>,
-    /// What validators confirmed, by the entry they validated; the entries that were validated at all, and which of
-    /// their witnesses.
+    /// Answers that validators confirmed, by validated task.
     confirmed: HashMap<TaskKey, Vec<Answer>>,
+    /// Kinds of witnesses that were validated, by validated entry.
     validated: BTreeMap<String, BTreeSet<Witness>>,
 }
 
@@ -273,7 +330,7 @@ impl ResultFiles {
             }
         }
         if !header.error.is_empty() {
-            results.notes.push(format!("{file} says of itself: {}", header.error));
+            results.notes.push(format!("{file} states an error: {}", header.error));
         }
         if let Some((witness, entry)) = validated(&header.benchmarkname) {
             return self.add_validation(edition, path, witness, entry);
@@ -282,7 +339,7 @@ impl ResultFiles {
         if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
             let limit_s = edition.limits.cpu_s;
             let note =
-                format!("{file} had a time limit of {}, the edition has {limit_s} s", header.timelimit);
+                format!("{file} has a time limit of {}, the edition has {limit_s} s", header.timelimit);
             results.notes.push(note);
         }
         let entry = results.entry(entry_name(edition, header));
@@ -292,14 +349,14 @@ impl ResultFiles {
         let category = results.category(category_name(header, results));
         let number = self.files.len();
         self.files.push(path.to_owned());
-        let mut twice = None;
+        let mut repeated = None;
         benchexec::read(
             path,
             |raw| {
                 let key = (entry, category, raw.name.clone(), raw.properties.clone());
                 if let Some(first) = self.seen.insert(key, results.runs.len()) {
                     let (line, task) = (raw.line, raw.name);
-                    twice.get_or_insert((first, line, task));
+                    repeated.get_or_insert((first, line, task));
                     return Ok(());
                 }
                 self.file_of.push(number);
@@ -308,9 +365,9 @@ impl ResultFiles {
             },
             |_| true,
         )?;
-        match twice {
+        match repeated {
             None => Ok(()),
-            Some((first, line, task)) => Err(SvcompError::Twice {
+            Some((first, line, task)) => Err(SvcompError::RepeatedRun {
                 place: format!("{}:{line}", path.display()),
                 run: format!("{} on {task} in {}", results.entries[entry], results.categories[category].name),
                 first: self.files[self.file_of[first]].display().to_string(),
@@ -318,7 +375,7 @@ impl ResultFiles {
         }
     }
 
-    /// A validator of one kind of witness confirms an answer of that kind by giving it too, within its time.
+    /// Adds the results of a validator. It confirms an answer by giving the same one within its time limit.
     fn add_validation(
         &mut self,
         edition: &SvcompEdition,
@@ -344,12 +401,12 @@ impl ResultFiles {
         Ok(benchexec::read(path, each, |_| true)?)
     }
 
-    /// Says of every run whether a validator confirmed it, where the entry's witnesses of that kind were validated.
+    /// Sets the confirmation of every run whose entry has validation results for that kind of witness.
     fn confirm(&self, results: &mut Results) {
         let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
         for (validated, witnesses) in &self.validated {
             let Some(entry) = entry_validated(&results.entries, validated) else {
-                results.notes.push(format!("validation of {validated}: no such entry is judged"));
+                results.notes.push(format!("validation of {validated}: there is no such entry"));
                 continue;
             };
             for witness in witnesses {
@@ -357,10 +414,10 @@ impl ResultFiles {
             }
         }
         for run in &mut results.runs {
-            let Some(said) = Answer::parse(&run.raw.status) else { continue };
+            let Some(given) = Answer::parse(&run.raw.status) else { continue };
             let entry = results.entries[run.entry].as_str();
-            let Some(validated) = known.get(&(entry, said.witness())) else { continue };
-            let confirms = |answer: &Answer| match (answer, &said) {
+            let Some(validated) = known.get(&(entry, given.witness())) else { continue };
+            let confirms = |answer: &Answer| match (answer, &given) {
                 (Answer::False(Some(a)), Answer::False(Some(b))) => a == b,
                 (Answer::False(_), Answer::False(_)) => true,
                 (a, b) => a == b,
@@ -377,8 +434,8 @@ impl ResultFiles {
     }
 }
 
-/// Which witnesses a file's runs validated, and of which entry: `cpachecker-validate-violation-witnesses-2ls` is about
-/// violations that `2ls` found.
+/// The kind of witness and the entry that a file validated: `cpachecker-validate-violation-witnesses-2ls` has the
+/// violation witnesses of `2ls`.
 fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
     let (_, of) = benchmarkname.split_once("-validate-")?;
     [Witness::Correctness, Witness::Violation].into_iter().find_map(|witness| {
@@ -387,7 +444,7 @@ fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
     })
 }
 
-/// Of these entries the one that was validated; `-1.0-`, `-2.0-`, the version of the witness, may stand before its name.
+/// The entry that was validated. The version of the witness (`1.0-`, `2.0-`) may precede its name.
 fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str> {
     let names = entries.iter().map(String::as_str);
     let fitting = names.filter(|name| {
@@ -396,7 +453,7 @@ fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str
     fitting.max_by_key(|name| name.len())
 }
 
-/// Empty: the file names none.
+/// The name of the entry of a file; empty if the file names none.
 fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str {
     let definition = header.name.split('.').next().unwrap_or_default();
     let name = match edition.entry {
@@ -407,8 +464,8 @@ fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str 
     [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("")
 }
 
-/// The block's name, or what follows the run definition's last `.`; a known category goes first. Empty: the file names
-/// none.
+/// The category of a file: the name of the block, or what follows the last `.` of the run definition. A name of a known
+/// category has precedence. Empty if the file names none.
 fn category_name<'a>(header: &'a ResultHeader, results: &Results) -> &'a str {
     let last = header.name.rsplit('.').next().unwrap_or_default();
     let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
@@ -419,7 +476,7 @@ fn category_name<'a>(header: &'a ResultHeader, results: &Results) -> &'a str {
 }
 
 impl Results {
-    /// The number of an entry.
+    /// The index of an entry, which is added if it is new.
     fn entry(&mut self, name: &str) -> usize {
         let found = self.entries.iter().position(|entry| entry == name);
         found.unwrap_or_else(|| {
@@ -428,26 +485,28 @@ impl Results {
         })
     }
 
-    /// The number of a category; one that nobody named before stands alone.
+    /// The index of a category. A new one is added as part of no other category.
     fn category(&mut self, name: &str) -> usize {
         let found = self.categories.iter().position(|category| category.name == name);
         found.unwrap_or_else(|| {
             if !self.categories.is_empty() {
-                self.notes.push(format!("category {name} is in no categories file: it is a part of none"));
+                self.notes.push(format!(
+                    "category {name} is not in the table of categories: it is part of no meta category"
+                ));
             }
             self.categories.push(unlisted_category(name));
             self.categories.len() - 1
         })
     }
 
-    /// No entry may have two given scores in one category.
+    /// Checks that no entry has two given scores in one category.
     fn check_given(&self) -> Result<(), TableError> {
         let mut seen: HashMap<(&str, &str), &GivenScore> = HashMap::new();
         for given in &self.given {
             if let Some(first) = seen.insert((&given.entry, &given.category), given) {
                 let (entry, category) = (&given.entry, &given.category);
                 let place = format!("{}:{}", first.path.display(), first.line);
-                let message = format!("{entry} in {category} again, as in {place}; keep one");
+                let message = format!("{entry} has a score in {category} already, in {place}; keep one");
                 return Err(TableError::Row { path: given.path.clone(), line: given.line, message });
             }
         }

@@ -1,4 +1,4 @@
-//! Tables of SV-COMP: scores by tool and category, sub-categories as columns, categories.
+//! Reads the tables of SV-COMP: scores by tool and category, scores with sub-categories as columns, categories.
 
 use super::results::{GivenScore, unlisted_category};
 use mcc_benchkit::published::{Table, TableError};
@@ -7,15 +7,17 @@ use mcc_edition::svcomp::{Category, check_categories};
 use num_rational::BigRational;
 use std::path::Path;
 
+/// The header of a table of scores.
 pub(super) const SCORES: [&str; 5] = ["tool", "category", "opted_out", "score", "success_cpu_s"];
 
-/// More are a wrong column.
+/// Limit for the number of categories. More indicate that the column does not hold categories.
 const MOST_CATEGORIES: usize = 1000;
 
 fn line(row: &csv::StringRecord) -> u64 {
     row.position().map_or(0, csv::Position::line)
 }
 
+/// The number of a column; None for an empty field or a dash.
 fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
     match text.trim() {
         "" | "-" | "\u{2014}" => Ok(None),
@@ -23,14 +25,16 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
             Some(number) => Ok(Some(number)),
             None => {
                 let shown: String = text.chars().take(60).collect();
-                Err(format!("column {column}: `{shown}` is no number; write 24 or 2.5, or nothing"))
+                Err(format!(
+                    "column {column}: `{shown}` is no number; write a number such as 24 or 2.5, or leave it empty"
+                ))
             }
         },
     }
 }
 
-/// `tool,category,opted_out,score,success_cpu_s`. A score beside `yes` is the hidden real one: it counts in the meta
-/// category only.
+/// Reads a table `tool,category,opted_out,score,success_cpu_s`. A score with `yes` in `opted_out` is hidden: it counts in
+/// the meta category only. Adds unknown categories if `categories` is empty.
 pub(super) fn read_scores(
     path: &Path,
     categories: &mut Vec<Category>,
@@ -74,7 +78,8 @@ pub(super) fn read_scores(
     Ok(given)
 }
 
-/// `tool,A,B`: the scores in the sub-categories whose names end in `-A` and `-B` (or are these).
+/// Reads a table `tool,A,B`: the scores in the sub-categories with the names `A` and `B`, or with names that end in `-A`
+/// and `-B`.
 pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<GivenScore>, TableError> {
     let mut table = Table::open(path)?;
     let mut columns = Vec::new();
@@ -117,7 +122,8 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
     Ok(given)
 }
 
-/// Columns category, tasks, parent and, where there are, new (yes, no), in any order among others.
+/// Reads a table of categories: the columns `category`, `tasks`, `parent` and, optionally, `new` (yes, no), in any order
+/// and among others.
 pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> {
     let mut table = Table::open(path)?;
     let column = |name: &str| table.header().iter().position(|known| known == name);
@@ -131,7 +137,7 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
         let tasks = match row[tasks].trim() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
-                format!("column tasks: `{text}` is no number of tasks; write 1 or more, or nothing")
+                format!("column tasks: `{text}` is no number of tasks; write 1 or more, or leave it empty")
             })?),
         };
         let new = match new.map(|new| row[new].trim()) {

@@ -1,4 +1,4 @@
-//! From what a verifier said of a task to its points (the contest's section on definitions and scores).
+//! Computes verdict and points of a run from the answer of the verifier (section on definitions and scores of the rules).
 
 use super::benchexec::RawRun;
 use crate::other_contests::RunVerdict;
@@ -7,15 +7,17 @@ use mcc_edition::svcomp::{SvcompEdition, Unconfirmed};
 use num_rational::BigRational;
 use num_traits::Zero;
 
-/// What a verifier says: the property holds, or it is violated, and which part of it.
+/// The answer of a verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
+    /// The property holds.
     True,
+    /// The property is violated; the sub-property, if the verifier names one.
     False(Option<String>),
 }
 
 impl Answer {
-    /// Of a status such as `true`, `false(valid-deref)`; None for anything else, which is UNKNOWN.
+    /// Parses a status such as `true` or `false(valid-deref)`. None for any other status, which counts as UNKNOWN.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         match text.as_str() {
@@ -24,9 +26,10 @@ impl Answer {
             _ => {}
         }
         let property = text.strip_prefix("false(")?.strip_suffix(')')?;
-        Some(Self::False(Some(plain(property).to_owned())))
+        Some(Self::False(Some(present_name(property).to_owned())))
     }
 
+    /// The kind of witness that belongs to the answer.
     pub fn witness(&self) -> Witness {
         match self {
             Self::True => Witness::Correctness,
@@ -45,15 +48,17 @@ impl std::fmt::Display for Answer {
     }
 }
 
-/// What is validated of an answer: a witness that the property holds (of TRUE), or that it is violated (of FALSE).
+/// The kind of a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Witness {
+    /// Evidence that the property holds (answer TRUE).
     Correctness,
+    /// Evidence that the property is violated (answer FALSE).
     Violation,
 }
 
 impl Witness {
-    /// As files write it: answers `true` or `false`, and the kind.
+    /// The words of the files: the answer (`true` or `false`) and the kind of witness.
     pub fn words(self) -> [&'static str; 2] {
         match self {
             Self::Correctness => ["true", "correctness"],
@@ -62,11 +67,11 @@ impl Witness {
     }
 }
 
-/// The parts of memory safety: an answer must say which one is violated.
+/// The sub-properties of memory safety; an answer must name the one that is violated.
 const SUB_PROPERTIES: [&str; 3] = ["valid-deref", "valid-free", "valid-memtrack"];
 
-/// One name for what the years called differently.
-fn plain(property: &str) -> &str {
+/// The present name of a property that was named differently in earlier years.
+fn present_name(property: &str) -> &str {
     match property.trim() {
         "reach" | "unreach-label" | "label" | "error-call" => "unreach-call",
         "overflow" => "no-overflow",
@@ -77,13 +82,13 @@ fn plain(property: &str) -> &str {
 }
 
 /// Whether a run's properties include this one.
-fn asked(properties: &str, property: &str) -> bool {
-    let mut names = properties.split_ascii_whitespace().map(plain);
+fn is_checked(properties: &str, property: &str) -> bool {
+    let mut names = properties.split_ascii_whitespace().map(present_name);
     let whole = |name: &str| matches!(name, "valid-memsafety" | "memsafety" | "memory-safety");
     names.any(|name| name == property || whole(name) && SUB_PROPERTIES.contains(&property))
 }
 
-/// The right answer: what the file says, else what the task's name says (`_false-unreach-call`, `_true`, `_unsafe`).
+/// The expected answer: that of the file, else that of the name of the task (`_false-unreach-call`, `_true`, `_unsafe`).
 pub fn expected(run: &RawRun) -> Option<Answer> {
     if !run.expected.is_empty() {
         return Answer::parse(&run.expected);
@@ -93,10 +98,10 @@ pub fn expected(run: &RawRun) -> Option<Answer> {
     for part in name.split('_').skip(1) {
         let part = part.split('.').next().unwrap_or_default();
         let (answer, property) =
-            part.split_once('-').map_or((part, ""), |(answer, rest)| (answer, plain(rest)));
+            part.split_once('-').map_or((part, ""), |(answer, rest)| (answer, present_name(rest)));
         let of_this_run = property.is_empty()
             || run.properties.is_empty()
-            || asked(&run.properties, property)
+            || is_checked(&run.properties, property)
             || property == "valid-memsafety" && run.properties.contains("valid-");
         if !of_this_run {
             continue;
@@ -113,26 +118,31 @@ pub fn expected(run: &RawRun) -> Option<Answer> {
     found
 }
 
-/// What validators made of a right answer's witness.
+/// Whether validators confirmed the witness of a right answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
+    /// A validator confirmed it.
     Confirmed,
+    /// Validators checked it and none confirmed it.
     Unconfirmed,
-    /// No validator's results are at hand; the result file's own word stands.
+    /// There are no validation results; the category that the result file gives the run counts.
     NotStated,
 }
 
-/// A run judged.
+/// Verdict and points of a run.
 pub struct RunScore {
+    /// The verdict.
     pub verdict: RunVerdict,
+    /// The points.
     pub points: BigRational,
+    /// The reason for the verdict; may be empty.
     pub why: String,
-    /// Seconds of CPU time; a verifier that hung has the limit.
+    /// CPU time in seconds. A run that reached the wall limit has the wall limit.
     pub cpu_s: Option<BigRational>,
 }
 
 impl RunScore {
-    /// Of a run that gets no points.
+    /// The score of a run without points.
     fn none(run: &RawRun, verdict: RunVerdict, why: String) -> Self {
         Self { verdict, points: BigRational::zero(), why, cpu_s: run.cputime.clone() }
     }
@@ -149,10 +159,11 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         return none(RunVerdict::NotStarted, String::new());
     }
     if reached(&run.cputime, limits.cpu_s) {
-        return none(RunVerdict::Timeout, format!("its CPU time reached {} s", limits.cpu_s));
+        return none(RunVerdict::Timeout, format!("its CPU time reached the limit of {} s", limits.cpu_s));
     }
     if reached(&run.walltime, limits.wall_s) {
-        let hung = none(RunVerdict::Timeout, format!("it hung and was killed after {} s", limits.wall_s));
+        let hung =
+            none(RunVerdict::Timeout, format!("its wall time reached the limit of {} s", limits.wall_s));
         return RunScore { cpu_s: Some(BigRational::from_integer(limits.wall_s.into())), ..hung };
     }
     let Some(answer) = Answer::parse(&run.status) else {
@@ -173,33 +184,33 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
     }
 }
 
-/// An answer against the right one: right, wrong, unknown or unjudged, and why.
+/// Compares an answer with the expected one: right, wrong, unknown or unjudged, and the reason.
 fn compare(run: &RawRun, answer: &Answer) -> (RunVerdict, String) {
     let wrong = |why: &str| (RunVerdict::Wrong, why.to_owned());
     match (expected(run), answer) {
         (None, _) if run.category.starts_with("correct") => {}
-        (None, _) if run.category == "wrong" => return wrong("as the result file says"),
+        (None, _) if run.category == "wrong" => return wrong("according to the result file"),
         (None, _) => return (RunVerdict::Unjudged, String::new()),
         (Some(Answer::True), Answer::True) => {}
         (Some(Answer::True), Answer::False(_)) => return wrong("false alarm"),
         (Some(Answer::False(_)), Answer::True) => return wrong("missed bug"),
         (Some(Answer::False(Some(of))), Answer::False(None)) if SUB_PROPERTIES.contains(&of.as_str()) => {
-            return (RunVerdict::Unknown, "it does not say which sub-property is violated".to_owned());
+            return (RunVerdict::Unknown, "the answer does not name the violated sub-property".to_owned());
         }
-        (Some(Answer::False(Some(of))), Answer::False(Some(said))) if of != *said => {
-            return wrong(&format!("{of} is violated, not {said}: scores as a wrong FALSE"));
+        (Some(Answer::False(Some(of))), Answer::False(Some(property))) if of != *property => {
+            return wrong(&format!("{of} is violated, not {property}: counts as a wrong FALSE"));
         }
-        (Some(Answer::False(None)), Answer::False(Some(said)))
-            if !run.properties.is_empty() && !asked(&run.properties, said) =>
+        (Some(Answer::False(None)), Answer::False(Some(property)))
+            if !run.properties.is_empty() && !is_checked(&run.properties, property) =>
         {
-            return wrong(&format!("{said} was not asked: scores as a wrong FALSE"));
+            return wrong(&format!("{property} is no property of the task: counts as a wrong FALSE"));
         }
         (Some(Answer::False(_)), Answer::False(_)) => {}
     }
     (RunVerdict::Right, String::new())
 }
 
-/// What a right answer is worth, confirmed or not.
+/// Verdict and points of a right answer, confirmed or not.
 fn right(
     edition: &SvcompEdition,
     category: &str,
@@ -224,11 +235,11 @@ fn right(
         Confirmation::NotStated => run.category == "correct-unconfirmed",
     };
     match (open, exempt, unconfirmed) {
-        (false, ..) if expected(run).is_none() => right("as the result file says"),
+        (false, ..) if expected(run).is_none() => right("according to the result file"),
         (false, ..) => right(""),
         (true, true, _) if edition.witnesses.is_none() => right(""),
         (true, true, _) => right("not confirmed, but the category is exempt from validation"),
-        (true, false, Unconfirmed::AsRight) => right("not confirmed, which this edition does not ask for"),
+        (true, false, Unconfirmed::AsRight) => right("not confirmed, which this edition does not require"),
         (true, false, Unconfirmed::Unknown) => {
             none(RunVerdict::Unknown, "right, but no validator confirmed it: counts as unknown")
         }
@@ -262,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_answer_is_what_the_file_says_else_what_the_tasks_name_says() {
+    fn the_expected_answer_is_read_from_the_file_or_the_task_name() {
         for (name, properties, of, answer) in [
             ("a/x.yml", "unreach-call", "false(unreach-call)", "false(unreach-call)"),
             ("a/x_true-unreach-call.c", "unreach-call", "", "true"),
@@ -284,23 +295,23 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_sub_property_scores_as_a_wrong_false_and_an_unnamed_one_as_unknown() {
+    fn a_wrong_sub_property_is_wrong_and_an_unnamed_one_unknown() {
         let edition = edition("svcomp-2013");
-        let said = |status| {
+        let scored = |status| {
             let run = run("m_false-valid-free.c", "valid-memsafety", "", status);
             shown(&edition, "MemorySafety", &run, Confirmation::NotStated)
         };
-        assert_eq!(said("false(valid-free)"), "right 1");
-        assert_eq!(said("false(valid-deref)"), "wrong -4");
-        assert_eq!(said("false"), "unknown 0");
-        assert_eq!(said("true"), "wrong -8");
-        assert_eq!(said("TIMEOUT"), "timeout 0");
-        assert_eq!(said("ERROR (parsing failed)"), "not-started 0");
-        assert_eq!(said("OUT OF MEMORY"), "unknown 0");
+        assert_eq!(scored("false(valid-free)"), "right 1");
+        assert_eq!(scored("false(valid-deref)"), "wrong -4");
+        assert_eq!(scored("false"), "unknown 0");
+        assert_eq!(scored("true"), "wrong -8");
+        assert_eq!(scored("TIMEOUT"), "timeout 0");
+        assert_eq!(scored("ERROR (parsing failed)"), "not-started 0");
+        assert_eq!(scored("OUT OF MEMORY"), "unknown 0");
     }
 
     #[test]
-    fn a_run_at_the_limit_is_a_timeout_and_has_the_limit_as_time() {
+    fn a_run_at_a_limit_is_a_timeout() {
         let edition = edition("svcomp-2013");
         let judged = |cpu: &str, wall: &str| {
             let mut run = run("x_true.c", "", "", "true");
@@ -314,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unconfirmed_answer_gets_what_its_year_gives_and_exempt_categories_need_no_witness() {
+    fn unconfirmed_answers_get_the_points_of_their_year() {
         let of = |year: &str, category: &str, holds: bool| {
             let answer = if holds { "true" } else { "false" };
             let run = run("x.yml", "", answer, answer);
