@@ -58,13 +58,13 @@ const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/n
 /// after `repair` and with free space on the disk.
 fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     let stopped = folder.run(&[]).code(1);
-    let said = stderr(&stopped);
+    let message = stderr(&stopped);
     for words in words.iter().chain(&["nothing recorded", "free some space", "`run` again"]) {
-        assert!(said.contains(words), "{words} in {said}");
+        assert!(message.contains(words), "{words} in {message}");
     }
     assert_eq!(folder.machines(), [0; 0]);
     let summary = folder.record().summary().unwrap();
-    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {said}");
+    assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {message}");
     fs::remove_file(folder.results().join("ballast")).unwrap();
     repair();
     folder.run(&[]).success();
