@@ -3,6 +3,8 @@
 //! Data flows one way: `campaign -> plan -> executor -> vm -> store -> benchkit -> judge -> report`.
 //! Each of these modules is a crate in the folder of its name; docs/architecture.md lists what each may depend on.
 
+#![warn(missing_docs)]
+
 pub mod archive;
 pub mod cli;
 pub mod cluster;

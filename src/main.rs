@@ -1,3 +1,5 @@
+//! The program `mcc-harness`: see the module `cli`.
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

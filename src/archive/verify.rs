@@ -129,12 +129,9 @@ impl Verified {
         let hashes = RandomState::new();
         // Hashes of names: 8 MB for a million files; the names would take 100 MB.
         let mut listed: HashSet<u64> = HashSet::new();
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(_) => {
-                self.differs("SHA256SUMS", "is missing");
-                return Ok(());
-            }
+        let Ok(file) = File::open(&path) else {
+            self.differs("SHA256SUMS", "is missing");
+            return Ok(());
         };
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(io_at(&path))?;

@@ -1,6 +1,8 @@
 //! Basic modules that every other crate may use: digests, text files, ordered parallel work, names of shared files,
 //! names of entries, examinations and runs, marks of runs, and the messages between host and guest.
 
+#![warn(missing_docs)]
+
 pub mod digest;
 pub mod files;
 pub mod guest;

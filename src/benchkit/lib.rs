@@ -1,6 +1,8 @@
 //! The interface of BenchKit between the contest and a tool: the invocation of a tool, the answers that it prints, and the
 //! published tables of answers.
 
+#![warn(missing_docs)]
+
 mod anomaly;
 mod answers;
 pub mod contest_table;

@@ -1,5 +1,7 @@
 //! Campaigns: campaign.toml, the plan of its runs, expected durations. `docs/campaign.md` documents every key.
 
+#![warn(missing_docs)]
+
 mod facts;
 mod history;
 mod instances;

@@ -186,7 +186,7 @@ impl Cluster {
             hosts.nodes.push(node.to_owned());
             let shard = self.shard(model);
             fs::create_dir_all(&shard).map_err(ClusterError::io("create", &shard))?;
-            self.write(&shard.join("host.json"), &hosts)?;
+            write(&shard.join("host.json"), &hosts)?;
         }
         Ok(hosts)
     }
@@ -262,17 +262,17 @@ impl Cluster {
             mixed_host,
         };
         let path = self.batch_path(&batch.name);
-        self.write(&path, &facts)?;
+        write(&path, &facts)?;
         let job = batch_system.submit(batch, self)?;
         facts.job = Some(job.clone());
-        self.write(&path, &facts)?;
+        write(&path, &facts)?;
         Ok(job)
     }
+}
 
-    fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
-        let text = serde_json::to_string_pretty(value).expect("plain data");
-        mcc_base::text::write(path, &(text + "\n")).map_err(ClusterError::io("write", path))
-    }
+fn write(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
+    let text = serde_json::to_string_pretty(value).expect("plain data");
+    mcc_base::text::write(path, &(text + "\n")).map_err(ClusterError::io("write", path))
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {

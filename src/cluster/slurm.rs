@@ -55,7 +55,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Slurm {
     /// Runs a command of Slurm and returns its output.
-    fn run_command(&self, program: &'static str, args: &[String]) -> Result<String, ClusterError> {
+    fn run_command(program: &'static str, args: &[String]) -> Result<String, ClusterError> {
         let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
         let failed =
             |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
@@ -105,7 +105,7 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
 
 impl BatchSystem for Slurm {
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
-        let printed = self.run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
+        let printed = Self::run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
         // `--parsable`: JOB or JOB;CLUSTER
         let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
         match job.parse::<u64>() {
@@ -122,7 +122,7 @@ impl BatchSystem for Slurm {
         for some in names.chunks(MAX_ARGUMENTS) {
             let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
             let printed =
-                self.run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+                Self::run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
             let read = tasks(&printed)
                 .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
             found.extend(read);
@@ -133,7 +133,7 @@ impl BatchSystem for Slurm {
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
         for some in tasks.chunks(MAX_ARGUMENTS) {
             let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
-            self.run_command("scancel", &tasks)?;
+            Self::run_command("scancel", &tasks)?;
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl BatchSystem for Slurm {
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
         let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
         args.extend(partition.map(|name| format!("--partition={name}")));
-        let printed = self.run_command("sinfo", &args)?;
+        let printed = Self::run_command("sinfo", &args)?;
         let wrong = || ClusterError::Command {
             command: format!("sinfo {}", args.join(" ")),
             problem: match partition {
@@ -160,7 +160,7 @@ impl BatchSystem for Slurm {
     }
 
     fn max_tasks(&self) -> Result<u32, ClusterError> {
-        let printed = self.run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
+        let printed = Self::run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
         let size = printed.lines().filter_map(|line| line.split_once('=')).find_map(|(key, value)| {
             (key.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok()).flatten()
         });
@@ -175,7 +175,7 @@ impl BatchSystem for Slurm {
             format!("--nodes={node}"),
             "--format=%T".to_owned(),
         ];
-        let printed = self.run_command("sinfo", &args)?;
+        let printed = Self::run_command("sinfo", &args)?;
         Ok(printed.lines().any(|state| is_available(state.trim())))
     }
 }

@@ -1,5 +1,7 @@
 //! Editions: the rules of one year as data (`editions/*.toml`).
 
+#![warn(missing_docs)]
+
 mod builtin;
 mod check;
 pub mod crv;

@@ -1,6 +1,8 @@
 //! Executes runs. `attempt` makes one attempt at a run, as a state machine. `Executor` makes attempts at the open runs of
 //! a record, as many at once as cores, memory and `jobs` allow.
 
+#![warn(missing_docs)]
+
 mod attempt;
 mod counts;
 pub mod doctor;

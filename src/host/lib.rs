@@ -1,5 +1,7 @@
 //! The resources of this host: cores, memory, accelerators, programs, and the leases of cores and memory.
 
+#![warn(missing_docs)]
+
 mod accelerator;
 mod cores;
 mod cpuid;

@@ -1,5 +1,7 @@
 //! Judging: computes a judgement from ballots. This crate does not depend on machines.
 
+#![warn(missing_docs)]
+
 pub mod compare;
 pub mod crv;
 pub mod explain;

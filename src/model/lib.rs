@@ -1,6 +1,8 @@
 //! Instances as the contest distributes them: one archive per instance with a PNML model (ISO/IEC 15909-2), property
 //! files and marker files (rules M-4, E-1.8).
 
+#![warn(missing_docs)]
+
 mod archive;
 mod error;
 mod fast_tag;

@@ -55,7 +55,7 @@ impl Nupn {
         let mut list: Option<(usize, bool)> = None;
         let mut text = String::new();
         loop {
-            match xml.next()? {
+            match xml.next_item()? {
                 Item::Start(start) => {
                     depth += 1;
                     let start = start.into_owned();

@@ -369,7 +369,7 @@ fn copy(
         if let Err(error) = written {
             return Ok(Err(error));
         }
-        written = match xml.next()? {
+        written = match xml.next_item()? {
             Item::Start(_) if skipped > 0 => {
                 skipped += 1;
                 Ok(())
@@ -428,7 +428,7 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
     let mut ids = Vec::new();
     let mut inside: Option<String> = None;
     loop {
-        match xml.next()? {
+        match xml.next_item()? {
             Item::Start(start) if start.local() == "id" => inside = Some(String::new()),
             Item::Text(part) => {
                 if let Some(id) = &mut inside {

@@ -90,7 +90,7 @@ impl Reader<'_> {
         let mut xml = Xml::new(source, self.file);
         let mut open: Vec<Element> = Vec::new();
         loop {
-            match xml.next()? {
+            match xml.next_item()? {
                 Item::Start(tag) => {
                     self.line = tag.line;
                     let parent = open.last().copied();

@@ -155,7 +155,7 @@ impl<R: BufRead> Xml<R> {
     ///
     /// # Errors
     /// The source cannot be read, the document is not well-formed, or a limit is exceeded.
-    pub fn next(&mut self) -> Result<Item<'_>, ModelError> {
+    pub fn next_item(&mut self) -> Result<Item<'_>, ModelError> {
         (self.item, self.line) = (self.at, self.newlines + 1);
         if mem::take(&mut self.closing) {
             return Ok(Item::End);
@@ -529,7 +529,7 @@ mod tests {
         let mut xml = Xml::new(document.as_bytes(), "x");
         let mut items = Vec::new();
         loop {
-            match xml.next().ok()? {
+            match xml.next_item().ok()? {
                 Item::Start(tag) => {
                     let pairs: Vec<_> = attributes(&tag).collect();
                     items.push(format!("{} {pairs:?} {}", tag.name().as_ref(), tag.line));
@@ -561,7 +561,7 @@ mod tests {
     #[test]
     fn names_with_two_colons_are_refused() {
         let mut xml = Xml::new(&b"<a:place a:id='p'/>"[..], "x");
-        let Item::Start(tag) = xml.next().unwrap() else { panic!("no tag") };
+        let Item::Start(tag) = xml.next_item().unwrap() else { panic!("no tag") };
         assert_eq!(tag.local(), "place");
         for document in
             ["<a:b:place/>", "<a:b:place></a:b:place>", "<place a:b:id='p'/>", "<place a::id=''/>"]

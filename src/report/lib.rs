@@ -22,6 +22,8 @@
 //! SITE/mcc-harness-site.json                   marks the folder as a site; version of the program
 //! ```
 
+#![warn(missing_docs)]
+
 mod compare;
 mod contest;
 mod evidence;

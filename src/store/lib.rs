@@ -11,6 +11,8 @@
 //! failures are used up. One transaction sets this, the attempt and the place of its outputs, after the outputs are on
 //! disk (R1, R3).
 
+#![warn(missing_docs)]
+
 mod attempt_dir;
 mod copy;
 mod database;

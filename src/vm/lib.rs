@@ -1,6 +1,8 @@
 //! Virtual machines: their specification, QEMU and QMP, the channel to the guest, disk images and how they are built.
 //! This crate does not depend on contests.
 
+#![warn(missing_docs)]
+
 pub mod build;
 mod cgroup;
 mod channel;

@@ -160,7 +160,7 @@ pub fn read(
     let mut run: Option<RawRun> = None;
     let mut seen: HashMap<(String, String), u64> = HashMap::new();
     loop {
-        let item = xml.next()?;
+        let item = xml.next_item()?;
         let (start, line) = match item {
             Item::Start(start) => {
                 depth += 1;
