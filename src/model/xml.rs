@@ -566,7 +566,7 @@ mod tests {
         for document in
             ["<a:b:place/>", "<a:b:place></a:b:place>", "<place a:b:id='p'/>", "<place a::id=''/>"]
         {
-            let error = Xml::new(document.as_bytes(), "x").next().map(drop).unwrap_err().to_string();
+            let error = Xml::new(document.as_bytes(), "x").next_item().map(drop).unwrap_err().to_string();
             assert!(error.contains("has more than one colon"), "{document}: {error}");
         }
     }
