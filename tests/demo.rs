@@ -1,4 +1,4 @@
-//! The main job as a newcomer does it: `scripts/demo`, from campaign to podium page, in real machines.
+//! `scripts/demo` and the commands of the README, in real machines.
 
 mod campaign;
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs the script; what it said.
+/// Runs the script and returns its output.
 fn demo(folder: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/demo");
     let output = Command::new(script).arg(folder).output().unwrap();
@@ -19,13 +19,13 @@ fn demo(folder: &Path) -> String {
     said
 }
 
-/// Every file below a folder, by path, with its bytes.
+/// The content of all files in a folder, by path.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = walkdir::WalkDir::new(folder).into_iter().map(|file| file.unwrap().into_path());
     files.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Rank, points and medal of an entry on a podium.
+/// Rank and medal of an entry on a podium.
 fn place(podiums: &str, category: &str, entry: &str) -> (String, String) {
     let mut rows = csv::Reader::from_reader(podiums.as_bytes()).into_records().map(Result::unwrap);
     let row = rows.find(|row| &row[0] == category && &row[2] == entry);
@@ -34,7 +34,7 @@ fn place(podiums: &str, category: &str, entry: &str) -> (String, String) {
 }
 
 #[test]
-fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
+fn the_demo_works_and_a_second_run_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let said = demo(folder.path());
     let index = folder.path().join("site/index.html");
@@ -54,7 +54,7 @@ fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
         assert!(as_expected, "{id}: {:?}", run.last.outcome);
     }
     assert!(runs.iter().any(|run| run.last.outcome == Outcome::CpuLimit));
-    assert!(files(&folder.path().join("results/running")).is_empty(), "every private folder is gone");
+    assert!(files(&folder.path().join("results/running")).is_empty(), "all folders of attempts are removed");
 
     let podiums = fs::read_to_string(folder.path().join("judgement/podiums.csv")).unwrap();
     let first = ("1".to_owned(), "gold".to_owned());
@@ -94,13 +94,13 @@ fn the_demo_runs_judges_and_shows_a_contest_and_run_again_changes_nothing() {
     every_command_of_the_readme_works(folder.path());
 }
 
-/// The README's commands in its order, on the demo just run. What they write goes to `folder`.
+/// Executes the commands of the README on the results of the demo. They write to `folder`.
 fn every_command_of_the_readme_works(folder: &Path) {
     let readme = include_str!("../README.md");
     let blocks = readme.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().trim());
     let (done, commands): (Vec<_>, Vec<_>) =
         blocks.partition(|block| ["scripts/demo", "scripts/test"].contains(block));
-    // The first has just been run, the second is running.
+    // The first was executed above; the second executes this test.
     assert_eq!(done, ["scripts/demo", "scripts/test"]);
     assert!(commands.len() >= 7, "{commands:?}");
     let mut script = String::new();

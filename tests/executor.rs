@@ -1,4 +1,4 @@
-//! The executor with closures in the place of machines.
+//! The executor, with functions instead of machines.
 
 use mcc_harness::campaign::{EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
@@ -22,7 +22,7 @@ fn run(examination: &str) -> Run {
     }
 }
 
-/// A record with a run of each examination and one retry.
+/// A record with one run of each examination, and one retry.
 fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
     let facts = CampaignFacts {
         campaign: "edition = \"mcc-2018\"\n".into(),
@@ -49,7 +49,7 @@ fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
 }
 
 #[test]
-fn a_panic_ends_its_attempt_and_the_others_go_on() {
+fn a_panic_ends_only_its_attempt() {
     let folder = tempfile::tempdir().unwrap();
     let edition = Edition::load("mcc-2018").unwrap();
     let record = record(folder.path(), &edition, &["StateSpace", "UpperBounds", "CTLFireability"]);

@@ -1,4 +1,4 @@
-//! Disk images as an organizer or author builds them. Building needs root and Debian's tools (scripts/setup).
+//! Building of disk images. It needs root and the Debian packages that scripts/setup installs.
 
 mod images;
 
@@ -17,13 +17,13 @@ fn tool(folder: &Path) {
 }
 
 #[test]
-fn the_same_folders_give_the_same_disks_to_the_byte() {
+fn the_same_folders_give_identical_disks() {
     let work = tempfile::tempdir().unwrap();
     let reference = images::image("images/reference").folder;
     let digest =
         |out: &str, disk: &str| mcc_harness::base::digest::file(&work.path().join(out).join(disk)).unwrap();
     for out in ["first", "second"] {
-        // Made anew: other times of files, another order of making.
+        // The second folder has other file times and another order of creation.
         let folder = work.path().join(format!("tool-{out}"));
         tool(&folder);
         let mut build = harness();
@@ -38,7 +38,7 @@ fn the_same_folders_give_the_same_disks_to_the_byte() {
 }
 
 #[test]
-fn a_folder_that_is_no_tool_or_no_image_is_refused_and_nothing_is_left() {
+fn folders_that_are_no_tool_or_no_image_are_rejected() {
     let work = tempfile::tempdir().unwrap();
     let reference = images::image("images/reference").folder;
     let out = work.path().join("out");
@@ -53,7 +53,7 @@ fn a_folder_that_is_no_tool_or_no_image_is_refused_and_nothing_is_left() {
         .arg("--out")
         .arg(&out);
     let said = String::from_utf8(build.assert().failure().get_output().stderr.clone()).unwrap();
-    assert!(said.contains("no BenchKit_head.sh in it"), "{said}");
+    assert!(said.contains("it has no BenchKit_head.sh"), "{said}");
     assert!(!out.exists());
 
     tool(&work.path().join("tool"));
@@ -65,7 +65,7 @@ fn a_folder_that_is_no_tool_or_no_image_is_refused_and_nothing_is_left() {
         .arg(work.path().join("tool"));
     let said = foreign.arg("--out").arg(&empty).assert().failure().get_output().stderr.clone();
     let said = String::from_utf8(said).unwrap();
-    assert!(said.contains("no image of ours"), "{said}");
+    assert!(said.contains("exists already and is no image folder"), "{said}");
     let left: Vec<_> = fs::read_dir(work.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "only the folders made here: {left:?}");
 }
@@ -76,7 +76,7 @@ fn an_image_of_version_0_1_is_read() {
     for file in ["disk.qcow2", "vmlinux", "initrd"] {
         fs::write(work.path().join(file), file).unwrap();
     }
-    // As version 0.1 wrote it, with every key of a reference image.
+    // The file that version 0.1 wrote for a reference image.
     let written = r#"{"format": 1, "kind": "reference", "built_by": "0.1.0", "disk": "disk.qcow2",
         "boot": {"kernel": "vmlinux", "initrd": "initrd"}, "packages": ["bash 5.2"], "rootfs_by": "ab", "instances": []}"#;
     fs::write(work.path().join("image.json"), written).unwrap();
@@ -84,7 +84,7 @@ fn an_image_of_version_0_1_is_read() {
 }
 
 #[test]
-fn a_package_that_debian_lacks_is_named_with_the_remedy() {
+fn unknown_debian_packages_are_errors_with_a_remedy() {
     let work = tempfile::tempdir().unwrap();
     tool(&work.path().join("tool"));
     let mut build = harness();
@@ -99,7 +99,7 @@ fn a_package_that_debian_lacks_is_named_with_the_remedy() {
 }
 
 #[test]
-fn instances_with_errors_are_refused_by_file_and_line_unless_accepted() {
+fn instances_with_errors_are_rejected_unless_accepted() {
     let work = tempfile::tempdir().unwrap();
     let models = work.path().join("models");
     fs::create_dir(&models).unwrap();

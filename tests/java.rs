@@ -1,5 +1,4 @@
-//! A tool that needs Java: its image is built with a Debian package, and it answers in a machine. Building needs root and
-//! Debian's mirror.
+//! A tool that needs a Debian package, the Java runtime. Building its image needs root and a Debian mirror.
 
 mod campaign;
 mod images;
@@ -21,7 +20,7 @@ kind = "sequential"
 "#;
 
 #[test]
-fn a_tool_in_java_is_built_with_a_package_and_answers_right() {
+fn a_java_tool_is_built_with_a_package_and_answers_right() {
     let folder = Folder::new(CAMPAIGN);
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
     images::with_tool_and_packages(&tool, "openjdk-17-jre-headless", &folder.path().join("java"));
@@ -36,6 +35,6 @@ fn a_tool_in_java_is_built_with_a_package_and_answers_right() {
     let judged = Judged::read(&folder.path().join("judgement"));
     let values = judged.cell("java", "DiningTable-PT-03", "StateSpace").values.iter();
     let values: Vec<_> = values.map(|value| value.as_ref().map(ToString::to_string)).collect();
-    // As in pnml-fixtures/expected/DiningTable-PT-03.csv.
+    // The values of pnml-fixtures/expected/DiningTable-PT-03.csv.
     assert_eq!(values, ["14", "27", "1", "6"].map(|value| Some(value.to_owned())), "{:?}", said());
 }

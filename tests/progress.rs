@@ -1,4 +1,4 @@
-//! What `run` shows while it runs: on a terminal and in a pipe.
+//! The progress of `run`, on a terminal and in a pipe.
 
 mod campaign;
 
@@ -7,7 +7,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// A campaign of two machines: the second dies when `die` lies in its folder, the first ends when `end` does.
+/// A campaign of two machines. The first ends when the file `end` exists in its folder, the second fails when `die` exists.
 fn waiting() -> Folder {
     let folder = Folder::with_fake_qemu(2, &["StateSpace"], "[hosts]\nretries = 0\n");
     let run = |until: &str, then: &str| {
@@ -15,7 +15,7 @@ fn waiting() -> Folder {
         let wait = format!("until [[ -e '{}' ]]; do linger 0.05; done", file.display());
         format!("power_on; ready; prepared; started; {wait}; {then}")
     };
-    // An attempt's folder is named by the position of its run.
+    // The folder of an attempt starts with the position of its run.
     folder.fake_qemu(&format!(
         "case ${{TMPDIR##*/running/}} in 2-*) {} ;; *) {} ;; esac",
         run("die", "exit 1"),
@@ -24,7 +24,7 @@ fn waiting() -> Folder {
     folder
 }
 
-/// `run` in a terminal of 100 columns, and what it has drawn so far.
+/// `run` in a terminal of 100 columns, with its output so far.
 struct Terminal {
     child: Child,
     drawn: Arc<Mutex<Vec<u8>>>,
@@ -43,7 +43,7 @@ impl Terminal {
         script.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped());
         script.env("TERM", "xterm");
         for (name, value) in run.get_envs() {
-            script.env(name, value.expect("nothing is taken away"));
+            script.env(name, value.expect("no variable is removed"));
         }
         let mut child = script.spawn().expect("script, of util-linux");
         let drawn = Arc::new(Mutex::new(Vec::new()));
@@ -69,7 +69,7 @@ impl Terminal {
 }
 
 #[test]
-fn progress_shows_machines_endings_and_the_last_failure() {
+fn a_terminal_shows_machines_outcomes_and_the_last_failure() {
     let folder = waiting();
     let terminal = Terminal::run(&folder);
     for entry in ["tool-0", "tool-1"] {
@@ -92,14 +92,14 @@ fn progress_shows_machines_endings_and_the_last_failure() {
 }
 
 #[test]
-fn a_pipe_gets_a_plain_line_for_each_begin_and_end_and_when_all_will_be_done() {
+fn a_pipe_gets_plain_lines_with_the_remaining_time() {
     let folder = Folder::with_fake_qemu(1, &["StateSpace", "UpperBounds"], "");
     let said = stderr(&folder.run(&["--jobs", "1"]).success());
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with('[')).collect();
     assert_eq!(lines.len(), 4, "{said}");
     assert_eq!(lines[0], "[0/2] tool-0/DiningTable-PT-03/StateSpace begins");
     assert!(lines[1].starts_with("[1/2] tool-0/DiningTable-PT-03/StateSpace finished, cpu "), "{said}");
-    // One is recorded, so that something is known of the other.
+    // After the first run, the duration of the second one is estimated.
     assert!(lines[1].contains("; about ") && lines[1].ends_with(" left"), "{said}");
     assert!(lines[3].starts_with("[2/2] ") && !lines[3].contains("left"), "{said}");
     assert!(!said.contains('\u{1b}'), "{said}");

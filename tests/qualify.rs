@@ -1,4 +1,4 @@
-//! `qualify` and `lint`: what an author learns before the organizers do.
+//! `qualify` and `lint`: checks of a tool before its submission.
 
 mod campaign;
 mod data;
@@ -21,7 +21,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder with one instance, and a tool: the reference tool behind a head script.
+/// Creates the folder `models` with one instance, and the folder `tool` with this head script and the reference tool.
 fn tool(folder: &Path, head: &str) -> (PathBuf, PathBuf) {
     let (models, tool) = (folder.join("models"), folder.join("tool"));
     fs::create_dir_all(tool.join("bin")).unwrap();
@@ -37,11 +37,11 @@ fn tool(folder: &Path, head: &str) -> (PathBuf, PathBuf) {
 
 fn report(output: &Output) -> Json {
     let text = String::from_utf8_lossy(&output.stdout);
-    let complaint = || format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {}", complaint()))
+    let message = || format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {}", message()))
 }
 
-/// `examination place: problem` of every finding, in order.
+/// All findings in order, as `examination place: problem`.
 fn findings(report: &Json) -> Vec<String> {
     let text = |finding: &Json, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let findings = report["findings"].as_array().unwrap();
@@ -54,17 +54,17 @@ fn findings(report: &Json) -> Vec<String> {
     shown.collect()
 }
 
-/// The ten mistakes of `tests/tool-with-mistakes`; `home` is where its tenth lies.
-fn planted(home: &str) -> Vec<String> {
+/// The findings for the ten mistakes of `tests/tool-with-mistakes`. `home`: the folder of the file of the last one.
+fn expected_findings(home: &str) -> Vec<String> {
     let id = |of: &str| format!("{INSTANCE}-{of}");
     vec![
         "StateSpace stdout 4: MAX_TOKEN_IN_PLACE is 7, but the model is known to be safe".to_owned(),
         format!("UpperBounds stdout 2: {} is a negative number", id("UpperBounds-00")),
-        format!("UpperBounds stdout 3: {} is 9, but 2 is known", id("UpperBounds-01")),
+        format!("UpperBounds stdout 3: {} is 9, but the known value is 2", id("UpperBounds-01")),
         "ReachabilityDeadlock stdout 1: `CANNOT COMPUTE` is no keyword".to_owned(),
         "ReachabilityDeadlock  null: processes are left behind".to_owned(),
         "ReachabilityCardinality stderr 2: 16 values printed on stderr only, the first is ".to_owned(),
-        "ReachabilityFireability  null: cut by the limit before any answer".to_owned(),
+        "ReachabilityFireability  null: ended by the limit without an answer".to_owned(),
         "CTLCardinality  null: exit code 0 without an answer".to_owned(),
         "CTLFireability stdout 2: CANNOT_COMPUTE inside a result line".to_owned(),
         format!(
@@ -73,42 +73,44 @@ fn planted(home: &str) -> Vec<String> {
     ]
 }
 
-const PLANTED: &str = "StateSpace,UpperBounds,ReachabilityDeadlock,ReachabilityCardinality,\
+const EXAMINATIONS: &str = "StateSpace,UpperBounds,ReachabilityDeadlock,ReachabilityCardinality,\
                        ReachabilityFireability,CTLCardinality,CTLFireability,LTLCardinality";
 
-fn assert_planted(report: &Json, home: &str) {
+fn assert_findings(report: &Json, home: &str) {
     let found = findings(report);
-    let planted = planted(home);
-    assert_eq!(found.len(), planted.len(), "{found:#?}");
-    for (found, planted) in found.iter().zip(&planted) {
-        assert!(found.starts_with(planted.as_str()), "{found}\nis not {planted}");
+    let expected = expected_findings(home);
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!(found.starts_with(expected.as_str()), "{found}\nis not {expected}");
     }
     assert_eq!(report["passes"], false);
 }
 
 #[test]
-fn an_image_with_ten_planted_mistakes_qualifies_with_exactly_those_ten_findings() {
+fn qualify_finds_all_mistakes_of_a_faulty_tool() {
     let folder = Folder::new("");
     let (_, tool) = tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
         ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "12", "--oracle"];
-    let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", PLANTED]].concat();
+    let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", EXAMINATIONS]].concat();
     let more = ["--out", "kept", "--jobs", "2", "--allow-degraded", "--format", "json"];
     let output = folder.harness(&[&arguments[..], &more].concat()).output().unwrap();
     let report = report(&output);
     assert_eq!(output.status.code(), Some(1), "{report:#}");
-    assert_planted(&report, "/home/mcc");
-    // Digest, boot, environment, flags.
+    assert_findings(&report, "/home/mcc");
     assert!(report["disks"]["disk planted"].as_str().unwrap().len() == 64, "{report:#}");
     assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "12");
-    for said in ["guest kernel ", "CPU flags", "booted 8 times", "accelerator "] {
+    for expected in ["guest kernel ", "CPU flags", "booted 8 times", "accelerator "] {
         let lines = report["machine"].as_array().unwrap();
-        assert!(lines.iter().any(|line| line.as_str().unwrap().contains(said)), "{said} in {lines:?}");
+        assert!(
+            lines.iter().any(|line| line.as_str().unwrap().contains(expected)),
+            "{expected} in {lines:?}"
+        );
     }
     assert_eq!((&report["native"], report["runs"].as_object().unwrap().len()), (&Json::Bool(false), 8));
-    // The record is that of `run`: it is judged like any other.
+    // The record has the same form as that of `run`.
     assert!(folder.path().join("kept/record.db").is_file());
 }
 
@@ -130,9 +132,10 @@ fn each_run_is_repeated_in_machines_of_the_same_process() {
     assert_eq!(found.len(), 2, "a finding of every repetition is reported once: {found:#?}");
 }
 
-/// The commands of docs/authors.md in its order; what they write goes to a folder of the test. The guide's tool is the reference tool, so this is also the clean image that qualifies without a finding.
+/// Executes the commands of docs/authors.md, in a folder of the test. The tool of the guide is the reference tool, so its
+/// image qualifies without a finding.
 #[test]
-fn every_command_of_the_authors_guide_works_and_its_clean_tool_has_no_findings() {
+fn every_command_of_the_authors_guide_works() {
     let folder = Folder::new("");
     images::image("images/breadth-first");
     let guide = include_str!("../docs/authors.md");
@@ -150,34 +153,34 @@ fn every_command_of_the_authors_guide_works_and_its_clean_tool_has_no_findings()
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("would pass: 0 errors, 0 warnings (native run: does not replace"), "{said}");
     assert!(said.contains("would pass: 0 errors, 0 warnings\n"), "{said}");
-    assert!(said.contains("would NOT pass: 1 error,"), "the guide's mistake: {said}");
+    assert!(said.contains("would NOT pass: 1 error,"), "the mistake in the guide: {said}");
 }
 
-fn natively(folder: &Path, more: &[&str]) -> Output {
+fn qualify_native(folder: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
     command.args(["qualify", "--native", "tool", "--tool", "planted", "--instances", "models"]);
     command.args(["--format", "json"]).args(more).current_dir(folder).output().unwrap()
 }
 
 #[test]
-fn without_a_machine_the_same_mistakes_are_found_and_the_report_says_it_is_no_substitute() {
+fn native_runs_find_the_same_mistakes() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
     let oracle = root().join("pnml-fixtures/expected");
-    let more = ["--limit", "10", "--examinations", PLANTED, "--oracle", oracle.to_str().unwrap()];
-    let output = natively(folder.path(), &more);
+    let more = ["--limit", "10", "--examinations", EXAMINATIONS, "--oracle", oracle.to_str().unwrap()];
+    let output = qualify_native(folder.path(), &more);
     let report = report(&output);
     assert_eq!(output.status.code(), Some(1));
-    // Its home is a folder of its own, with a name of chance.
+    // The home folder is temporary and has a random name.
     let tenth = findings(&report).pop().unwrap();
     let home = tenth.split("the first is ").nth(1).unwrap().split_once("/.planted").unwrap().0.to_owned();
-    assert_planted(&report, &home);
+    assert_findings(&report, &home);
     assert_eq!(report["native"], true);
     assert!(report["machine"][0].as_str().unwrap().contains("does not replace"));
 }
 
 #[test]
-fn answers_that_flip_are_found_by_repeating() {
+fn repetitions_find_answers_that_differ() {
     let folder = tempfile::tempdir().unwrap();
     let head = "#!/bin/bash\nn=$(cat COUNT 2>/dev/null); n=$((n + 1)); echo $n > COUNT\n\
                 if [ $((n % 2)) = 0 ]; then v=TRUE; else v=FALSE; fi\n\
@@ -186,18 +189,23 @@ fn answers_that_flip_are_found_by_repeating() {
     tool(folder.path(), &head);
     let of = |repeat: &str| {
         let more = ["--examinations", "ReachabilityDeadlock", "--repeat", repeat];
-        findings(&report(&natively(folder.path(), &more)))
+        findings(&report(&qualify_native(folder.path(), &more)))
     };
-    let differing_values = |found: &[String]| found.iter().filter(|found| found.contains(" flips: ")).count();
+    let differing_values = |found: &[String]| {
+        found.iter().filter(|found| found.contains(" differs between repetitions: ")).count()
+    };
     assert_eq!(differing_values(&of("1")), 0);
     let twice = of("2");
     assert_eq!(differing_values(&twice), 1, "{twice:?}");
-    assert!(twice.iter().any(|found| found.contains("flips: T in attempt 1, F in attempt 2")), "{twice:?}");
+    assert!(
+        twice.iter().any(|found| found.contains("repetitions: T in attempt 1, F in attempt 2")),
+        "{twice:?}"
+    );
 }
 
-const CONFINEMENT: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
+const LIMITS: RunLimits = RunLimits { cpu_s: 60, wall_s: 75, vcpus: 1, memory_mib: 16_384 };
 
-/// What one run left, given by hand.
+/// The data of a run.
 struct Run {
     outcome: Outcome,
     marks: Vec<mcc_harness::base::Mark>,
@@ -215,7 +223,7 @@ impl Run {
         Self { outcome: Outcome::Finished { exit_code: 0 }, marks: vec![], facts, folder }
     }
 
-    fn left(&self) -> AttemptOutputs<'_> {
+    fn attempt(&self) -> AttemptOutputs<'_> {
         AttemptOutputs {
             outcome: &self.outcome,
             marks: &self.marks,
@@ -229,8 +237,8 @@ impl Run {
         let edition = Edition::load("mcc-2018").unwrap();
         let (_, examination) = edition.examination(examination).unwrap();
         let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
-        let asked = RunQuestions::of(&archive, examination).unwrap();
-        check_run(&self.left(), &asked, &CONFINEMENT).unwrap()
+        let run_questions = RunQuestions::of(&archive, examination).unwrap();
+        check_run(&self.attempt(), &run_questions, &LIMITS).unwrap()
     }
 
     /// The only finding.
@@ -251,7 +259,7 @@ fn a_clean_run_has_no_finding() {
 }
 
 #[test]
-fn an_answer_that_comes_after_the_limit_is_named_by_its_line() {
+fn answers_after_the_limit_are_reported_with_their_line() {
     let mut run = Run::of(&format!("working\n{DEADLOCK}"));
     let sample = |at_s: u64, cpu_s: u64, stdout_bytes| Sample {
         at_ms: at_s * 1000,
@@ -263,36 +271,36 @@ fn an_answer_that_comes_after_the_limit_is_named_by_its_line() {
     run.facts.samples = vec![sample(59, 58, 8), sample(61, 60, 8), sample(62, 61, 8 + DEADLOCK.len() as u64)];
     let found = run.finding("ReachabilityDeadlock");
     assert!(found.starts_with("stdout line 2 E-5.1 1 value printed after the limit"), "{found}");
-    // In the sample that first sees the limit passed, it may have come before.
+    // An answer in the first sample after the limit may have been printed before the limit.
     run.facts.samples[1].stdout_bytes = 8 + DEADLOCK.len() as u64;
     assert_eq!(run.findings("ReachabilityDeadlock"), []);
 }
 
 #[test]
-fn more_memory_than_given_is_named_with_its_rule() {
+fn exceeded_memory_is_reported_with_its_rule() {
     let mut run = Run::of("");
     run.outcome = Outcome::MemoryLimit;
-    assert!(run.finding("ReachabilityDeadlock").contains("E-5.3 it wants more memory than the 16384 MiB"));
+    assert!(run.finding("ReachabilityDeadlock").contains("E-5.3 it needs more memory than the 16384 MiB"));
 }
 
-/// The warnings about a tool that left these runs.
+/// The warnings that are reported once for these runs.
 fn per_tool(runs: &[Run]) -> Vec<String> {
     let mut per_tool = PerTool::default();
     for (n, run) in runs.iter().enumerate() {
-        // No error in the run itself.
+        // The run has no findings of its own.
         assert_eq!(run.findings("ReachabilityDeadlock"), []);
-        per_tool.add(&format!("t/run-{n}"), &run.left(), &CONFINEMENT);
+        per_tool.add(&format!("t/run-{n}"), &run.attempt(), &LIMITS);
     }
-    let findings = per_tool.findings("t", &CONFINEMENT).into_iter().map(|finding| {
+    let findings = per_tool.findings("t", &LIMITS).into_iter().map(|finding| {
         assert_eq!((finding.run.as_str(), finding.severity), ("t", Severity::Warning), "{finding:?}");
-        assert!(finding.fix.contains("none needed"), "{finding:?}");
+        assert!(finding.fix.contains("none required"), "{finding:?}");
         format!("{} {}", finding.rule, finding.problem)
     });
     findings.collect()
 }
 
 #[test]
-fn threads_and_files_of_a_tool_are_one_warning_for_all_runs() {
+fn threads_and_files_are_one_warning_for_all_runs() {
     let clean = || Run::of(DEADLOCK);
     let with_threads = |runnable: &[u32]| {
         let mut run = clean();
@@ -304,7 +312,7 @@ fn threads_and_files_of_a_tool_are_one_warning_for_all_runs() {
         per_tool(&[clean(), with_threads(&[4, 4, 1]), with_threads(&[7, 7, 7])]),
         ["E-5.3 up to 7 threads are runnable on 1 core in 2 of 3 runs; the first is t/run-1"]
     );
-    assert_eq!(per_tool(&[with_threads(&[2, 1, 1])]), [""; 0], "one second is no sign");
+    assert_eq!(per_tool(&[with_threads(&[2, 1, 1])]), [""; 0], "a single second is not reported");
     let mut run = clean();
     (run.facts.cpu_ms, run.facts.wall_ms) = (4000, 1000);
     assert_eq!(
@@ -325,7 +333,7 @@ fn threads_and_files_of_a_tool_are_one_warning_for_all_runs() {
 }
 
 #[test]
-fn a_crash_quotes_the_kernels_log_not_a_missing_keyword() {
+fn crashes_are_reported_with_the_kernel_log() {
     let segfault = "smart[61]: segfault at 0 ip 000055d0 sp 00007ffc error 4 in smart[55d0+1000]";
     let mut run = Run::of("");
     run.facts.kernel_log = vec!["EXT4-fs error (device vda)".to_owned(), segfault.to_owned()];
@@ -338,7 +346,7 @@ fn a_crash_quotes_the_kernels_log_not_a_missing_keyword() {
         assert_eq!(found[0].problem, logged);
         assert!(!found[0].fix.contains("CANNOT_COMPUTE") && found[0].fix.contains("debugger"), "{found:#?}");
     }
-    // One process of a portfolio crashed, another one answered.
+    // One process crashed, another one answered.
     let mut run = Run::of(DEADLOCK);
     run.facts.kernel_log = vec![segfault.to_owned()];
     let found = run.findings("ReachabilityDeadlock");
@@ -350,7 +358,7 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "#!/bin/bash\necho STATE_SPACE STATES 15 TECHNIQUES EXPLICIT\n");
     let qualify = |oracle: &str| {
-        let output = natively(folder.path(), &["--examinations", "StateSpace", "--oracle", oracle]);
+        let output = qualify_native(folder.path(), &["--examinations", "StateSpace", "--oracle", oracle]);
         let report = report(&output);
         let bad = report["findings"].as_array().unwrap().iter();
         let bad: Vec<_> =
@@ -359,8 +367,8 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
         assert_eq!(bad[0]["severity"], "warning");
         (bad[0]["problem"].as_str().unwrap().to_owned(), findings(&report))
     };
-    let wrong = "StateSpace stdout 1: STATES is 15, but 14 is known";
-    // As the contest abbreviates its file names, and as the record names outputs.
+    let wrong = "StateSpace stdout 1: STATES is 15, but the known value is 14";
+    // The abbreviated file names of the contest, and those of outputs.
     for name in ["SS", "StateSpace"] {
         let oracle = folder.path().join(name);
         fs::create_dir(&oracle).unwrap();
@@ -384,23 +392,24 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
 }
 
 #[test]
-fn an_unreadable_oracle_is_refused_before_anything_runs() {
+fn an_unreadable_oracle_is_an_error_before_the_first_run() {
     let folder = tempfile::tempdir().unwrap();
     let ran = folder.path().join("ran");
     tool(folder.path(), &format!("#!/bin/bash\ntouch {}\n", ran.display()));
     let oracle = folder.path().join("oracle");
     fs::create_dir_all(&oracle).unwrap();
-    // The last examination's file is no file.
+    // The file for the last examination is a folder.
     fs::write(oracle.join("any.out"), "").unwrap();
     fs::create_dir(oracle.join(format!("{INSTANCE}-UB.out"))).unwrap();
-    let output = natively(folder.path(), &["--examinations", "StateSpace,UpperBounds", "--oracle", "oracle"]);
+    let output =
+        qualify_native(folder.path(), &["--examinations", "StateSpace,UpperBounds", "--oracle", "oracle"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains(&format!("{INSTANCE}-UB.out")) && !ran.exists(), "{said}");
 }
 
 #[test]
-fn how_a_run_ends_is_reported_with_its_answers() {
+fn the_end_of_a_run_is_reported() {
     let mut run = Run::of("");
     run.outcome = Outcome::Finished { exit_code: 3 };
     assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer");
@@ -413,13 +422,13 @@ fn how_a_run_ends_is_reported_with_its_answers() {
     run.outcome = Outcome::CpuLimit;
     assert_eq!(run.findings("ReachabilityDeadlock"), [], "what it printed was flushed");
     run.outcome = Outcome::OutputLimit;
-    assert!(run.finding("ReachabilityDeadlock").contains("printed too much"));
+    assert!(run.finding("ReachabilityDeadlock").contains("output exceeded the limit"));
     run.outcome = Outcome::Infrastructure { state: "booting".into(), reason: "no guest".into() };
-    assert!(run.finding("ReachabilityDeadlock").contains("no run, while booting: no guest"));
+    assert!(run.finding("ReachabilityDeadlock").contains("the run failed while booting: no guest"));
 }
 
 #[test]
-fn numbers_no_marking_graph_can_have_and_values_of_which_nothing_is_said_are_named() {
+fn impossible_numbers_and_missing_values_are_reported() {
     let state_space = |states: &str, place: &str, marking: &str| {
         Run::of(&format!(
             "STATE_SPACE STATES {states} TECHNIQUES A\nSTATE_SPACE TRANSITIONS -1 TECHNIQUES A\n\
@@ -433,9 +442,9 @@ fn numbers_no_marking_graph_can_have_and_values_of_which_nothing_is_said_are_nam
             .finding("StateSpace")
             .contains("MAX_TOKEN_PER_MARKING is 2, but the initial")
     );
-    let silent = Run::of("STATE_SPACE STATES 14 TECHNIQUES A\n").findings("StateSpace");
-    assert_eq!((silent.len(), silent[0].severity), (1, Severity::Warning));
-    assert!(silent[0].problem.starts_with("nothing is said of 3 of 4 values, the first is TRANSITIONS"));
+    let missing = Run::of("STATE_SPACE STATES 14 TECHNIQUES A\n").findings("StateSpace");
+    assert_eq!((missing.len(), missing[0].severity), (1, Severity::Warning));
+    assert!(missing[0].problem.starts_with("no answer for 3 of 4 values, the first is TRANSITIONS"));
     let contradiction = DEADLOCK.replace("TRUE", "FALSE") + DEADLOCK;
     assert!(Run::of(&contradiction).finding("ReachabilityDeadlock").contains("was F in line 1 and is T now"));
     let in_part = DEADLOCK.replace("TRUE TECHNIQUES EXPLICIT", "DO_NOT_COMPETE");
@@ -443,11 +452,11 @@ fn numbers_no_marking_graph_can_have_and_values_of_which_nothing_is_said_are_nam
 }
 
 #[test]
-fn what_cannot_be_qualified_is_refused_with_a_remedy() {
+fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
-    for (arguments, complaint) in [
-        (vec!["--native", "models"], "models: no BenchKit_head.sh in it; give the tool's folder"),
+    for (arguments, message) in [
+        (vec!["--native", "models"], "models: contains no BenchKit_head.sh; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
         (vec!["absent"], "absent is no image folder"),
@@ -457,12 +466,12 @@ fn what_cannot_be_qualified_is_refused_with_a_remedy() {
         let output = command.current_dir(folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(complaint), "{said}");
+        assert!(said.contains(message), "{said}");
     }
 }
 
 #[test]
-fn an_infinite_count_in_an_oracle_is_unknown_and_in_an_output_a_warning() {
+fn infinite_counts_in_oracles_are_unknown() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
     let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
@@ -493,7 +502,7 @@ fn an_infinite_count_in_an_oracle_is_unknown_and_in_an_output_a_warning() {
 }
 
 #[test]
-fn qualify_never_overwrites_a_campaign_file_that_it_did_not_write() {
+fn qualify_never_overwrites_campaign_files_of_others() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
     fs::create_dir(folder.path().join("demo")).unwrap();
@@ -509,29 +518,29 @@ fn qualify_never_overwrites_a_campaign_file_that_it_did_not_write() {
         let (code, said) = qualify(out);
         assert_eq!(fs::read_to_string(&campaign).unwrap(), "edition = \"mcc-2018\"\n");
         assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("demo/campaign.toml") && said.contains("give another --out"), "{said}");
+        assert!(said.contains("demo/campaign.toml") && said.contains("use another --out"), "{said}");
     }
-    // Its own file is replaced, and a name with a dot keeps all of its parts.
+    // A file that `qualify` wrote is replaced. A name with a dot keeps all its parts.
     fs::write(folder.path().join("demo/v2.toml"), "other = 1\n").unwrap();
     for _ in 0..2 {
         let (_, said) = qualify("demo/v2.results");
-        assert!(said.contains("absent is no disk image"), "{said}");
+        assert!(said.contains("absent is no image folder"), "{said}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("demo/v2.toml")).unwrap(), "other = 1\n");
     assert!(folder.path().join("demo/v2.results.toml").is_file());
 }
 
-/// Outputs of real tools that were cut by their time limit: what `lint` misses in them.
+/// Outputs of real tools that were ended by their time limit, with the findings of `lint`.
 const CUT: [(&str, &str); 3] = [
-    ("smpt/Referendum-COL-0010-ReachabilityCardinality", "nothing is said of 5 of 16 values"),
-    ("smpt/Referendum-COL-0010-ReachabilityFireability", "nothing is said of 7 of 16 values"),
-    ("smpt/TokenRing-COL-005-ReachabilityFireability", "nothing is said of 1 of 16 values"),
+    ("smpt/Referendum-COL-0010-ReachabilityCardinality", "no answer for 5 of 16 values"),
+    ("smpt/Referendum-COL-0010-ReachabilityFireability", "no answer for 7 of 16 values"),
+    ("smpt/TokenRing-COL-005-ReachabilityFireability", "no answer for 1 of 16 values"),
 ];
-/// Not spelled like techniques, and printed all the same; a warning.
-const ODD: [&str; 2] = ["the technique `OPTIM-1`", "the technique `LOGFIRECOUNT_HEUR(5000)`"];
+/// Words that are not in the form of techniques. They are warnings.
+const UNUSUAL: [&str; 2] = ["the technique `OPTIM-1`", "the technique `LOGFIRECOUNT_HEUR(5000)`"];
 
 #[test]
-fn lint_finds_nothing_in_good_outputs_of_real_tools_and_names_what_the_others_lack() {
+fn lint_reports_only_missing_values_in_outputs_of_real_tools() {
     let Some(folder) = data::shared("mcc/real-output") else { return };
     let (Some(inputs), Some(oracle)) = (data::shared("mcc/inputs"), data::shared("mcc/oracle")) else {
         return;
@@ -553,10 +562,13 @@ fn lint_finds_nothing_in_good_outputs_of_real_tools_and_names_what_the_others_la
         let output = lint.output().unwrap();
         let of_file = findings(&report(&output));
         assert_eq!(output.status.code(), Some(0), "{name}: {of_file:#?}");
-        let (odd, others): (Vec<_>, Vec<_>) =
-            of_file.into_iter().partition(|finding| ODD.iter().any(|odd| finding.contains(odd)));
-        assert!(odd.is_empty() || (tool == "tapaal" && examination.starts_with("LTL")), "{name}: {odd:#?}");
-        assert!(odd.len() <= ODD.len(), "each is said once: {name}: {odd:#?}");
+        let (unusual, others): (Vec<_>, Vec<_>) =
+            of_file.into_iter().partition(|finding| UNUSUAL.iter().any(|unusual| finding.contains(unusual)));
+        assert!(
+            unusual.is_empty() || (tool == "tapaal" && examination.starts_with("LTL")),
+            "{name}: {unusual:#?}"
+        );
+        assert!(unusual.len() <= UNUSUAL.len(), "each is reported once: {name}: {unusual:#?}");
         found.extend(others.into_iter().map(|finding| (format!("{tool}/{name}"), finding)));
         files += 1;
     }

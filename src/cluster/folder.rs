@@ -124,7 +124,7 @@ impl Cluster {
         );
         mcc_base::text::write(&cluster.script(), &script)
             .map_err(ClusterError::io("write", cluster.script()))?;
-        cluster.write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
+        write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
         Ok(cluster)
     }
 

@@ -142,7 +142,7 @@ pub enum ExecutorError {
     /// Too many consecutive attempts ended as infrastructure failures.
     #[error(
         "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure, the last one at {run}: {reason}; check \
-         the host, then `run` again to continue; nothing recorded is lost"
+         the host, then `run` again to resume; nothing recorded is lost"
     )]
     ConsecutiveFailures {
         /// The last of these runs.
@@ -164,8 +164,8 @@ pub enum ExecutorError {
     },
     /// The host has no free space for an attempt.
     #[error(
-        "the host has no space left, detected at {run}: {reason}; free some space, then `run` again to continue; \
-         nothing recorded is lost, and this attempt is not counted"
+        "the host has no space left, detected at {run}: {reason}; nothing recorded is lost, and this attempt \
+         is not counted: free space on that disk, then `run` again to resume"
     )]
     DiskFull {
         /// The run.

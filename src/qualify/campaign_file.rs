@@ -1,4 +1,4 @@
-//! The campaign file of a qualification, beside its record.
+//! The campaign file of a qualification, in the folder that contains its record.
 
 use super::QualifyError;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// First line of a campaign file that `qualify` wrote; only such a file is replaced.
-const WRITTEN_HERE: &str = "# Written by `mcc-harness qualify`, which replaces this file.\n";
+const FIRST_LINE: &str = "# Written by `mcc-harness qualify`, which replaces this file.\n";
 
 /// Writes the campaign to `RESULTS.toml` beside `out`, and returns that path.
 ///
@@ -19,13 +19,13 @@ pub(super) fn write(out: &Path, campaign: &str) -> Result<PathBuf, QualifyError>
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(QualifyError::io(folder))?;
     }
-    let text = format!("{WRITTEN_HERE}{campaign}");
+    let text = format!("{FIRST_LINE}{campaign}");
     match File::create_new(&file) {
         Ok(mut new) => new.write_all(text.as_bytes()).map_err(QualifyError::io(&file))?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let existing = fs::read(&file).map_err(QualifyError::io(&file))?;
             // Version 0.1 wrote no first line.
-            if !existing.starts_with(WRITTEN_HERE.as_bytes()) && existing != campaign.as_bytes() {
+            if !existing.starts_with(FIRST_LINE.as_bytes()) && existing != campaign.as_bytes() {
                 return Err(QualifyError::Foreign(file));
             }
             fs::write(&file, text).map_err(QualifyError::io(&file))?;

@@ -6,44 +6,58 @@ use mcc_store::StoreError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a qualification has no report.
+/// Why a qualification cannot be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum QualifyError {
+    /// The folder of instances cannot be read.
     #[error("{}: {source}", path.display())]
     Instances { path: PathBuf, source: io::Error },
-    #[error("{}: no instance of a known model in it; give a folder of archives (NAME.tgz)", .0.display())]
+    /// The folder contains no instance of a known model.
+    #[error("{}: contains no instance of a known model; give a folder of archives (NAME.tgz)", .0.display())]
     NoInstance(PathBuf),
-    #[error("{}: no BenchKit_head.sh in it; give the tool's folder", .0.display())]
+    /// The tool's folder has no head script.
+    #[error("{}: contains no BenchKit_head.sh; give the tool's folder", .0.display())]
     NoHead(PathBuf),
-    #[error("{}: the path is not UTF-8; give another one", .0.display())]
+    /// A path is not UTF-8, so it cannot be written to the campaign.
+    #[error("{}: the path is not UTF-8; use another path", .0.display())]
     Path(PathBuf),
-    #[error("{}: not a folder name; give --out a name", .0.display())]
+    /// The path of the record has no file name.
+    #[error("{}: has no folder name; give a folder name with --out", .0.display())]
     Unnamed(PathBuf),
+    /// A file with the name of the campaign exists that `qualify` did not write.
     #[error(
-        "{}: `qualify` would write its campaign here, but did not write this file; give another --out",
+        "{}: `qualify` writes its campaign to this file, but the existing file is not from `qualify`; use another --out",
         .0.display()
     )]
     Foreign(PathBuf),
-    #[error("stopped before all runs were made; with --out the same command continues")]
+    /// The qualification was stopped by a stop request.
+    #[error("stopped before all runs were recorded; with --out the same command continues")]
     Stopped,
+    /// The name of an examination is not valid.
     #[error(transparent)]
     Name(#[from] BadName),
+    /// The archive of an instance cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The oracle cannot be read.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// The campaign cannot be serialized.
     #[error("writing the campaign: {0}")]
     Toml(#[from] toml::ser::Error),
+    /// The campaign cannot be prepared or run.
     #[error(transparent)]
     Runner(#[from] RunnerError),
+    /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 impl QualifyError {
-    /// For `map_err`: the error at `path`.
+    /// Returns a function for `map_err` that adds `path` to an error.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

@@ -1,5 +1,5 @@
-//! Would a tool pass the organizers' qualification (rules T-3, E-1.7)? `Qualification` runs it, in machines or natively,
-//! and reports findings: the run, the line, the rule and the fix. The findings are pure functions of the outputs of a run.
+//! Checks whether a tool would pass the organizers' qualification (rules T-3, E-1.7). `Qualification` runs the tool, in
+//! machines or natively, and reports findings with run, line, rule and fix. Findings are pure functions of the outputs.
 
 mod campaign_file;
 mod error;
@@ -28,21 +28,23 @@ use num_bigint::BigUint;
 use serde::Serialize;
 use std::path::Path;
 
-/// One thing that is wrong with a run.
+/// One problem of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `ENTRY/INSTANCE/EXAMINATION`; `ENTRY` where it is about all runs; empty where there is no run, as for `lint`.
+    /// `ENTRY/INSTANCE/EXAMINATION`; `ENTRY` for a problem of all runs; empty for `lint`, which has no run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// `stdout` or `stderr`; None: it is about the whole run.
+    /// `stdout` or `stderr`; None: the finding is about the run.
     pub output: Option<&'static str>,
-    /// Of that output, counted from 1.
+    /// The line of that output, counted from 1.
     pub line: Option<u64>,
-    /// Error: it would not pass.
+    /// With an error, the tool would not pass.
     pub severity: Severity,
-    /// Of the contest's rules, such as `E-1.7`.
+    /// The code of the violated rule, such as `E-1.7`.
     pub rule: &'static str,
+    /// What is wrong.
     pub problem: String,
+    /// What to do about it.
     pub fix: String,
 }
 
@@ -61,7 +63,7 @@ impl Finding {
         Self { output: Some(output), line, ..self }
     }
 
-    /// Where it is: `stdout line 3`, `stderr`; empty where it is about the whole run.
+    /// The place, such as `stdout line 3` or `stderr`; empty if the finding is about the run.
     pub fn place(&self) -> String {
         match (self.output, self.line) {
             (Some(output), Some(line)) => format!("{output} line {line}"),
@@ -76,28 +78,31 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What was asked of a tool in one run, and what is known of the answer.
+/// The questions of a run, with known answers and lower bounds.
 pub struct RunQuestions {
+    /// The questions.
     pub questions: Questions,
-    /// By position; empty where nothing is known.
+    /// Known values by position; empty if none is known.
     pub expected: Vec<Option<Value>>,
-    /// What no answer can be below, by position: the initial marking is reachable. Empty where nothing is known.
+    /// Lower bounds of numbers by position: the values of the initial marking. Empty if none is known.
     pub least: Vec<Option<BigUint>>,
-    /// The model is known to be safe: no place ever has two tokens.
+    /// Whether the model is known to be safe (no place ever has two tokens).
     pub safe: bool,
-    /// Lines of the oracle's file on it that could not be read, in one text.
+    /// A text about bad lines in the oracle's file for this examination and instance.
     pub unread: Option<String>,
 }
 
 impl RunQuestions {
-    /// Without the instance: only the form can be checked.
+    /// Questions without an instance: only the form of answers can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
         Self { questions, expected: vec![], least: vec![], safe: false, unread: None }
     }
 
+    /// The questions of an examination on an instance, with the answers that its archive states.
+    ///
     /// # Errors
-    /// The archive's model or property files cannot be read.
+    /// The model or the property files of the archive cannot be read.
     pub fn of(archive: &Archive, examination: &Examination) -> Result<Self, ArchiveError> {
         let questions = Questions::of(archive, examination)?;
         let ids = questions.ids.clone().unwrap_or_default();
@@ -117,10 +122,10 @@ impl RunQuestions {
         Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true), unread: None })
     }
 
-    /// What an oracle knows of the instance goes before what its archive says.
+    /// Adds the values of an oracle. They replace the answers that the archive states.
     ///
     /// # Errors
-    /// A file of the oracle cannot be read. A bad line is no error: it goes to `unread`.
+    /// A file of the oracle cannot be read. Bad lines are not errors, but are described in `unread`.
     pub fn with(mut self, oracle: &Oracle, instance: &str) -> Result<Self, OracleError> {
         let Known { values, unread } = oracle.of(instance, &self.questions)?;
         for (expected, known) in self.expected.iter_mut().zip(values) {
@@ -131,7 +136,7 @@ impl RunQuestions {
     }
 }
 
-/// The figures of the initial marking, by position.
+/// The values of the initial marking by position.
 fn least(
     archive: &Archive,
     examination: &Examination,
@@ -154,22 +159,29 @@ fn least(
     Ok(ids.iter().map(bound).collect())
 }
 
-/// What a run may use: the edition's figures, with the short limit of a qualification.
+/// The limits of a run: those of the edition, with the short time limit of a qualification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// CPU seconds per vCPU.
+    /// CPU time per vCPU, seconds.
     pub cpu_s: u64,
+    /// Wall time, seconds.
     pub wall_s: u64,
+    /// Number of vCPUs.
     pub vcpus: u32,
+    /// Memory of the machine, MiB.
     pub memory_mib: u64,
 }
 
-/// What one attempt at a run left.
+/// The outcome, measurements and outputs of one attempt.
 pub struct AttemptOutputs<'a> {
+    /// How the attempt ended.
     pub outcome: &'a Outcome,
+    /// The marks of the attempt.
     pub marks: &'a [Mark],
+    /// The measurements; None: the attempt failed before its end.
     pub facts: Option<&'a RunFacts>,
+    /// The measurements of each second.
     pub samples: &'a [Sample],
-    /// Holds `stdout` and `stderr`.
+    /// The folder with `stdout` and `stderr`.
     pub outputs: &'a Path,
 }

@@ -1,5 +1,5 @@
-//! A dry run of a tool's folder on this machine: no virtual machine, no pinning, none of the contest's libraries.
-//! It finds mistakes of the protocol within seconds; what it passes may still fail in the contest's machine.
+//! Native runs of a tool's folder on this host: without virtual machine, CPU pinning and the contest's libraries. A native
+//! run finds errors in the answers within seconds, but a tool that passes may still fail in the contest's machine.
 
 use super::RunLimits;
 use flate2::read::MultiGzDecoder;
@@ -20,19 +20,22 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How a dry run went; its outputs lie in the folder it was given.
+/// The result of a native run. Its outputs are in the folder that was given.
 #[derive(Clone, Debug)]
 pub struct NativeRun {
+    /// How the run ended.
     pub outcome: Outcome,
+    /// The marks of the run.
     pub marks: Vec<Mark>,
+    /// The measurements.
     pub facts: RunFacts,
 }
 
-/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in a home of its own that is thrown away, and halts
-/// it `grace` after the wall limit. `outputs` gets `stdout` and `stderr`.
+/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in a temporary home folder, and kills it `grace` after the
+/// wall limit. `stdout` and `stderr` are written to the folder `outputs`.
 ///
 /// # Errors
-/// The home cannot be made, or the tool not started.
+/// The home folder cannot be created, or the tool cannot be started.
 pub fn run(
     tool: &Path,
     archive: &Archive,
@@ -75,7 +78,7 @@ pub fn run(
             let stdout_bytes = growing.metadata().map_or(0, |found| found.len());
             samples.push(Sample { at_ms, stdout_bytes, ..Sample::default() });
             if started.elapsed() >= limit {
-                // Its whole session; it is waited for below.
+                // Kills the process group of the tool. `wait` is called below.
                 let _ = killpg(pid, Signal::SIGKILL);
                 return (samples, true);
             }
@@ -114,12 +117,12 @@ pub fn run(
     Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
 }
 
-/// The folders of a contest disk under `home`, with the instance unpacked as `execution`; where BenchKit's are.
+/// Creates the folders of a contest disk in `home`, with the unpacked instance as `execution`. Returns the BenchKit folder.
 fn home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
     let benchkit = home.join("BenchKit");
     fs::create_dir(&benchkit)?;
     let unpacked = home.join("unpacked");
-    // `Archive::open` has refused whatever could harm.
+    // `Archive::open` rejects unsafe entries.
     match archive.path().is_dir() {
         true => {
             fs::create_dir(&unpacked)?;
@@ -142,10 +145,10 @@ fn home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
     Ok(benchkit)
 }
 
-/// Waits for a process and takes what it and those it waited for used.
+/// Waits for a process. Returns its status and the resource usage of it and its children.
 fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
-    // SAFETY: an rusage is plain data; both places outlive the call.
+    // SAFETY: an rusage is plain data; both pointers are valid during the call.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         loop {
@@ -160,13 +163,13 @@ fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
     }
 }
 
-/// The processes of a session that still run.
+/// The running processes of a session.
 fn session_processes(session: Pid) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let belongs = |name: String| {
         let number: i32 = name.parse().ok()?;
         let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // pid (name) state parent group session ...; the name may hold anything.
+        // Form: pid (name) state parent group session ...; the name may contain any character.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let runs = fields.next()? != "Z";
         let of = fields.nth(2)?.parse() == Ok(session.as_raw());
@@ -175,7 +178,7 @@ fn session_processes(session: Pid) -> Vec<Pid> {
     processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
 }
 
-/// Files below the folders that were changed after the run began, its own folders left out.
+/// Files in the folders that changed after the start of the run, except in its own folders.
 fn written(folders: &[&Path], benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
     let own = [benchkit.join("execution"), benchkit.join("results")];
     let began = (began.ctime(), began.ctime_nsec());

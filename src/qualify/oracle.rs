@@ -1,4 +1,4 @@
-//! What is known of answers, to hold a tool's claims against.
+//! Known answers, with which the answers of a tool are compared.
 
 use super::counted;
 use mcc_benchkit::{Answers, Questions, Reading, Value};
@@ -11,43 +11,48 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Known values: `trusted.csv` of a judgement, or a folder with `<Instance>.csv` (its columns but the first), or with
-/// outputs to believe in, `<Instance>-<Examination>.out`.
+/// Known values: `trusted.csv` of a judgement, or a folder with tables `<Instance>.csv` (the same columns without
+/// `instance`) or outputs with right answers `<Instance>-<Examination>.out`.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// By instance and examination.
     rows: BTreeMap<(String, String), BTreeMap<ValueKey, Value>>,
     folder: Option<PathBuf>,
-    /// Rows of its tables that could not be read, one text per file.
+    /// One text for each table with bad rows.
     pub unread: Vec<String>,
 }
 
-/// What an oracle says of one examination of an instance.
+/// The known values of one examination on an instance.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// By position.
+    /// The values by position.
     pub values: Vec<Option<Value>>,
-    /// Lines of its file that could not be read, in one text.
+    /// A text about bad lines of the file.
     pub unread: Option<String>,
 }
 
-/// Which value: a judgement of a published table knows no ids.
+/// The key of a value. Judgements of published tables have positions, but no ids.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ValueKey {
     Id(String),
     Position(usize),
 }
 
+/// Why an oracle cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
+    /// An oracle file in the published form cannot be read.
     #[error(transparent)]
     File(#[from] oracle::OracleError),
-    #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; is it the folder of an oracle?", .0.display())]
+    /// The folder has no file of an oracle.
+    #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; give the folder of an oracle", .0.display())]
     Empty(PathBuf),
+    /// A file cannot be read.
     #[error("{}: {source}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out",
         path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: {message}; the columns needed are instance (in a file of its own: none), examination, id (or position), value",
+    /// A table cannot be parsed or has other columns.
+    #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
         path.display())]
     Row { path: PathBuf, message: String },
 }
@@ -62,8 +67,10 @@ struct Row {
 }
 
 impl Oracle {
+    /// Opens a table or a folder.
+    ///
     /// # Errors
-    /// The path cannot be read, or a table has other columns. A bad row is no error: it goes to `unread`.
+    /// The path cannot be read, or a table has other columns. Bad rows are not errors, but are described in `unread`.
     pub fn open(path: &Path) -> Result<Self, OracleError> {
         let io = |source| OracleError::Io { path: path.to_owned(), source };
         if !path.metadata().map_err(io)?.is_dir() {
@@ -113,7 +120,7 @@ impl Oracle {
                 bad.push((line, "the instance is missing".to_owned()));
                 continue;
             };
-            // Empty: unknown.
+            // An empty value is unknown.
             if !value.is_empty() {
                 let value = match value.parse() {
                     Ok(value) => value,
@@ -135,10 +142,11 @@ impl Oracle {
         Ok(())
     }
 
-    /// What is known of an examination. `Inf` in StateSpace is not known: the number was too large for the oracle's writer.
+    /// The known values of an examination. `Inf` in StateSpace is unknown: the number was too large for the program that
+    /// wrote the oracle.
     ///
     /// # Errors
-    /// An output to believe in cannot be read.
+    /// A file of the oracle cannot be read.
     pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let mut known = self.stated(instance, questions)?;
         known
@@ -167,13 +175,14 @@ impl Oracle {
             let reading = Reading { strict: false, published: true };
             let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
             let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
-            let bad = || answers.anomalies.iter().filter(|odd| odd.kind.severity() == Severity::Error);
+            let bad =
+                || answers.anomalies.iter().filter(|anomaly| anomaly.kind.severity() == Severity::Error);
             let unread = bad().next().map(|first| {
                 unread(&format!("{}:{}: {}", path.display(), first.line, first.kind), bad().count())
             });
             return Ok(Known { values: answers.values, unread });
         }
-        // As the published oracles abbreviate; their ids need not be those of the instance.
+        // The abbreviated form of the published oracles; their ids may differ from those of the instance.
         let Questions { examination, answers, values, .. } = questions;
         let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -185,7 +194,7 @@ impl Oracle {
     }
 }
 
-/// The first bad line of a file, and how many there are.
+/// A text with the first bad line of a file and the number of bad lines.
 fn unread(first: &str, lines: usize) -> String {
     match lines {
         1 => first.to_owned(),

@@ -1,4 +1,4 @@
-//! What is wrong with what a tool printed.
+//! Checks of the output of a tool.
 
 use super::{Finding, RunQuestions, counted};
 use mcc_benchkit::{AnomalyKind, Answers, Value};
@@ -7,16 +7,16 @@ use mcc_model::Severity;
 use num_bigint::BigUint;
 use std::collections::BTreeSet;
 
-/// The findings of one output, by line: the form of every line, then the values against each other, the initial
-/// marking and what is known.
+/// Returns the findings of one output, by line. Checks the form of every line, and compares the values with each other,
+/// with the initial marking and with known values.
 pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Finding> {
-    // Tools print the same techniques with every value: a strange one is said once.
-    let mut odd = BTreeSet::new();
+    // Tools print the same techniques with every value, so an unusual one is reported once.
+    let mut unusual = BTreeSet::new();
     let mut findings: Vec<_> = answers
         .anomalies
         .iter()
         .filter(|anomaly| match &anomaly.kind {
-            AnomalyKind::UnusualTechnique { word, .. } => odd.insert(word),
+            AnomalyKind::UnusualTechnique { word, .. } => unusual.insert(word),
             _ => true,
         })
         .map(|anomaly| Finding {
@@ -36,25 +36,25 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
     findings.sort_by_key(|finding| finding.line);
     if answers.anomalies_dropped > 0 {
         let more = counted(answers.anomalies_dropped as usize, "more line");
-        let more = format!("{more} against the protocol");
-        findings.push(Finding::new("E-1.7", more, "correct those named first").at("stdout", None));
+        let more = format!("{more} that violate the protocol");
+        findings.push(Finding::new("E-1.7", more, "correct the reported lines first").at("stdout", None));
     }
     findings.extend(missing(answers));
     findings
 }
 
-/// The value given at a position is not the one that is known.
+/// A value that differs from the known value.
 fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
     let (given, known) =
         (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
     let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
     let id = &answers.ids[position];
-    let problem = || format!("{id} is {}, but {} is known", short(given), short(known));
+    let problem = || format!("{id} is {}, but the known value is {}", short(given), short(known));
     (!agrees).then(|| {
         Finding::new(
             "E-4",
             problem(),
-            "correct the tool, or do not answer: a wrong value costs twice a right one",
+            "correct the tool, or do not answer: a wrong value costs twice the points of a right one",
         )
     })
 }
@@ -64,10 +64,10 @@ fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
     let is_overflow = answers.values[position] == Some(Value::Overflow);
     is_overflow.then(|| {
         let problem = format!(
-            "{} is infinite: read as too large for the tool, which equals no number",
+            "{} is infinite: it is read as a number too large for the tool, which equals no number",
             answers.ids[position]
         );
-        Finding::new("E-1.2", problem, "print all digits, or CANNOT_COMPUTE").warning()
+        Finding::new("E-1.2", problem, "print all digits or CANNOT_COMPUTE").warning()
     })
 }
 
@@ -76,12 +76,11 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
     let id = &answers.ids[position];
     let given = answers.values[position].as_ref()?;
     let Value::Number(number) = given else { return None };
-    let fix = "the initial marking is reachable too: count it";
+    let fix = "count the initial marking, which is reachable";
     if let Some(Some(least)) = run_questions.least.get(position)
         && number < least
     {
-        let problem =
-            format!("{id} is {}, but the initial marking alone has {}", short(given), digits(least));
+        let problem = format!("{id} is {}, but the initial marking has {}", short(given), digits(least));
         return Some(Finding::new(rule(run_questions), problem, fix));
     }
     if run_questions.questions.answers != AnswerKind::StateSpace {
@@ -91,48 +90,52 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
         "STATES" if *number == BigUint::ZERO => Some(Finding::new("E-1.2", "STATES is 0", fix)),
         "MAX_TOKEN_IN_PLACE" if run_questions.safe && *number > BigUint::from(1_u8) => {
             let problem = format!("{id} is {}, but the model is known to be safe", short(given));
-            Some(Finding::new("E-1.2", problem, "GenericPropertiesVerdict.xml says SAFE; correct the tool"))
+            Some(Finding::new("E-1.2", problem, "correct the tool: GenericPropertiesVerdict.xml states SAFE"))
         }
         "MAX_TOKEN_IN_PLACE" => {
             let marking = answers.ids.iter().position(|id| id == "MAX_TOKEN_PER_MARKING")?;
             let Some(Value::Number(total)) = &answers.values[marking] else { return None };
             (number > total).then(|| {
                 let problem =
-                    format!("{id} is {}, MAX_TOKEN_PER_MARKING only {}", short(given), digits(total));
-                Finding::new("E-1.2", problem, "a marking has at least the tokens of each of its places")
+                    format!("{id} is {}, but MAX_TOKEN_PER_MARKING is only {}", short(given), digits(total));
+                Finding::new(
+                    "E-1.2",
+                    problem,
+                    "correct the tool: a marking has at least the tokens of each of its places",
+                )
             })
         }
         _ => None,
     }
 }
 
-/// Values of which nothing is said although others are given (E-1.7).
+/// Values that are neither given nor CANNOT_COMPUTE although others are given (E-1.7).
 fn missing(answers: &Answers) -> Option<Finding> {
     let given = |position: usize| answers.values[position].is_some();
-    let silent = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
-    // An id in a line that was refused is named there.
-    let named = |position: &usize| {
+    let missing = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
+    // An id in a rejected line is part of that finding.
+    let unreported = |position: &usize| {
         let id = &answers.ids[*position];
         !answers.anomalies.iter().any(|anomaly| {
             anomaly.kind.severity() == Severity::Error && anomaly.kind.problem().contains(id.as_str())
         })
     };
-    let missing: Vec<_> = (0..answers.ids.len()).filter(silent).filter(named).collect();
+    let missing: Vec<_> = (0..answers.ids.len()).filter(missing).filter(unreported).collect();
     let first = missing
         .first()
         .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
     let (n, of, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
-    let problem = format!("nothing is said of {n} of {of} values, the first is {id}");
-    let fix = format!("say so of each: FORMULA {id} CANNOT_COMPUTE");
+    let problem = format!("no answer for {n} of {of} values, the first is {id}");
+    let fix = format!("print for each of them: FORMULA {id} CANNOT_COMPUTE");
     let fix = if id == "STATES" || !id.contains('-') && of == 4 {
-        "print every metric; -1 where the tool does not give it".to_owned()
+        "print every metric, with -1 if the tool does not compute it".to_owned()
     } else {
         fix
     };
     Some(Finding::new("E-1.7", problem, fix).at("stdout", None).warning())
 }
 
-/// The values that differ from one attempt at a run to another.
+/// Returns a finding for each value that differs between attempts at one run.
 pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
     let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
     let of = |answers: &Answers, id: &String| {
@@ -146,12 +149,11 @@ pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
         let Some((first, (value, _))) = given.first() else { continue };
         if let Some((n, (other, line))) = given.iter().find(|(_, (other, _))| other != value) {
             let problem = format!(
-                "{id} flips: {} in attempt {first}, {} in attempt {n} on the same input",
+                "{id} differs between repetitions: {} in attempt {first}, {} in attempt {n}",
                 short(value),
                 short(other)
             );
-            let fix =
-                "the same input must give the same value: seeds, threads, memory that is not initialized?";
+            let fix = "the same input must give the same value: check random seeds, threads and uninitialized memory";
             findings.push(Finding::new("E-3.1", problem, fix).at("stdout", *line));
         }
     }
@@ -166,7 +168,7 @@ fn rule(run_questions: &RunQuestions) -> &'static str {
     }
 }
 
-/// A value fit to be shown: a number can have 24,000 digits.
+/// A value for display, abbreviated: a number can have 24,000 digits.
 fn short(value: &Value) -> String {
     match value {
         Value::Number(number) => digits(number),

@@ -1,4 +1,4 @@
-//! Runs a tool in every examination on the first instance of each known model, and reports what it did.
+//! Runs a tool in every examination on the first instance of each known model, and reports the findings.
 
 use super::report::Checks;
 use super::{
@@ -22,56 +22,58 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What is qualified, and under which rules.
+/// The settings of a qualification.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The entry's name, BK_TOOL.
+    /// The name of the entry, BK_TOOL.
     pub entry: EntryName,
+    /// The edition.
     pub edition: Edition,
-    /// The edition's name or the path of its file, for the campaign.
+    /// The name of the edition or the path of its file, as written to the campaign.
     pub edition_source: String,
+    /// The examinations to run.
     pub examinations: Vec<Examination>,
     /// Folder of instance archives (NAME.tgz).
     pub instances: PathBuf,
-    /// What the tool is submitted as (E-5.3, E-5.4).
+    /// The kind of submission: sequential (E-5.3) or concurrent (E-5.4).
     pub kind: Kind,
     /// BK_TIME_CONFINEMENT and the limit of CPU time per core, seconds.
     pub limit_s: NonZero<u32>,
-    /// Attempts at each run.
+    /// Number of attempts at each run.
     pub repeat: NonZero<u32>,
-    /// Known answers, see `Oracle`.
+    /// The path of known answers, see `Oracle`.
     pub oracle: Option<PathBuf>,
 }
 
-/// The machines of a qualification, and what the caller does while they run.
+/// The machines of a qualification, and the functions of the caller.
 pub struct Machines<'a> {
     /// The tool's disk image, or an original disk (with `ssh_key`).
     pub image: &'a Path,
-    /// The private key that opens an original disk.
+    /// The private key for ssh on an original disk.
     pub ssh_key: Option<&'a Path>,
     /// Runs at once; None: as many as cores and memory allow.
     pub jobs: Option<NonZero<u32>>,
-    /// Run although this host cannot honour the contest's machine.
+    /// Run although this host does not meet the contest's machine requirements.
     pub allow_degraded: bool,
-    /// Set by the caller to stop, see `CampaignOptions::stop`.
+    /// Stop request, see `CampaignOptions::stop`.
     pub stop: &'a AtomicBool,
-    /// Gets what happens while the inputs disk is made.
+    /// Called with the events of building the inputs disk.
     pub show_inputs: &'a dyn Fn(InputsEvent),
-    /// Runs all open runs of a campaign, and shows their progress.
+    /// Runs all open runs of a campaign and shows the progress.
     pub run: &'a dyn Fn(CampaignRunner) -> Result<CampaignEnd, RunnerError>,
 }
 
-/// A qualification of which instances and oracle were read; nothing ran yet.
+/// A qualification with its instances and oracle. Nothing has run yet.
 pub struct Qualification {
     settings: Settings,
     archives: BTreeMap<String, Archive>,
     limits: RunLimits,
     runs: Vec<(Run, RunQuestions)>,
-    /// Texts on bad lines of the oracle's tables; those on its other files are in `runs`.
+    /// Texts about bad lines of the oracle's tables; those about its other files are in `runs`.
     unread: Vec<String>,
 }
 
-/// How long a tool is watched beyond its limit, seconds, to see answers that come too late.
+/// The grace period in seconds: a qualification continues for this time after the limit to detect late answers.
 fn grace_s(limit_s: u32) -> u32 {
     (limit_s / 4).clamp(3, 15)
 }
@@ -97,9 +99,9 @@ impl Qualification {
         let mut runs = vec![];
         for (instance, archive) in &archives {
             for (examination, name) in examinations.iter().zip(&names) {
-                let mut asked = RunQuestions::of(archive, examination)?;
+                let mut run_questions = RunQuestions::of(archive, examination)?;
                 if let Some(oracle) = &oracle {
-                    asked = asked.with(oracle, instance)?;
+                    run_questions = run_questions.with(oracle, instance)?;
                 }
                 let run = Run {
                     entry: settings.entry.clone(),
@@ -109,15 +111,15 @@ impl Qualification {
                     vcpus,
                     competes: true,
                 };
-                runs.push((run, asked));
+                runs.push((run, run_questions));
             }
         }
         let unread = oracle.map(|oracle| oracle.unread).unwrap_or_default();
         Ok(Self { settings, archives, limits, runs, unread })
     }
 
-    /// Runs the tool's folder on this machine, without a virtual one. The outputs go to the folder `out`; `show` gets
-    /// the id of each run when it begins.
+    /// Runs the tool's folder on this host without a virtual machine. The outputs are written to the folder `out`. `show`
+    /// is called with the id of each run when it starts.
     ///
     /// # Errors
     /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
@@ -133,14 +135,14 @@ impl Qualification {
         }
         let mut checks = self.checks(true, false);
         checks.report.machine = vec![
-            "none: a dry run on this machine is no substitute for qualifying the image".to_owned(),
-            "none: /home/mcc is a temporary folder here; a tool that has /home/mcc written out works in the image only"
+            "none: a native run does not replace the qualification of the image".to_owned(),
+            "none: a temporary folder replaces /home/mcc; a tool that contains the path /home/mcc works in the image only"
                 .to_owned(),
         ];
         let (sha256, _) = digest::file(&head).map_err(QualifyError::io(&head))?;
         checks.report.disks.insert("BenchKit_head.sh".to_owned(), sha256);
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
-        for (run, asked) in &self.runs {
+        for (run, run_questions) in &self.runs {
             let mut ended = vec![];
             for n in 1..=self.settings.repeat.get() {
                 show(run.id().as_str());
@@ -151,23 +153,22 @@ impl Qualification {
                 let done = native::run(folder, archive, &invocation, &self.limits, grace, &outputs);
                 ended.push((done.map_err(QualifyError::io(folder))?, outputs));
             }
-            let left = ended.iter().map(|(ended, outputs)| AttemptOutputs {
+            let attempts = ended.iter().map(|(ended, outputs)| AttemptOutputs {
                 outcome: &ended.outcome,
                 marks: &ended.marks,
                 facts: Some(&ended.facts),
                 samples: &ended.facts.samples,
                 outputs,
             });
-            checks.add(&run.id(), asked, &left.collect::<Vec<_>>())?;
+            checks.add(&run.id(), run_questions, &attempts.collect::<Vec<_>>())?;
         }
         Ok(checks.finish(self.unread()))
     }
 
-    /// Runs the image as a campaign of its own, `OUT.toml`, with its record in the folder `out`; continues there if
-    /// it was begun.
+    /// Runs the image as a campaign, `OUT.toml`, with its record in the folder `out`. Continues an existing record.
     ///
     /// # Errors
-    /// The campaign cannot be prepared or run, was stopped before its end, or the record cannot be read.
+    /// The campaign cannot be prepared or run, was stopped, or the record cannot be read.
     pub fn run_in_machines(
         &self,
         machines: &Machines,
@@ -182,13 +183,13 @@ impl Qualification {
             let (record, disks) = prepared.record(out, false, open, machines.show_inputs)?;
             if repetition > 1 {
                 let reason = format!("repetition {repetition} of {}", self.settings.repeat);
-                let mut fewer = BTreeSet::new();
+                let mut to_repeat = BTreeSet::new();
                 for (run, _) in &self.runs {
                     if record.attempts(&run.id())?.len() < repetition as usize {
-                        fewer.insert(run.id());
+                        to_repeat.insert(run.id());
                     }
                 }
-                record.rerun(|run| fewer.contains(&run.id()), &reason)?;
+                record.rerun(|run| to_repeat.contains(&run.id()), &reason)?;
             }
             let options = CampaignOptions {
                 record: &record,
@@ -211,7 +212,7 @@ impl Qualification {
         self.read(out, machines.ssh_key.is_some())
     }
 
-    /// The report of a record.
+    /// Reads the record and returns its report.
     fn read(&self, out: &Path, original: bool) -> Result<QualificationReport, QualifyError> {
         let record = Record::open_readonly(out)?;
         let mut checks = self.checks(false, original);
@@ -222,13 +223,13 @@ impl Qualification {
         checks.report.disks.extend(instances);
         let mut machine = BTreeSet::new();
         let mut boots = vec![];
-        for (run, asked) in &self.runs {
+        for (run, run_questions) in &self.runs {
             let attempts = record.attempts(&run.id())?;
-            // An attempt that failed and was made again says nothing of the tool.
+            // Infrastructure failures that were repeated are not about the tool.
             let last = attempts.len().saturating_sub(1);
             let kept = attempts.iter().enumerate();
             let kept = kept.filter(|(n, attempt)| *n == last || !attempt.outcome.is_infrastructure());
-            let mut left = vec![];
+            let mut kept_outputs = vec![];
             for (_, attempt) in kept {
                 boots.extend(attempt.facts.as_ref().map(|facts| facts.boot_ms));
                 machine.insert(format!("accelerator {}, {}", attempt.host.accelerator, attempt.host.qemu));
@@ -236,7 +237,7 @@ impl Qualification {
                     machine.insert(format!("guest kernel {}", attempt.environment.guest_kernel));
                     machine.insert(match attempt.environment.cpu_flags_missing.as_slice() {
                         [] if attempt.environment.cpu_flags.is_empty() => {
-                            "CPU flags: unknown, the guest did not say".to_owned()
+                            "CPU flags: unknown, not reported by the guest".to_owned()
                         }
                         [] => "CPU flags: all that E-5.2 requires".to_owned(),
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
@@ -244,16 +245,20 @@ impl Qualification {
                 }
                 let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
-                left.push((attempt, record.samples(attempt)?, record.outputs_dir(&run.id(), attempt.number)));
+                kept_outputs.push((
+                    attempt,
+                    record.samples(attempt)?,
+                    record.outputs_dir(&run.id(), attempt.number),
+                ));
             }
-            let left = left.iter().map(|(attempt, samples, outputs)| AttemptOutputs {
+            let attempts = kept_outputs.iter().map(|(attempt, samples, outputs)| AttemptOutputs {
                 outcome: &attempt.outcome,
                 marks: &attempt.marks,
                 facts: attempt.facts.as_ref(),
                 samples,
                 outputs,
             });
-            checks.add(&run.id(), asked, &left.collect::<Vec<_>>())?;
+            checks.add(&run.id(), run_questions, &attempts.collect::<Vec<_>>())?;
         }
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
             let times = counted(boots.len(), "time");
@@ -274,7 +279,7 @@ impl Qualification {
         }
     }
 
-    /// A report without runs yet.
+    /// An empty report.
     fn checks(&self, native: bool, original: bool) -> Checks<'_> {
         let environment = self.runs.first().map(|(run, _)| {
             let job = self.invocation(run, original).job(String::new(), 0, String::new());
@@ -297,9 +302,11 @@ impl Qualification {
         Checks { report, limits: &self.limits, per_tool: PerTool::default() }
     }
 
-    /// One text for every file of the oracle with bad lines.
+    /// The texts about bad lines of the oracle, one per file.
     fn unread(&self) -> impl Iterator<Item = &String> {
-        self.unread.iter().chain(self.runs.iter().filter_map(|(_, asked)| asked.unread.as_ref()))
+        self.unread
+            .iter()
+            .chain(self.runs.iter().filter_map(|(_, run_questions)| run_questions.unread.as_ref()))
     }
 
     /// The text of the campaign.
@@ -348,13 +355,13 @@ impl Qualification {
     }
 }
 
-/// Of every known model the first instance, P/T and coloured each, by name.
+/// The first P/T and the first coloured instance of every known model, by name.
 fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, Archive>, QualifyError> {
     let found = campaign::archives_in(folder)
         .map_err(|source| QualifyError::Instances { path: folder.to_owned(), source })?;
     let mut seen = BTreeSet::new();
     let mut first = BTreeMap::new();
-    // By name: the contest pads the numbers of instances.
+    // Sorted by name, which is the order of size: the numbers in names are padded with zeros.
     for (name, path) in found {
         let archive = Archive::open(&path)?;
         let (family, stripped) = edition.unstripped(archive.instance.family());

@@ -10,34 +10,36 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// What a qualification found, as `qualify --format json` prints it.
+/// The report of a qualification, as `qualify --format json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QualificationReport {
-    /// The entry.
+    /// The name of the entry.
     pub tool: String,
-    /// Name of the edition.
+    /// The name of the edition.
     pub edition: String,
-    /// No machine was booted: this does not replace the qualification of the image.
+    /// Whether the runs were native runs, which do not replace the qualification of the image.
     pub native: bool,
-    /// No finding is an error.
+    /// Whether no finding is an error.
     pub passes: bool,
     /// BK_TIME_CONFINEMENT, seconds.
     pub limit_s: u32,
+    /// The instances.
     pub instances: Vec<String>,
+    /// The examinations.
     pub examinations: Vec<String>,
-    /// The tool's environment in the first run.
+    /// The environment variables of the tool in the first run.
     pub environment: BTreeMap<String, String>,
-    /// SHA-256 of what was qualified, by role.
+    /// SHA-256 of the files, by role.
     pub disks: BTreeMap<String, String>,
     /// The machines: boot times, guest kernel, CPU flags, marks.
     pub machine: Vec<String>,
-    /// How every attempt ended, by run.
+    /// The outcomes of the attempts, by run.
     pub runs: BTreeMap<String, Vec<String>>,
-    /// In the order of the runs; what is about the tool in all its runs, and about the oracle, comes last.
+    /// The findings in the order of the runs. Those of all runs and of the oracle are last.
     pub findings: Vec<Finding>,
 }
 
-/// Collects the findings of a report, run by run.
+/// Collects the findings of a report.
 pub(super) struct Checks<'a> {
     pub report: QualificationReport,
     pub limits: &'a RunLimits,
@@ -45,35 +47,35 @@ pub(super) struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// The attempts at one run, each by itself and compared with each other.
+    /// Checks the attempts at one run and compares their answers.
     ///
     /// # Errors
     /// An output cannot be read.
     pub fn add(
         &mut self,
         id: &RunId,
-        asked: &RunQuestions,
+        run_questions: &RunQuestions,
         attempts: &[AttemptOutputs],
     ) -> Result<(), QualifyError> {
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
-        for left in attempts {
-            let unreadable = |source| QualifyError::Io { path: left.outputs.to_owned(), source };
-            for finding in check_run(left, asked, self.limits).map_err(unreadable)? {
-                // A finding of every repetition is reported once.
+        for attempt in attempts {
+            let unreadable = |source| QualifyError::Io { path: attempt.outputs.to_owned(), source };
+            for finding in check_run(attempt, run_questions, self.limits).map_err(unreadable)? {
+                // A finding that repeated attempts have in common is reported once.
                 let known =
                     |known: &Finding| (known.rule, &known.problem) == (finding.rule, &finding.problem);
                 if !findings.iter().any(known) {
                     findings.push(finding);
                 }
             }
-            if !left.outcome.is_infrastructure() {
-                self.per_tool.add(id, left, self.limits);
-                let stdout = File::open(left.outputs.join("stdout")).map_err(unreadable)?;
-                let answers = Answers::read_file(&stdout, &asked.questions, Reading::default());
+            if !attempt.outcome.is_infrastructure() {
+                self.per_tool.add(id, attempt, self.limits);
+                let stdout = File::open(attempt.outputs.join("stdout")).map_err(unreadable)?;
+                let answers = Answers::read_file(&stdout, &run_questions.questions, Reading::default());
                 printed.push(answers.map_err(unreadable)?);
             }
-            self.report.runs.entry(id.to_string()).or_default().push(left.outcome.to_string());
+            self.report.runs.entry(id.to_string()).or_default().push(attempt.outcome.to_string());
         }
         findings.extend(differing_values(&printed));
         let of_run = findings.into_iter().map(|finding| Finding { run: id.to_string(), ..finding });
@@ -81,7 +83,7 @@ impl Checks<'_> {
         Ok(())
     }
 
-    /// The report, with what is not about one run; `unread`: files of the oracle with bad lines.
+    /// Returns the report, with the findings of all runs. `unread`: texts about bad lines of the oracle.
     pub fn finish<'u>(mut self, unread: impl Iterator<Item = &'u String>) -> QualificationReport {
         let entry = self.report.tool.clone();
         self.report.findings.extend(self.per_tool.findings(&entry, self.limits));

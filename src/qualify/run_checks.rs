@@ -1,4 +1,4 @@
-//! What is wrong with how a run went: its end, its limits, and what it left behind.
+//! Checks of a run: its end, its limits, and remaining processes.
 
 use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
 use mcc_base::Mark;
@@ -8,7 +8,7 @@ use mcc_store::{Outcome, RunFacts};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Every finding of one attempt, without its run's name.
+/// Returns the findings of one attempt. `Finding::run` is empty.
 ///
 /// # Errors
 /// The outputs cannot be read.
@@ -21,9 +21,9 @@ pub fn check_run(
         return Ok(vec![]);
     }
     if let Outcome::Infrastructure { state, reason } = attempt.outcome {
-        let fix = "if other images run on this host, look at the console beside the outputs: the disk must boot \
-                   and start its guest agent (or sshd)";
-        return Ok(vec![Finding::new("E-5.1", format!("no run, while {state}: {reason}"), fix)]);
+        let fix = "if other images run on this host, see the console in the folder of the outputs: the disk must \
+                   boot and start its guest agent (or sshd)";
+        return Ok(vec![Finding::new("E-5.1", format!("the run failed while {state}: {reason}"), fix)]);
     }
     let read = |name: &str| {
         let file = File::open(attempt.outputs.join(name))?;
@@ -32,20 +32,21 @@ pub fn check_run(
     let (answers, stderr) = (read("stdout")?, read("stderr")?);
     let mut findings = check_output(&answers, run_questions);
     let on_stderr = on_stderr(&answers, &stderr);
-    // A line that was meant as an answer is named already.
+    // An error in a line explains a missing answer.
     let explained = findings.iter().any(|finding| finding.severity == Severity::Error) || on_stderr.is_some();
     findings.extend(on_stderr);
     findings.extend(late(attempt, &answers, limits)?);
     findings.extend(end(attempt, &answers, explained)?);
     findings.extend(attempt.facts.and_then(|facts| memory(attempt, facts, limits)));
     if attempt.marks.contains(&Mark::LEFT_BEHIND) {
-        let fix = "wait for every process you start, or end it: it keeps the machine busy and is killed";
+        let fix =
+            "wait for every process of the tool, or end it: remaining processes use CPU time and are killed";
         findings.push(Finding::new("E-5.1", "processes are left behind when BenchKit_head.sh ends", fix));
     }
     Ok(findings)
 }
 
-/// What was only said on stderr counts for nothing.
+/// Answers that were printed only on stderr, which does not count.
 fn on_stderr(answers: &Answers, stderr: &Answers) -> Option<Finding> {
     let is_only = |id: &String| {
         let there = answers.ids.iter().position(|known| known == id);
@@ -70,8 +71,8 @@ fn on_stderr(answers: &Answers, stderr: &Answers) -> Option<Finding> {
     }
 }
 
-/// Answers that came when the contest would have halted the machine. A qualification goes on for a while to see
-/// them; what arrived within the second after the limit gets the benefit of the doubt, as samples are a second apart.
+/// Answers after the limit of the contest. A qualification continues after the limit to detect them. Answers within one
+/// second after the limit count as in time, because samples are one second apart.
 fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::Result<Option<Finding>> {
     let cpu_ms = limits.cpu_s * 1000 * u64::from(limits.vcpus);
     let is_over = |at_ms: u64, cpu: u64| cpu >= cpu_ms || at_ms >= limits.wall_s * 1000;
@@ -87,14 +88,14 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
     Ok(late.iter().min().map(|(line, id)| {
         let (values, cpu, wall) = (counted(late.len(), "value"), limits.cpu_s, limits.wall_s);
         let problem = format!(
-            "{values} printed after the limit ({cpu} s of CPU time, {wall} s in all), the first is {id}"
+            "{values} printed after the limit ({cpu} s of CPU time, {wall} s of wall time), the first is {id}"
         );
         let fix = "stop before BK_TIME_CONFINEMENT is over, and print each value as soon as it is known";
         Finding::new("E-5.1", problem, fix).at("stdout", Some(*line))
     }))
 }
 
-/// Complete lines.
+/// Counts the complete lines.
 fn lines_in(from: &mut impl Read) -> io::Result<u64> {
     let mut reader = BufReader::new(from);
     let mut lines = 0;
@@ -109,18 +110,17 @@ fn lines_in(from: &mut impl Read) -> io::Result<u64> {
     }
 }
 
-/// How the tool ended, and what that did to its answers.
+/// Findings about the end of the tool and its effect on the answers.
 fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Result<Option<Finding>> {
-    let silent = answers.is_empty() && !explained;
-    let keyword = "print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line where there is no answer";
+    let without_answer = answers.is_empty() && !explained;
+    let keyword = "if there is no answer, print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line";
     let flush =
         "flush standard output after every line: a pipe is buffered, and the machine is halted at the limit";
     let lost = attempt.facts.is_some_and(|facts| facts.stdout_bytes > 0) && ends_in_mid_line(attempt)?;
     if let Some(crash) = crash(attempt) {
-        let fix =
-            "correct the crash: stderr may say more; run the same command on this instance in a debugger";
+        let fix = "correct the crash: see stderr, or run the same command on this instance in a debugger";
         let finding = |problem: String| Finding::new("E-1.7", problem, fix);
-        return Ok(Some(match (attempt.outcome, silent) {
+        return Ok(Some(match (attempt.outcome, without_answer) {
             (_, true) => finding(format!("no answer: {crash}")),
             (Outcome::ToolCrash { .. }, false) => finding(format!("{crash}; what was printed counts")),
             (_, false) => finding(format!("{crash}; what was printed counts")).warning(),
@@ -128,33 +128,33 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
     }
     Ok(match attempt.outcome {
         Outcome::Finished { exit_code: 0 } => {
-            silent.then(|| Finding::new("E-1.7", "exit code 0 without an answer", keyword))
+            without_answer.then(|| Finding::new("E-1.7", "exit code 0 without an answer", keyword))
         }
         Outcome::Finished { exit_code } => {
             let finding = |problem: String| {
-                Finding::new("E-1.7", problem, "end with exit code 0, or see stderr for why not")
+                Finding::new("E-1.7", problem, "end with exit code 0; see stderr for the error")
             };
-            match silent {
+            match without_answer {
                 true => Some(finding(format!("exit code {exit_code} without an answer"))),
                 false => Some(finding(format!("exit code {exit_code}; what was printed counts")).warning()),
             }
         }
         Outcome::CpuLimit | Outcome::WallLimit if lost => {
-            let problem = "cut by the limit in the middle of a line: what was not flushed is lost";
+            let problem = "ended by the limit in the middle of a line: output that was not flushed is lost";
             Some(Finding::new("E-5.1", problem, flush).at("stdout", None))
         }
-        Outcome::CpuLimit | Outcome::WallLimit => silent.then(|| {
-            let problem = "cut by the limit before any answer: what it knew was not flushed, and is lost";
+        Outcome::CpuLimit | Outcome::WallLimit => without_answer.then(|| {
+            let problem = "ended by the limit without an answer: output that was not flushed is lost";
             let fix = format!(
-                "{flush}; if it knew nothing, print CANNOT_COMPUTE before BK_TIME_CONFINEMENT is over"
+                "{flush}; if there is no result, print CANNOT_COMPUTE before BK_TIME_CONFINEMENT is over"
             );
             Finding::new("E-5.1", problem, fix)
         }),
         Outcome::OutputLimit => {
-            let fix = "print less: the machine is halted when the output is full";
-            Some(Finding::new("E-5.1", "cut because it printed too much", fix))
+            let fix = "print less: the machine is halted when the output exceeds its limit";
+            Some(Finding::new("E-5.1", "ended because its output exceeded the limit", fix))
         }
-        // A crash and the memory are findings of their own.
+        // Crashes and the memory limit have findings of their own.
         Outcome::ToolCrash { .. }
         | Outcome::MemoryLimit
         | Outcome::NotCompeting
@@ -162,8 +162,8 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
     })
 }
 
-/// The crash of a process of the tool: what the guest's kernel logged, or the signal that ended the run. A kill for
-/// want of memory is no crash.
+/// The crash of a process of the tool: the line of the guest's kernel log, or the signal that ended the run. A kill for
+/// lack of memory is not a crash.
 fn crash(attempt: &AttemptOutputs) -> Option<String> {
     let logged = [" segfault at ", "traps: ", "general protection"];
     let mut log = attempt.facts.into_iter().flat_map(|facts| &facts.kernel_log);
@@ -175,6 +175,7 @@ fn crash(attempt: &AttemptOutputs) -> Option<String> {
     }
 }
 
+/// Whether stdout ends with an incomplete line.
 fn ends_in_mid_line(attempt: &AttemptOutputs) -> io::Result<bool> {
     use std::io::{Seek, SeekFrom};
     let mut stdout = File::open(attempt.outputs.join("stdout"))?;
@@ -187,14 +188,18 @@ fn ends_in_mid_line(attempt: &AttemptOutputs) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-/// More memory than the machine has.
+/// A finding if the tool needed more memory than the machine has.
 fn memory(attempt: &AttemptOutputs, facts: &RunFacts, limits: &RunLimits) -> Option<Finding> {
     let RunLimits { vcpus, memory_mib, .. } = *limits;
     let rule = if vcpus == 1 { "E-5.3" } else { "E-5.4" };
     let over = facts.memory_kib.is_some_and(|kib| kib > memory_mib * 1024);
     let killed = attempt.marks.contains(&Mark::OOM_KILLS) || *attempt.outcome == Outcome::MemoryLimit;
     (over || killed).then(|| {
-        let problem = format!("it wants more memory than the {memory_mib} MiB it is given");
-        Finding::new(rule, problem, "stay below BK_MEMORY_CONFINEMENT, and print what is known before")
+        let problem = format!("it needs more memory than the {memory_mib} MiB of the machine");
+        Finding::new(
+            rule,
+            problem,
+            "use less than BK_MEMORY_CONFINEMENT, and print each value as soon as it is known",
+        )
     })
 }

@@ -308,7 +308,7 @@ impl KernelLog {
                 Ok(0) => break,
                 // Each read returns one record.
                 Ok(n) => {
-                    lines.extend(guest_kernel_log::relevant_line(&String::from_utf8_lossy(&record[..n])))
+                    lines.extend(guest_kernel_log::relevant_line(&String::from_utf8_lossy(&record[..n])));
                 }
                 // EPIPE: records were overwritten; what follows is read.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
