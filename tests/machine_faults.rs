@@ -186,7 +186,7 @@ fn ten_failures_in_a_row_stop_the_campaign_and_lose_nothing() {
     folder.qemu("exit 1");
     let run = folder.run(&[]).code(1);
     assert!(stderr(&run).contains("10 attempts in a row ended in infrastructure"), "{}", stderr(&run));
-    assert!(stderr(&run).contains("the host needs help") && stderr(&run).contains("`run` again"));
+    assert!(stderr(&run).contains("check the host") && stderr(&run).contains("`run` again"));
     let summary = folder.record().summary().unwrap();
     assert_eq!((summary.planned, summary.recorded, summary.retried), (4, 2, 8), "4 + 4 + 2 attempts");
     folder.qemu("");
