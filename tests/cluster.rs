@@ -176,7 +176,7 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
 fn a_job_cancelled_three_times_uses_up_no_attempt() {
     let slurm_keys = "[slurm]\nstage = \"stage\"\n[hosts]\nretries = 2\n";
     let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], slurm_keys);
-    let slurm = Slurm::up(&folder);
+    let slurm = Slurm::start(&folder);
     let begun = folder.path().join("begun");
     let running =
         format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
@@ -187,16 +187,16 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
     for _ in 0..3 {
         until("the tool runs", || begun.exists());
         slurm.harness(&["cancel", "results"], 0);
-        until("the job is gone", || slurm.stands("DiningTable") == "open");
+        until("the job has ended", || slurm.state("DiningTable") == "open");
         fs::remove_file(&begun).unwrap();
         slurm.harness(&resume, 0);
     }
     until("the tool runs", || begun.exists());
     folder.fake_qemu("whole_run x");
     slurm.harness(&["cancel", "results"], 0);
-    until("the job is gone", || slurm.stands("DiningTable") == "open");
+    until("the job has ended", || slurm.state("DiningTable") == "open");
     slurm.harness(&resume, 0);
-    until("done", || slurm.stands("DiningTable") == "done");
+    until("done", || slurm.state("DiningTable") == "done");
     slurm.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");

@@ -1,4 +1,4 @@
-//! The fixtures are what their generator makes, and what is expected of them holds.
+//! The fixtures are those of their generator, and have the expected properties.
 
 #[path = "../pnml-fixtures/generate.rs"]
 mod generate;
@@ -14,8 +14,7 @@ use generate::{Draw, Graph, instances, switch_board};
 use mcc_harness::model::{Archive, validate};
 use num_bigint::BigUint;
 
-/// Everything below `folder` that the generator writes, archives unpacked: how well gzip compresses is no
-/// promise of ours.
+/// All files below `folder` that the generator writes; archives are uncompressed, because versions of gzip differ.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
@@ -69,7 +68,7 @@ fn a_huge_switch_board_has_the_numbers_of_its_small_variants() {
 }
 
 #[test]
-fn formulas_about_some_switches_do_not_depend_on_how_many_others_there_are() {
+fn formulas_on_some_switches_do_not_depend_on_the_others() {
     let (named, one_more, three_more) = (switch_board(5), switch_board(6), switch_board(8));
     let (graph, larger) = (Graph::new(&one_more), Graph::new(&three_more));
     let mut truths = BTreeSet::new();

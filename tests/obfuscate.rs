@@ -1,4 +1,4 @@
-//! Instances under other names (T-5): the same nets and formulas, position by position, and nothing that tells them.
+//! Obfuscated instances (T-5): the same nets and formulas at each position, without data that identify the model.
 
 mod data;
 mod runs;
@@ -32,7 +32,7 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Errors and warnings by file and what they are, names and lines aside.
+/// The errors of an archive.
 fn findings(archive: &Path) -> Vec<(Severity, String)> {
     let found = validate(&Archive::open(archive).unwrap());
     found
@@ -49,7 +49,7 @@ fn text(archive: &Path) -> String {
 }
 
 #[test]
-fn every_real_instance_stays_valid_and_nothing_of_its_names_is_left() {
+fn real_instances_stay_valid_and_none_of_their_names_is_left() {
     let mut all = archives(&tool::fixtures());
     for folder in ["mcc/inputs", "mcc/2023/inputs", "mcc/2025/inputs"] {
         let Some(folder) = data::shared(folder) else { return };
@@ -76,7 +76,7 @@ fn every_real_instance_stays_valid_and_nothing_of_its_names_is_left() {
         }
         let text = text(&path);
         for word in [archive.instance.as_str(), archive.instance.family()] {
-            assert!(!text.contains(word), "{} still names {word}", original.display());
+            assert!(!text.contains(word), "{} still has {word}", original.display());
         }
         let long = |name: &&[String; 3]| name[1].len() > 6 && name[1] != name[2] && name[0] != "instance";
         for [kind, old, _] in names.iter().filter(long).take(40) {
@@ -88,7 +88,7 @@ fn every_real_instance_stays_valid_and_nothing_of_its_names_is_left() {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_again_and_another_seed_other_names() {
+fn the_same_seed_gives_the_same_bytes_another_other_names() {
     let original = tool::fixtures().join("GreedyClerks-PT-03.tgz");
     let folders = [(); 3].map(|()| TempDir::new().unwrap());
     let made = [SEED, SEED, "another"].map(std::borrow::ToOwned::to_owned);
@@ -98,21 +98,21 @@ fn a_seed_gives_the_same_bytes_again_and_another_seed_other_names() {
     assert_eq!(made[0].1, made[1].1);
     let shared = made[0].1.iter().filter(|name| name[0] != "property" && made[2].1.contains(name));
     assert_eq!(shared.count(), 0);
-    // Sizes and twins of a family stay a family.
+    // Instances of one family stay in one family.
     let other = tool::fixtures().join("GreedyClerks-PT-06.tgz");
     let (other, _) = obfuscated(&other, SEED, folders[2].path());
     let family = |path: &Path| Archive::open(path).unwrap().instance.family().to_owned();
     assert_eq!(family(&other), family(&made[0].0));
 }
 
-/// Values by position, as the reference tool gives them.
+/// The values of the reference tool by position.
 fn answers(folder: &Path, examination: &str) -> Vec<String> {
-    // Ids sort as positions do, the original's and the others'.
+    // The order of the ids is that of the positions, for original and obfuscated instances.
     tool::run(folder, examination, "--strategy bfs").answers.into_values().collect()
 }
 
 #[test]
-fn the_reference_tool_answers_the_same_under_other_names() {
+fn the_reference_tool_gives_equal_answers_when_obfuscated() {
     let mut all: Vec<PathBuf> =
         ["TokenLoop-PT-03", "GreedyClerks-PT-03", "CrateDepot-PT-K3M2B12", "LibraryRoom-PT-R05W02"]
             .map(|name| tool::fixtures().join(format!("{name}.tgz")))
@@ -150,7 +150,7 @@ fn done(folder: &Path, arguments: &[&str]) {
 }
 
 #[test]
-fn answers_on_an_obfuscated_disk_judge_as_those_on_the_originals() {
+fn answers_of_an_obfuscated_disk_give_the_same_trusted_values() {
     let folder = TempDir::new().unwrap();
     let models = folder.path().join("models");
     fs::create_dir(&models).unwrap();
@@ -170,7 +170,7 @@ fn answers_on_an_obfuscated_disk_judge_as_those_on_the_originals() {
         ),
         "{names}"
     );
-    // The map is beside the disk, not in what is published.
+    // The map of names is beside the disk, not in it.
     for file in
         walkdir::WalkDir::new(&disk).into_iter().map(Result::unwrap).filter(|file| file.file_type().is_file())
     {
@@ -184,14 +184,14 @@ fn answers_on_an_obfuscated_disk_judge_as_those_on_the_originals() {
     }
     let packed = archives(&disk.join("archives"));
     assert_eq!(packed.len(), 3);
-    let asked = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability"];
-    // Every strategy is one of its own only in name: what a run prints must not depend on the order of names.
+    let examinations = ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability"];
+    // Without random walks: their answers depend on the order of names.
     let print = |folder: &Path, examination: &str, args: &str| {
         let args = if args.contains("walk") { "--strategy bfs" } else { args };
         runs::printed(folder, examination, args)
     };
-    drop(runs::record(&folder.path().join("plain"), &originals, &asked, print));
-    drop(runs::record(&folder.path().join("renamed"), &packed, &asked, print));
+    drop(runs::record(&folder.path().join("plain"), &originals, &examinations, print));
+    drop(runs::record(&folder.path().join("renamed"), &packed, &examinations, print));
     done(folder.path(), &["judge", "plain", "--out", "first"]);
     done(folder.path(), &["judge", "renamed", "--out", "second", "--names", "disk.names.csv"]);
     let values = |dir: &str| {

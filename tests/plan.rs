@@ -107,7 +107,7 @@ channel = "agent"
 "#;
 
 #[test]
-fn runs_come_model_by_model_in_the_editions_order_of_examinations() {
+fn runs_have_the_order_of_models_then_examinations() {
     let folder = Folder::new(&["B-PT-1", "A-PT-2", "A-COL-2"], CAMPAIGN);
     assert_eq!(
         folder.ids(&[]),

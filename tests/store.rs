@@ -146,7 +146,7 @@ fn infrastructure_is_retried_until_the_budget_is_used_up() {
 }
 
 #[test]
-fn outputs_moved_by_a_killed_controller_are_replaced_by_the_rerun() {
+fn outputs_of_a_killed_controller_are_replaced() {
     let results = tempfile::tempdir().unwrap();
     let run = run("StateSpace").id();
     {

@@ -142,10 +142,10 @@ fn differences(
     let pairs = positions.map(|position| (position, value(original, position), value(replayed, position)));
     let different = pairs.filter(|(_, original, replayed)| original != replayed);
     different
-        .map(|(position, original_value, replayed)| {
+        .map(|(position, original_value, replayed_value)| {
             let id = original.or(replayed).and_then(|answers| answers.ids.get(position));
             let id = id.cloned().unwrap_or_default();
-            DifferentAnswer { replay, position, id, original: original_value, replayed }
+            DifferentAnswer { replay, position, id, original: original_value, replayed: replayed_value }
         })
         .collect()
 }

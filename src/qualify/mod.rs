@@ -16,7 +16,7 @@ pub use oracle::{Known, Oracle, OracleError};
 pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
 pub use qualification::{Machines, Qualification, Settings};
-pub use report::Report;
+pub use report::QualificationReport;
 pub use run_checks::check_run;
 
 use mcc_base::Mark;

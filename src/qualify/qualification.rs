@@ -2,8 +2,8 @@
 
 use super::report::Checks;
 use super::{
-    AttemptOutputs, Oracle, PerTool, QualifyError, Report, RunLimits, RunQuestions, campaign_file, counted,
-    native,
+    AttemptOutputs, Oracle, PerTool, QualificationReport, QualifyError, RunLimits, RunQuestions,
+    campaign_file, counted, native,
 };
 use crate::runner::{
     CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunnerError,
@@ -121,7 +121,12 @@ impl Qualification {
     ///
     /// # Errors
     /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
-    pub fn run_native(&self, folder: &Path, out: &Path, show: &dyn Fn(&str)) -> Result<Report, QualifyError> {
+    pub fn run_native(
+        &self,
+        folder: &Path,
+        out: &Path,
+        show: &dyn Fn(&str),
+    ) -> Result<QualificationReport, QualifyError> {
         let head = folder.join("BenchKit_head.sh");
         if !head.is_file() {
             return Err(QualifyError::NoHead(folder.to_owned()));
@@ -163,7 +168,11 @@ impl Qualification {
     ///
     /// # Errors
     /// The campaign cannot be prepared or run, was stopped before its end, or the record cannot be read.
-    pub fn run_in_machines(&self, machines: &Machines, out: &Path) -> Result<Report, QualifyError> {
+    pub fn run_in_machines(
+        &self,
+        machines: &Machines,
+        out: &Path,
+    ) -> Result<QualificationReport, QualifyError> {
         let file = campaign_file::write(out, &self.campaign(machines)?)?;
         let prepared = PreparedCampaign::new(Campaign::load(&file).map_err(RunnerError::from)?)?;
         let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
@@ -203,7 +212,7 @@ impl Qualification {
     }
 
     /// The report of a record.
-    fn read(&self, out: &Path, original: bool) -> Result<Report, QualifyError> {
+    fn read(&self, out: &Path, original: bool) -> Result<QualificationReport, QualifyError> {
         let record = Record::open_readonly(out)?;
         let mut checks = self.checks(false, original);
         let CampaignFacts { disks, instances, .. } = record.facts();
@@ -271,7 +280,7 @@ impl Qualification {
             let job = self.invocation(run, original).job(String::new(), 0, String::new());
             job.env.into_iter().filter(|(name, _)| name.starts_with("BK_") || name == "BIN_DIR").collect()
         });
-        let report = Report {
+        let report = QualificationReport {
             tool: self.settings.entry.to_string(),
             edition: self.settings.edition.name.clone(),
             native,

@@ -12,7 +12,7 @@ use std::fs::File;
 
 /// What a qualification found, as `qualify --format json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct QualificationReport {
     /// The entry.
     pub tool: String,
     /// Name of the edition.
@@ -39,7 +39,7 @@ pub struct Report {
 
 /// Collects the findings of a report, run by run.
 pub(super) struct Checks<'a> {
-    pub report: Report,
+    pub report: QualificationReport,
     pub limits: &'a RunLimits,
     pub per_tool: PerTool,
 }
@@ -82,7 +82,7 @@ impl Checks<'_> {
     }
 
     /// The report, with what is not about one run; `unread`: files of the oracle with bad lines.
-    pub fn finish<'u>(mut self, unread: impl Iterator<Item = &'u String>) -> Report {
+    pub fn finish<'u>(mut self, unread: impl Iterator<Item = &'u String>) -> QualificationReport {
         let entry = self.report.tool.clone();
         self.report.findings.extend(self.per_tool.findings(&entry, self.limits));
         self.report.findings.extend(unread.map(|unread| {

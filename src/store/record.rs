@@ -41,7 +41,7 @@ pub enum Outcome {
     },
 }
 
-/// With exit code, signal or reason: `finished with exit code 3`.
+/// The word, with exit code, signal or reason: `finished with exit code 3`.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The reference tool, run as BenchKit runs it but on this machine, and what it printed.
+//! Runs the reference tool as BenchKit does, but on this host, and parses its output.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ pub const EXAMINATIONS: [(&str, &str); 7] = [
     ("CTLFireability", "CTLF"),
 ];
 
-/// Of the editions from 2020 on.
+/// Global properties of the editions from 2020 on.
 pub const GLOBAL_PROPERTIES: [(&str, &str); 4] =
     [("OneSafe", "OS"), ("StableMarking", "SM"), ("QuasiLiveness", "QL"), ("Liveness", "L")];
 
-/// An instance's folder, unpacked beside nothing else.
+/// The unpacked folder of an instance.
 pub struct Unpacked {
     _folder: tempfile::TempDir,
     pub path: PathBuf,
@@ -35,13 +35,13 @@ pub fn unpack(archive: &Path) -> Unpacked {
     Unpacked { _folder: folder, path }
 }
 
-/// The root of the repository; these tests belong to two packages.
+/// The root of the repository. Two packages use this module.
 pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().find(|folder| folder.join("pnml-fixtures").is_dir()).unwrap()
 }
 
-/// The reference tool of this build. It is a package of its own, so cargo does not name its path to these tests.
+/// The reference tool of this build. It is another package, so cargo does not give its path to the tests.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("mcc-reference-tool");
@@ -65,13 +65,13 @@ pub fn command(folder: &Path, examination: &str, args: &str) -> Command {
 pub struct Printed {
     /// By id or StateSpace metric: `T`, `F` or a number.
     pub answers: BTreeMap<String, String>,
-    /// Ids given up one by one.
+    /// Ids with CANNOT_COMPUTE.
     pub given_up: Vec<String>,
-    /// Lines of one keyword.
+    /// Lines that are one keyword.
     pub keywords: Vec<String>,
 }
 
-/// Runs the tool to its end, which must be a good one; `args` are separated by spaces.
+/// Runs the tool, which must succeed; `args` are separated by spaces.
 pub fn run(folder: &Path, examination: &str, args: &str) -> Printed {
     let output = command(folder, examination, args).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -79,7 +79,7 @@ pub fn run(folder: &Path, examination: &str, args: &str) -> Printed {
     read(&String::from_utf8(output.stdout).unwrap())
 }
 
-/// Strict: a line that looks like an answer and is none fails the test.
+/// Parses the output. A line that looks like an answer and is none fails the test.
 pub fn read(stdout: &str) -> Printed {
     let mut printed = Printed::default();
     for line in stdout.lines() {
@@ -94,7 +94,7 @@ pub fn read(stdout: &str) -> Printed {
                 let before = printed.answers.insert(id.to_owned(), value.to_owned());
                 assert_eq!(before, None, "answered twice: {line}");
             }
-            ["FORMULA" | "STATE_SPACE", ..] => panic!("no answer: {line}"),
+            ["FORMULA" | "STATE_SPACE", ..] => panic!("not an answer: {line}"),
             [keyword @ ("CANNOT_COMPUTE" | "DO_NOT_COMPETE")] => printed.keywords.push(keyword.to_owned()),
             _ => {}
         }
@@ -123,7 +123,7 @@ pub fn fixture_instances() -> Vec<String> {
     rows.map(|row| row.unwrap()[0].to_owned()).collect()
 }
 
-/// The values in an oracle's file by id, StateSpace by metric; none where there is no file.
+/// The values in the file of an oracle, by id or StateSpace metric; none if there is no file.
 pub fn oracle(path: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! The reference tool: every answer it gives is right, the liar's excepted, and it says what it cannot do.
+//! The reference tool: all its answers except those of the liar are right, and it declines what it cannot compute.
 
 #[path = "../data/mod.rs"]
 mod data;
@@ -17,8 +17,7 @@ use tool::{EXAMINATIONS, expected, fixture_instances, fixtures, run, unpack};
 /// P/T instances of the real inputs with fewer states than this are checked.
 const STATES: f64 = 1e6;
 
-/// (positions, value) per examination of real instances: the oracle's, and the consensus of 2018 for
-/// StateSpace.
+/// (positions, value) per examination of real instances: of the oracle, for StateSpace the consensus of 2018.
 struct Truth {
     consensus: BTreeMap<String, Vec<String>>,
     oracle: std::path::PathBuf,
@@ -70,7 +69,7 @@ fn rounded(number: &str) -> String {
     format!("{}.{:04}E+{exponent:04}", five / 10_000, five % 10_000)
 }
 
-/// Runs a strategy on all real instances small enough; returns how many answers were compared.
+/// Runs a strategy on all small real instances; returns the number of compared answers.
 fn compare_with_the_oracle(args: &str, answers_all: bool) -> Option<usize> {
     let mcc = data::shared("mcc")?;
     let truth = Truth::load(&mcc);
@@ -121,21 +120,21 @@ fn depth_first_answers_real_models_as_the_oracle_does() {
 }
 
 #[test]
-fn what_a_walk_answers_on_real_models_is_what_the_oracle_says() {
+fn answers_of_a_walk_on_real_models_are_those_of_the_oracle() {
     if let Some(compared) = compare_with_the_oracle("--strategy walk --steps 3000", false) {
         assert!(compared > 200, "{compared}");
     }
 }
 
-/// In BenchKit's order, that of `sort -u`.
+/// The ids in the order of BenchKit, that of `sort -u`.
 fn property_ids(xml: &str) -> Vec<String> {
     let parts = xml.split("<id>").skip(1);
     let ids: BTreeSet<_> = parts.map(|part| part.split("</id>").next().unwrap().trim().to_owned()).collect();
     ids.into_iter().collect()
 }
 
-/// Runs a strategy in all 13 examinations of an edition's real instances but LTL; returns how many answers
-/// equalled the oracle's, an answer that differs fails.
+/// Runs a strategy in all 13 examinations except LTL on the real instances of an edition; returns the number of answers
+/// equal to those of the oracle. Another answer fails the test.
 fn compare_with_a_later_oracle(mcc: &Path, year: &str, args: &str) -> usize {
     let mut compared = 0;
     for archive in fs::read_dir(mcc.join(year).join("inputs")).unwrap() {
@@ -167,7 +166,7 @@ fn compare_with_a_later_oracle(mcc: &Path, year: &str, args: &str) -> usize {
 }
 
 #[test]
-fn all_examinations_of_later_editions_but_ltl_are_answered_as_their_oracles_do() {
+fn answers_for_later_editions_are_those_of_their_oracles() {
     let Some(mcc) = data::shared("mcc") else { return };
     for year in ["2023", "2025"] {
         for strategy in ["bfs", "dfs"] {
@@ -179,7 +178,7 @@ fn all_examinations_of_later_editions_but_ltl_are_answered_as_their_oracles_do()
     }
 }
 
-/// A net of two tokens that go round, and of what is added to its end.
+/// A net with two tokens in a cycle, and `more` at its end.
 fn ring(more: &str) -> tempfile::TempDir {
     let page = r#"<place id="p"><initialMarking><text>1</text></initialMarking></place><place id="q"/>
            <transition id="t"/><transition id="u"/>
@@ -245,13 +244,13 @@ fn five_digits_are_rounded_as_the_published_table_does() {
     }
 }
 
-/// Small enough to explore: all fixtures but the larger boards of switches.
+/// Whether an instance is small enough to explore: all fixtures except the larger switch boards.
 fn is_small(instance: &str) -> bool {
     !["SwitchBoard-PT-0040", "SwitchBoard-PT-1000"].contains(&instance)
 }
 
 #[test]
-fn both_exhaustive_searches_give_every_expected_answer_on_fixtures() {
+fn both_searches_give_every_expected_answer_on_fixtures() {
     for instance in fixture_instances().iter().filter(|instance| is_small(instance)) {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
         for (examination, _) in EXAMINATIONS {
@@ -266,7 +265,7 @@ fn both_exhaustive_searches_give_every_expected_answer_on_fixtures() {
 }
 
 #[test]
-fn a_walk_gives_only_expected_answers_on_fixtures_and_finds_many() {
+fn a_walk_gives_many_answers_on_fixtures_all_expected() {
     let (mut found, mut asked) = (0, 0);
     for instance in fixture_instances() {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
@@ -295,7 +294,7 @@ fn the_same_seed_walks_the_same_way() {
 }
 
 #[test]
-fn a_walk_declines_what_it_can_never_prove() {
+fn a_walk_declines_what_it_cannot_prove() {
     let unpacked = unpack(&fixtures().join("DiningTable-PT-03.tgz"));
     for examination in ["StateSpace", "UpperBounds"] {
         let printed = run(&unpacked.path, examination, "--strategy walk");
@@ -304,7 +303,7 @@ fn a_walk_declines_what_it_can_never_prove() {
 }
 
 #[test]
-fn the_liar_is_wrong_at_every_fourth_position_and_right_elsewhere() {
+fn the_liar_is_wrong_at_every_fourth_position_only() {
     for instance in fixture_instances().iter().filter(|instance| is_small(instance)) {
         let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
         for (examination, _) in EXAMINATIONS {
@@ -319,7 +318,7 @@ fn the_liar_is_wrong_at_every_fourth_position_and_right_elsewhere() {
 }
 
 #[test]
-fn past_the_state_budget_only_what_is_proved_is_answered() {
+fn beyond_the_state_budget_only_proven_answers_are_given() {
     let instance = "SwitchBoard-PT-0040";
     let unpacked = unpack(&fixtures().join(format!("{instance}.tgz")));
     for strategy in ["bfs", "dfs"] {
@@ -345,7 +344,7 @@ fn past_the_state_budget_only_what_is_proved_is_answered() {
 }
 
 #[test]
-fn without_a_budget_answers_come_while_the_search_goes_on() {
+fn answers_are_printed_during_the_search() {
     let unpacked = unpack(&fixtures().join("SwitchBoard-PT-0040.tgz"));
     // 2^40 markings: it cannot be done before it runs out of memory.
     let tool = tool::program();
@@ -400,7 +399,7 @@ fn coloured_nets_are_declined() {
 }
 
 #[test]
-fn a_count_too_large_to_hold_is_given_up_not_wrapped() {
+fn a_number_above_u64_is_cannot_compute() {
     let folder = folder_with_net(
         "ptnet",
         r#"<place id="p"/><transition id="t"/>
@@ -412,7 +411,7 @@ fn a_count_too_large_to_hold_is_given_up_not_wrapped() {
 }
 
 #[test]
-fn where_there_is_no_deadlock_file_the_examination_names_the_property() {
+fn without_a_deadlock_file_the_id_is_the_examination() {
     let unpacked = unpack(&fixtures().join("DiningTable-PT-03.tgz"));
     fs::remove_file(unpacked.path.join("ReachabilityDeadlock.xml")).unwrap();
     let printed = run(&unpacked.path, "ReachabilityDeadlock", "--strategy bfs");
@@ -420,7 +419,7 @@ fn where_there_is_no_deadlock_file_the_examination_names_the_property() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_read_is_named_and_nothing_is_answered() {
+fn an_unreadable_folder_is_an_error_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let output = tool::command(folder.path(), "StateSpace", "--strategy bfs").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -429,7 +428,7 @@ fn a_folder_that_cannot_be_read_is_named_and_nothing_is_answered() {
 }
 
 #[test]
-fn a_property_about_a_node_the_net_does_not_have_is_an_error() {
+fn a_property_on_an_unknown_node_is_an_error() {
     let unpacked = unpack(&fixtures().join("DiningTable-PT-03.tgz"));
     let path = unpacked.path.join("UpperBounds.xml");
     let text = fs::read_to_string(&path).unwrap().replacen("<place>", "<place>No", 1);
@@ -440,7 +439,7 @@ fn a_property_about_a_node_the_net_does_not_have_is_an_error() {
 }
 
 #[test]
-fn the_head_script_starts_the_tool_as_the_strategy_file_says() {
+fn the_head_script_reads_the_strategy_file() {
     let unpacked = unpack(&fixtures().join("DiningTable-PT-03.tgz"));
     let bin = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(tool::program(), bin.path().join("mcc-reference-tool")).unwrap();
