@@ -79,7 +79,7 @@ fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
     let print = "power_on; ready; prepared; started
                  printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
     folder.fake_qemu(&format!("{FILL}; {print}; answer_until quit"));
-    stops_and_resumes(&folder, &["outputs/stdout", "No space left on device", "free some space"], || {
+    stops_and_resumes(&folder, &["outputs/stdout", "No space left on device", "free space"], || {
         folder.fake_qemu(&format!("{print}; answer_until quit"));
     });
     assert_eq!(folder.output(ONE, 1, "stdout").len(), 300_000);
@@ -92,7 +92,7 @@ fn a_full_record_disk_stops_the_campaign_until_there_is_space() {
     folder
         .fake_qemu(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
     stops_and_resumes(&folder, &["record.db cannot be written", "full", "free space"], || {
-        folder.fake_qemu("whole_run x")
+        folder.fake_qemu("whole_run x");
     });
 }
 

@@ -68,7 +68,20 @@ const WORDS: [(&str, &str); 43] = [
     ("out of turn", "unexpectedly"),
 ];
 
-/// Lines that must name a former word: old keys and options that are still read, and the fixture LibraryRoom.
+/// Where a former word is still read: old keys of records, campaigns and editions.
+const STILL_READ: [(&str, &str); 9] = [
+    ("src/campaign/slurm.rs", "anew"),
+    ("src/edition/layers.rs", "patience"),
+    ("src/edition/rules.rs", "patience"),
+    ("src/store/format.rs", "room"),
+    ("src/store/format.rs", "troubles"),
+    ("src/store/record.rs", "room"),
+    ("src/store/record_summary.rs", "troubles"),
+    ("tests/store.rs", "room"),
+    ("tests/store.rs", "troubles"),
+];
+
+/// Lines that give a key or an option its old name too, and the fixture LibraryRoom.
 fn is_exempt(line: &str) -> bool {
     line.contains("alias") || line.contains("LibraryRoom")
 }
@@ -119,11 +132,11 @@ fn no_text_uses_the_former_vocabulary() {
             }
             read += 1;
             for (number, line) in text.lines().enumerate() {
-                let at = || format!("{}:{}", path.strip_prefix(root).unwrap().display(), number + 1);
+                let file = path.strip_prefix(root).unwrap().display().to_string();
+                let former =
+                    former_words(line).into_iter().filter(|(word, _)| !STILL_READ.contains(&(&file, word)));
                 found.extend(
-                    former_words(line)
-                        .into_iter()
-                        .map(|(word, term)| format!("{}: `{word}`: write {term}", at())),
+                    former.map(|(word, term)| format!("{file}:{}: `{word}`: write {term}", number + 1)),
                 );
             }
         }

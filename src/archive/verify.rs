@@ -155,7 +155,7 @@ impl Verified {
             match digest::file(&folder.join(name)) {
                 Ok((found, _)) if found == sha256 => {}
                 Ok((found, _)) => {
-                    self.differs(name, format!("has sha256 {found}, but {sha256} in SHA256SUMS"))
+                    self.differs(name, format!("has sha256 {found}, but {sha256} in SHA256SUMS"));
                 }
                 Err(error) => self.differs(name, format!("cannot be read: {error}")),
             }
