@@ -11,7 +11,12 @@ use std::path::PathBuf;
 pub enum QualifyError {
     /// The folder of instances cannot be read.
     #[error("{}: {source}", path.display())]
-    Instances { path: PathBuf, source: io::Error },
+    Instances {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The folder contains no instance of a known model.
     #[error("{}: contains no instance of a known model; give a folder of archives (NAME.tgz)", .0.display())]
     NoInstance(PathBuf),
@@ -53,7 +58,12 @@ pub enum QualifyError {
     Store(#[from] StoreError),
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
 }
 
 impl QualifyError {

@@ -50,11 +50,21 @@ pub enum OracleError {
     /// A file cannot be read.
     #[error("{}: {source}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out",
         path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// A table cannot be parsed or has other columns.
     #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
         path.display())]
-    Row { path: PathBuf, message: String },
+    Row {
+        /// The file or folder.
+        path: PathBuf,
+        /// The problem.
+        message: String,
+    },
 }
 
 #[derive(Deserialize)]

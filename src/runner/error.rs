@@ -68,21 +68,38 @@ pub enum RunnerError {
         "the inputs disk {} is of edition {found}, but the campaign is of {wanted}; give inputs of that edition",
         folder.display()
     )]
-    OtherEdition { folder: PathBuf, found: String, wanted: String },
+    OtherEdition {
+        /// The folder of the image.
+        folder: PathBuf,
+        /// The edition of the disk.
+        found: String,
+        /// The edition of the campaign.
+        wanted: String,
+    },
     /// The inputs disk does not contain an instance of the campaign, or contains another version of it.
     #[error(
         "the inputs disk {} does not contain {instance} as in its folder {ARCHIVES}; build the disk again \
          (`mcc-harness image inputs`)",
         folder.display()
     )]
-    StaleInputs { folder: PathBuf, instance: InstanceName },
+    StaleInputs {
+        /// The folder of the image.
+        folder: PathBuf,
+        /// The instance.
+        instance: InstanceName,
+    },
     /// Archives changed after the inputs disk in the folder of the record was built.
     #[error(
         "the archives in {} changed after {} was built from them; use another --out",
         archives.display(),
         disk.display()
     )]
-    ChangedArchives { archives: PathBuf, disk: PathBuf },
+    ChangedArchives {
+        /// The folder of the archives.
+        archives: PathBuf,
+        /// The folder of the inputs disk.
+        disk: PathBuf,
+    },
     /// The inputs disk cannot be built.
     #[error("building the inputs disk")]
     Inputs(#[source] BuildError),
@@ -91,7 +108,12 @@ pub enum RunnerError {
     NotSubmitted(PathBuf),
     /// A file cannot be read or written.
     #[error("{}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -106,7 +128,12 @@ pub enum RunnerError {
         "no run of {tool} in {examination} is recorded, so none can be repeated; `mcc-harness plan` lists the runs of \
          a campaign"
     )]
-    NothingToRerun { tool: String, examination: String },
+    NothingToRerun {
+        /// The entry or tool.
+        tool: String,
+        /// The examination.
+        examination: String,
+    },
     /// The cluster's files or its batch system cannot be used.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -115,7 +142,12 @@ pub enum RunnerError {
     NotAJob(ClusterError),
     /// The batch has no task with this index.
     #[error("{batch} has no task {index}")]
-    NoTask { batch: String, index: u32 },
+    NoTask {
+        /// The name of the batch.
+        batch: String,
+        /// The index of the task.
+        index: u32,
+    },
     /// The archive or a disk for a replay cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -127,7 +159,12 @@ pub enum RunnerError {
     NoSuchRun(RunId),
     /// The run cannot be replayed.
     #[error("{run} cannot be replayed: {reason}")]
-    NotReplayable { run: RunId, reason: &'static str },
+    NotReplayable {
+        /// The run.
+        run: RunId,
+        /// The reason.
+        reason: &'static str,
+    },
     /// The record has no disk with this role for the run.
     #[error("the record has no {0} of this run")]
     NoDisk(String),
@@ -136,7 +173,14 @@ pub enum RunnerError {
     NotRecorded(RunId),
     /// The replay ended as an infrastructure failure.
     #[error("the replay of {run} ended in infrastructure while {state}: {reason}; try again")]
-    ReplayFailed { run: RunId, state: String, reason: String },
+    ReplayFailed {
+        /// The run.
+        run: RunId,
+        /// The state in which it failed.
+        state: String,
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl RunnerError {
