@@ -467,7 +467,7 @@ fn status_lists_open_running_recorded_and_failed_runs() {
     let said = status(&["--history", results.path().to_str().unwrap()]);
     assert!(said.contains("no controller on this host"), "{said}");
     assert!(said.contains("2 runs left, about 6 s on one machine\n"), "{said}");
-    assert!(said.contains("begun, without a controller on this host (1):\n"), "{said}");
+    assert!(said.contains("started, without a controller on this host (1):\n"), "{said}");
     assert!(!said.contains("running ("), "{said}");
 }
 

@@ -29,17 +29,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = args.jobs.display().to_string();
     let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let file = JobFile::read(&text).with_context(|| shown.clone()).map_err(Failure::usage)?;
-    let made = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
+    let converted = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
         .context(shown)
         .map_err(Failure::usage)?;
-    print::file(&args.out, &made.text).with_context(|| format!("cannot write {}", args.out.display()))?;
-    print::text(&format!("{}: {} runs\n", args.out.display(), file.jobs.len() + made.added.len()))?;
-    if !made.added.is_empty() {
-        let more = made.added.len();
+    print::file(&args.out, &converted.text)
+        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    print::text(&format!("{}: {} runs\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
+    if !converted.added.is_empty() {
+        let added = converted.added.len();
         eprintln!(
-            "note: a campaign runs every tool on every instance; it has {more} runs that the job file does not have:"
+            "note: a campaign runs every tool on every instance; it has {added} runs that the job file does not have:"
         );
-        for run in made.added.iter().take(10) {
+        for run in converted.added.iter().take(10) {
             eprintln!("  {}", print::escaped(run));
         }
     }

@@ -90,7 +90,7 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         }
         return judge_other::judge(input, out, args.categories.as_deref(), args.format, &edition);
     }
-    refuse(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
+    reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let (edition, ballots) = args.inputs.read(input)?;
     let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
     let totals = write::write(&judge, out)?;
@@ -148,7 +148,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-pub(super) fn refuse(wrong: bool, message: &'static str) -> Result<(), Failure> {
+/// Returns a usage error with this message if `wrong` is true.
+pub(super) fn reject_if(wrong: bool, message: &'static str) -> Result<(), Failure> {
     if wrong { Err(Failure::usage(anyhow!(message))) } else { Ok(()) }
 }
 

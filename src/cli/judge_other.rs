@@ -1,6 +1,6 @@
 //! `judge` for the other contests, SV-COMP and CRV.
 
-use super::judge::refuse;
+use super::judge::reject_if;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::OtherEdition;
 use mcc_judge::show::decimals;
@@ -21,7 +21,7 @@ pub(super) fn judge(
             svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
         }
         OtherEdition::Crv(edition) => {
-            refuse(categories.is_some(), "--categories is for editions of SV-COMP")?;
+            reject_if(categories.is_some(), "--categories is for editions of SV-COMP")?;
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };

@@ -21,18 +21,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone())?;
     }
     let shard = Shard::open(&args.results, &args.batch)?;
-    let (model, slurm_task) = (shard.model(), shard.node());
+    let (model, this_node) = (shard.model(), shard.node());
     if let Some(BoundElsewhere { node, job }) = shard.bound_elsewhere()? {
         println!(
-            "{model} must run on {node}, not on {slurm_task} (E-5.1): job {job} was submitted for that node"
+            "{model} must run on {node}, not on {this_node} (E-5.1): job {job} was submitted for that node"
         );
         return Ok(Exit::Done);
     }
     let (end, summary) = shard.run(&stop, |runner| progress::watch(runner, &|_| true))?;
-    println!("{model} on {slurm_task}: {} of {} runs recorded", summary.recorded, summary.planned);
+    println!("{model} on {this_node}: {} of {} runs recorded", summary.recorded, summary.planned);
     if time_is_up.load(Ordering::Relaxed) && summary.recorded < summary.planned {
         let job = shard.submit_rest()?;
-        println!("the time limit of the job is reached: job {job} continues {model} on {slurm_task}");
+        println!("the time limit of the job is reached: job {job} continues {model} on {this_node}");
         return Ok(Exit::Done);
     }
     Ok(end?.into())

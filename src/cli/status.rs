@@ -144,7 +144,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     if !report.running.is_empty() {
         // On a cluster the controllers are on other hosts, and the batch system lists the running jobs.
         let known = !report.controllers.is_empty() || !report.models.is_empty();
-        let title = if known { "running" } else { "begun, without a controller on this host" };
+        let title = if known { "running" } else { "started, without a controller on this host" };
         writeln!(out, "{title} ({}):", report.running.len())?;
         for RunningAttempt { run, attempt, seconds, .. } in &report.running {
             let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));

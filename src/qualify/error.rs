@@ -12,9 +12,9 @@ pub enum QualifyError {
     /// The folder of instances cannot be read.
     #[error("{}: {source}", path.display())]
     Instances {
-        /// The folder of the instances.
+        /// The file or folder.
         path: PathBuf,
-        /// The failure.
+        /// The cause.
         source: io::Error,
     },
     /// The folder contains no instance of a known model.
@@ -61,7 +61,7 @@ pub enum QualifyError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The failure.
+        /// The cause.
         source: io::Error,
     },
 }

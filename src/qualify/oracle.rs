@@ -53,16 +53,16 @@ pub enum OracleError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The failure.
+        /// The cause.
         source: io::Error,
     },
     /// A table cannot be parsed or has other columns.
     #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
         path.display())]
     Row {
-        /// The table.
+        /// The file or folder.
         path: PathBuf,
-        /// What is wrong in it.
+        /// The problem.
         message: String,
     },
 }

@@ -69,7 +69,7 @@ pub enum RunnerError {
         folder.display()
     )]
     OtherEdition {
-        /// The folder of the inputs disk.
+        /// The folder of the image.
         folder: PathBuf,
         /// The edition of the disk.
         found: String,
@@ -83,7 +83,7 @@ pub enum RunnerError {
         folder.display()
     )]
     StaleInputs {
-        /// The folder of the inputs disk.
+        /// The folder of the image.
         folder: PathBuf,
         /// The instance.
         instance: InstanceName,
@@ -97,7 +97,7 @@ pub enum RunnerError {
     ChangedArchives {
         /// The folder of the archives.
         archives: PathBuf,
-        /// The inputs disk.
+        /// The folder of the inputs disk.
         disk: PathBuf,
     },
     /// The inputs disk cannot be built.
@@ -109,9 +109,9 @@ pub enum RunnerError {
     /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io {
-        /// The file.
+        /// The file or folder.
         path: PathBuf,
-        /// The failure.
+        /// The cause.
         source: io::Error,
     },
     /// The record cannot be read or written.
@@ -129,9 +129,9 @@ pub enum RunnerError {
          a campaign"
     )]
     NothingToRerun {
-        /// The tool that was to be repeated.
+        /// The entry or tool.
         tool: String,
-        /// The examination that was to be repeated.
+        /// The examination.
         examination: String,
     },
     /// The cluster's files or its batch system cannot be used.
@@ -143,9 +143,9 @@ pub enum RunnerError {
     /// The batch has no task with this index.
     #[error("{batch} has no task {index}")]
     NoTask {
-        /// The batch.
+        /// The name of the batch.
         batch: String,
-        /// The index of this process in the batch.
+        /// The index of the task.
         index: u32,
     },
     /// The archive or a disk for a replay cannot be used.
@@ -162,7 +162,7 @@ pub enum RunnerError {
     NotReplayable {
         /// The run.
         run: RunId,
-        /// Why it cannot be replayed.
+        /// The reason.
         reason: &'static str,
     },
     /// The record has no disk with this role for the run.
@@ -176,9 +176,9 @@ pub enum RunnerError {
     ReplayFailed {
         /// The run.
         run: RunId,
-        /// The state in which the replay failed.
+        /// The state in which it failed.
         state: String,
-        /// The failure.
+        /// The reason.
         reason: String,
     },
 }
