@@ -134,7 +134,7 @@ fn the_last_value_counts_and_a_contradiction_is_recorded() {
 }
 
 #[test]
-fn without_techniques_a_value_counts_with_a_warning_unless_strict() {
+fn without_techniques_a_value_counts_unless_strict() {
     for output in ["FORMULA x-00 TRUE", "FORMULA x-00 TRUE TECHNIQUES", "FORMULA x-00 TRUE EXPLICIT"] {
         let answers = ctl(output);
         assert_eq!(text(&answers), "T ?", "{output}");
