@@ -161,7 +161,7 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
     let collected = slurm.harness(&["collect", "results"], 0);
     assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
     let again = slurm.harness(&["collect", "results"], 0);
-    assert!(again.contains("0 attempts and 0 recorded runs were new"), "{again}");
+    assert!(again.contains("new attempts: 0; newly recorded runs: 0"), "{again}");
     let record = Record::open_readonly(&folder.results()).unwrap();
     let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
     assert!(superseded > 0, "the runs of the lost node are kept");

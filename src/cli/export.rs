@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(folder) = &args.oracle {
         let judge = mcc::Judge::new(&edition, ballots).map_err(Failure::usage)?;
         let written = oracle::write(&judge, folder)?;
-        print::text(&format!("{}: {written} files\n", folder.display()))?;
+        print::text(&format!("{} (files: {written})\n", folder.display()))?;
         return Ok(Exit::Done);
     }
     let form = if args.contest_rounding { Form::Contest } else { Form::Exact };
@@ -91,7 +91,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let cores = cores(&args.input)?;
     let written = export(&edition, ballots, &cores, layout, out)?;
     let paths: Vec<String> = written.paths.iter().map(|path| path.display().to_string()).collect();
-    print::text(&format!("{}: {} rows\n", paths.join(", "), written.rows))?;
+    print::text(&format!("{} (rows: {})\n", paths.join(", "), written.rows))?;
     Ok(Exit::Done)
 }
 
@@ -127,7 +127,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     }
     archive::pack(staged.path(), &files, out).map_err(failure)?;
     let bytes = out.metadata()?.len();
-    print::text(&format!("{}: {bytes} bytes, {} disks\n", out.display(), files.len()))?;
+    print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
     Ok(Exit::Done)
 }
 
@@ -137,7 +137,8 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let effective = campaign.effective(&edition);
     let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
-    let bad = || Failure::usage(anyhow!("--login {}: not of the form LOGIN@HOST", args.login));
+    let bad =
+        || Failure::usage(anyhow!("--login {}: expected LOGIN@HOST, such as mcc@localhost", args.login));
     let (login, host) = args.login.split_once('@').ok_or_else(bad)?;
     let benchmark = out.file_stem().unwrap_or_default().to_string_lossy();
     let kind = args.kind.as_deref().map(|word| match word {
@@ -148,6 +149,6 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
     print::file(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
-    print::text(&format!("{}: {} runs\n", out.display(), file.jobs.len()))?;
+    print::text(&format!("{} (runs: {})\n", out.display(), file.jobs.len()))?;
     Ok(Exit::Done)
 }

@@ -233,7 +233,7 @@ fn show(image: &Image) -> Result<(), Failure> {
         out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);
     }
     if !image.facts.packages.is_empty() {
-        out += &format!("  {} Debian packages (image.json lists them)\n", image.facts.packages.len());
+        out += &format!("  Debian packages: {} (image.json lists them)\n", image.facts.packages.len());
     }
     print::text(&out)
 }

@@ -107,10 +107,10 @@ fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
     for change in &plan.overrides {
         writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;
     }
-    writeln!(out, "{all} runs, {machines} of them in a machine")?;
+    writeln!(out, "runs: {all}; runs in a machine: {machines}")?;
     writeln!(
         out,
-        "worst case {} with {} runs at once: every run takes {} s (boot and limits), no retries",
+        "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s

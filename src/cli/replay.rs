@@ -66,7 +66,7 @@ fn text(comparison: &Comparison) -> String {
     for answer in different {
         let shown = |value: &str| if value.is_empty() { "nothing".to_owned() } else { value.to_owned() };
         text += &format!(
-            "  {:02} {}: {} then, {} in replay {}\n",
+            "  {:02} {}: recorded {}, but {} in replay {}\n",
             answer.position,
             answer.id,
             shown(&answer.original),
@@ -74,9 +74,9 @@ fn text(comparison: &Comparison) -> String {
             answer.replay
         );
     }
-    text += &format!("outcome      {} then", original.outcome);
+    text += &format!("outcome      recorded: {}", original.outcome);
     for replay in replays {
-        text += &format!(", {} now", replay.outcome);
+        text += &format!(", replayed: {}", replay.outcome);
     }
     text.push('\n');
     for (what, unit, then, now) in [
@@ -89,10 +89,10 @@ fn text(comparison: &Comparison) -> String {
             1 => format!("{median} {unit}"),
             count => format!("{median} {unit}, the median of {count} from {least} to {most}"),
         });
-        text += &format!("{what:<12} {then} then, {now} now\n");
+        text += &format!("{what:<12} recorded: {then}, replayed: {now}\n");
     }
     for host in hosts {
-        text += &format!("host {:<12} {} then, {} now\n", host.what, host.original, host.replay);
+        text += &format!("host {:<12} recorded: {}, replayed: {}\n", host.what, host.original, host.replay);
     }
     if hosts.is_empty() {
         text += "host         the same\n";

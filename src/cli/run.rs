@@ -63,11 +63,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (record, disks) = prepared.record(&args.out, args.accept_errors, open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
-        eprintln!("run: {reopened} runs recorded as infrastructure are repeated");
+        eprintln!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
     }
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
         let reopened = rerun(&record, tool, examination, reason)?;
-        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are run again: {reason}");
+        eprintln!(
+            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
+        );
     }
     let options = CampaignOptions {
         record: &record,

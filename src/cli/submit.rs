@@ -104,7 +104,10 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     let (first, models) = (&batch.models[0], batch.models.len());
     let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
     let (cores, time) = (batch.resources.cores, batch.time_s.div_ceil(60));
-    format!("job {job}: {which}{place}, {cores} cores, {} MB, {time} min each", batch.resources.memory_mib)
+    format!(
+        "job {job}: {which}{place}, per model {cores} cores, {} MB, time limit {time} min",
+        batch.resources.memory_mib
+    )
 }
 
 /// Creates RESULTS: the inputs disk, the record with all runs, and the files of the cluster.

@@ -65,9 +65,9 @@ fn text(verified: &Verified) -> String {
         text += &format!("{}: {}\n", difference.place, difference.what);
     }
     if *more > 0 {
-        text += &format!("and {more} more differences\n");
+        text += &format!("further differences that are not listed: {more}\n");
     }
     let points = if *recomputed { "all points computed again" } else { "points not computed" };
-    let verdict = if differences.is_empty() { "complete" } else { "NOT as it was published" };
-    text + &format!("{verdict}: {runs} runs, {files} digests compared, {points}\n")
+    let verdict = if differences.is_empty() { "complete" } else { "INCOMPLETE OR CHANGED" };
+    text + &format!("{verdict}; runs: {runs}; digests compared: {files}; {points}\n")
 }
