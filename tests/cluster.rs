@@ -247,7 +247,10 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
     let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-    assert!(printed.contains("job 77: 2 models (DiningTable, ...), 2 cores, 17408 MB"), "{printed}");
+    assert!(
+        printed.contains("job 77: 2 models (DiningTable, ...), per model 2 cores, 17408 MB"),
+        "{printed}"
+    );
     let arguments = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
     for part in ["--array=0-1", "--cpus-per-task=2", "--mem=17408M", "--exclusive", "--signal=B:USR1@"] {
         assert!(arguments.contains(part), "{part} in {arguments}");

@@ -658,8 +658,8 @@ fn job_files_and_campaigns_are_converted_both_ways() {
 
     for (old, new, part) in [
         ("StateSpace", "Deadlock", "r001-tall-149700000000001: no examination Deadlock"),
-        (":4:images", ":2:images", "machines of 2 cores; mcc-2018 has 1 and 4"),
-        (":16384:", ":1024:", "machines of 1024 MB; mcc-2018 has 16384"),
+        (":4:images", ":2:images", "machines of 2 cores, but mcc-2018 has 1 and 4"),
+        (":16384:", ":1024:", "machines of 1024 MB, but mcc-2018 has 16384"),
         (
             "lola.qcow2,TokenLoop-PT-03,CTL",
             "x.qcow2,TokenLoop-PT-03,CTL",
@@ -668,7 +668,7 @@ fn job_files_and_campaigns_are_converted_both_ways() {
         (
             ",CTLFireability",
             ",StateSpace",
-            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is there twice",
+            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is listed twice",
         ),
         (",tedd,", ",", "line 4: 4 fields"),
     ] {

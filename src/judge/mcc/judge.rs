@@ -25,7 +25,7 @@ pub enum JudgeError {
     /// The edition has no multiplier for the status of an instance.
     #[error(
         "instance {instance} is `{status}`, for which edition {edition} has no multiplier (judging.multipliers); \
-         it has {known}"
+         it has {known}; add the multiplier, or correct the status"
     )]
     UnknownStatus {
         /// Name of the instance.

@@ -23,7 +23,7 @@ pub enum SvcompError {
     #[error(transparent)]
     Result(#[from] ResultError),
     /// A folder cannot be read.
-    #[error("{path}: {source}")]
+    #[error("cannot read the folder {path}: {source}")]
     Folder {
         /// The folder.
         path: PathBuf,
