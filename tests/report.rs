@@ -81,7 +81,7 @@ fn the_front_page_shows_podiums_confidence_and_state() {
         "<code>degraded:tcg</code> on 45 of 45 runs",
         "SandyBridge, 16 GiB of memory",
         "1 h of CPU time per vCPU",
-        "values that only it gave are not trusted",
+        "values that only this entry gave are not trusted",
         "Enough tools agree on 44 values",
         "out of competition",
     ] {
