@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder given to `submit --out`.
     results: PathBuf,
-    /// Shards that were copied by hand: a folder with a record.db, or a folder of such folders.
+    /// Records of jobs (shards) that were copied by hand: a folder with a record.db, or a folder of such folders.
     #[arg(long, value_name = "DIR")]
     from: Vec<PathBuf>,
     /// How results are printed.

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 /// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
 ///
-/// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, the
-/// private bundle of one team (P-1).
+/// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, an
+/// archive for the authors of one tool, with its runs only (P-1).
 /// --csv writes the contest's 17 columns with all digits, and the tables of models, tools and overrides beside FILE.
 /// Judging these files gives the same judgement, except for property ids, remarks and repeated values, which have no
-/// column. No file names a resigned entry (P-4).
+/// column. A resigned entry is in none of the files (P-4).
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -44,7 +44,7 @@ pub struct Args {
     /// differ.
     #[arg(long, alias = "contest-form", requires = "csv")]
     contest_rounding: bool,
-    /// Write the summary of a host, as BenchKit does.
+    /// Write a summary of the runs in the form that BenchKit writes for a host.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
     /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Show the runs of a campaign in their order, and the longest possible duration.
+/// Show the planned runs of a campaign, model by model, and the longest possible duration of the campaign.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; docs/campaign.md explains every key.

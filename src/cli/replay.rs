@@ -20,8 +20,8 @@ pub struct Args {
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
     run: RunId,
-    /// A disk, kernel or initrd, or a folder with such files, for example an image. May be repeated. The files are
-    /// selected by digest.
+    /// A disk, kernel or initrd of the run, or a folder with such files, such as an image. Only files with the recorded
+    /// digest are used. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER")]
     disk: Vec<PathBuf>,
     /// Number of replays; the median and the range are shown.

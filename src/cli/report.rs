@@ -21,7 +21,7 @@ pub struct Args {
     /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
-    /// Do not name surprise models (M-6); `auto`: while the record has open runs.
+    /// Whether surprise models are left unnamed (M-6); `auto`: only while the record has open runs.
     #[arg(long, value_enum, default_value = "auto")]
     embargo: Embargo,
 }

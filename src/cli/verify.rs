@@ -14,7 +14,8 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
     input: PathBuf,
-    /// For a record: the judgement (`judge --out`) to compute again. Give the options with which it was made.
+    /// For a record: the folder of the judgement (`judge --out`) to compute again. Give also the options with which it
+    /// was made, such as --models.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
     #[command(flatten)]
