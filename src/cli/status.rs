@@ -140,7 +140,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         }
         0 => {}
         1 => writeln!(out, "controller: {}", report.controllers[0])?,
-        many => writeln!(out, "{many} controllers")?,
+        many => writeln!(out, "controllers: {many}")?,
     }
     models(&mut out, report)?;
     if !report.running.is_empty() {

@@ -253,7 +253,7 @@ pub fn inputs(
     progress: Progress,
 ) -> Result<Image, BuildError> {
     build_atomically(out, &["bash", "mke2fs", "debugfs"], |out| {
-        progress(&format!("packing {} instances", archives.len()));
+        progress(&format!("packing instances: {}", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;
         let mut instances = vec![];
