@@ -177,22 +177,25 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
     let cases = [
         (
             "\nCANNOT COMPUTE",
-            "2: `CANNOT COMPUTE` is no keyword: ignored as a declaration; write CANNOT_COMPUTE with underscores, alone on its line",
+            "2: `CANNOT COMPUTE` is no keyword: it is ignored; write CANNOT_COMPUTE with underscores, alone on its line",
         ),
         (
             "DO NOT COMPETE",
-            "1: `DO NOT COMPETE` is no keyword: ignored as a declaration; write DO_NOT_COMPETE with underscores, alone on its line",
+            "1: `DO NOT COMPETE` is no keyword: it is ignored; write DO_NOT_COMPETE with underscores, alone on its line",
         ),
         ("FORMULA x-00 CANNOT COMPUTE", "write CANNOT_COMPUTE with underscores"),
         ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", "write FORMULA x-00 CANNOT_COMPUTE and nothing else"),
-        ("FORMULA x-00 DO_NOT_COMPETE", "it is for a whole examination only"),
+        ("FORMULA x-00 DO_NOT_COMPETE", "use DO_NOT_COMPETE for a whole examination only"),
         ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00; write TRUE or FALSE"),
         ("FORMULA x-00", "1: x-00 has no value; write TRUE or FALSE"),
         ("FORMULA x-00 TRUE in 3 s", "`in` follows the value of x-00: the line is ignored"),
-        ("FORMULA y-00 TRUE TECHNIQUES A", "the examination has no id y-00: ignored; the ids are those"),
+        (
+            "FORMULA y-00 TRUE TECHNIQUES A",
+            "the examination has no id y-00: the line is ignored; the ids are those",
+        ),
         (
             "STATE_SPACE STATES 3 TECHNIQUES A",
-            "a STATE_SPACE line: ignored; CTLCardinality is answered by FORMULA",
+            "a STATE_SPACE line, which is not for this examination: the line is ignored; CTLCardinality is answered by FORMULA",
         ),
         ("NOT_A_FORMULA x-00 TRUE TECHNIQUES A", "`FORMULA` is part of a longer word"),
         ("FORMULA x-00 TRUE TECHNIQUES OPTIM-1", "the technique `OPTIM-1` of x-00"),
@@ -209,7 +212,10 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
         ("CANNOT-COMPUTE", "write CANNOT_COMPUTE"),
         ("FORMULA x-00 CANOT_COMPUTE", "`CANOT_COMPUTE` is no keyword"),
         ("really CANNOT_COMPUTE", "CANNOT_COMPUTE is not alone on its line"),
-        ("DO_NOT_COMPETE\nCANNOT_COMPUTE", "2: CANNOT_COMPUTE after DO_NOT_COMPETE: the last one counts"),
+        (
+            "DO_NOT_COMPETE\nCANNOT_COMPUTE",
+            "2: CANNOT_COMPUTE is printed after DO_NOT_COMPETE: the last declaration counts",
+        ),
     ];
     for (output, expected) in cases {
         let found = anomalies(&ctl(output));
@@ -288,7 +294,10 @@ fn a_line_of_100_megabytes_is_read_in_bounded_memory() {
     let number = std::io::Read::chain(&b"FORMULA x-00 "[..], std::io::repeat(b'1').take_bytes(1 << 20)());
     let q = questions("UpperBounds", &["x-00"]);
     let answers = Answers::read(std::io::BufReader::new(number), &q, Reading::default()).unwrap();
-    assert!(anomalies(&answers)[0].contains("a result longer than 262144 bytes: ignored"), "{answers:?}");
+    assert!(
+        anomalies(&answers)[0].contains("a result longer than 262144 bytes: the result is ignored"),
+        "{answers:?}"
+    );
 }
 
 trait TakeBytes {

@@ -138,7 +138,11 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
         "compare",
         "compare.html",
         "#a=walk&b=depth-first",
-        &["9 runs. Both gave a right value in 2", "both right: 2</text>", ">Save as SVG</a>"],
+        &[
+            "Compared runs: 9. Runs with a right value of both entries: 2",
+            "both right: 2</text>",
+            ">Save as SVG</a>",
+        ],
     ),
     ("rules", "rules.html", "#E-4.1", &["Points and penalty of a value", "judging.points_per_examination"]),
     ("techniques", "techniques.html", "", &["STATE_COMPRESSION"]),
@@ -191,7 +195,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 21] = [
         "sv-comp/compare.html",
         "#a=bold&b=careful",
         &[
-            "2 runs. Both gave a right value in 1: bold needed less in 1",
+            "Compared runs: 2. Runs with a right value of both entries: 1; bold needed less in 1",
             "bold and careful: CPU time</title>",
             ">limit 900 s</text>",
             ">Save as CSV</a>",
@@ -276,7 +280,11 @@ fn the_picture_of_any_two_tools_is_saved_with_its_figures() {
         node.and_then(|node| node.text()).unwrap_or_default()
     };
     assert_eq!(text("title"), "walk and depth-first: Memory");
-    assert!(text("desc").starts_with("9 runs. Both gave a right value in 2"), "{}", text("desc"));
+    assert!(
+        text("desc").starts_with("Compared runs: 9. Runs with a right value of both entries: 2;"),
+        "{}",
+        text("desc")
+    );
     assert!(text("style").contains("prefers-color-scheme:dark") && !svg.3.contains("href"), "{}", svg.3);
     let texts: Vec<&str> = picture.descendants().filter_map(|node| node.text()).collect();
     assert!(texts.contains(&"limit 16 GiB") && texts.contains(&"64 MiB"), "{texts:?}");

@@ -190,7 +190,7 @@ fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let folder = Folder::new(&campaign);
     let plan = assert_cmd::Command::from(folder.harness(&["plan", "campaign.toml"])).assert().success();
     let plan = String::from_utf8(plan.get_output().stdout.clone()).unwrap();
-    assert!(plan.contains("26 runs, 12 of them in a machine"), "{plan}");
+    assert!(plan.contains("runs: 26; runs in a machine: 12"), "{plan}");
     assert!(plan.contains("edition mcc-2025") && plan.contains("unknown judging.normalization: "), "{plan}");
 
     folder.run(&[]).success();

@@ -137,7 +137,7 @@ fn kind_decides_vcpus_and_not_competing_needs_no_machine() {
     assert_eq!(of(0), (Some(1), Some(false)));
     assert_eq!(of(1), (Some(4), Some(true)));
     assert_eq!(of(2), (Some(1), Some(true)));
-    folder.plan(&[]).success().stdout(predicates::str::contains("4 runs, 3 of them in a machine"));
+    folder.plan(&[]).success().stdout(predicates::str::contains("runs: 4; runs in a machine: 3"));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("override wall_s: 100 (edition: 4500)"), "{text}");
     assert!(text.contains("override cpu_s: 50 (edition: 3600)"), "{text}");
-    assert!(text.contains("worst case 00:04:00 with 2 runs at once"), "{text}");
+    assert!(text.contains("longest possible duration 00:04:00 (runs at once: 2)"), "{text}");
 }
 
 #[test]

@@ -62,9 +62,9 @@ fn expected_findings(home: &str) -> Vec<String> {
         format!("UpperBounds stdout 2: {} is a negative number", id("UpperBounds-00")),
         format!("UpperBounds stdout 3: {} is 9, but the known value is 2", id("UpperBounds-01")),
         "ReachabilityDeadlock stdout 1: `CANNOT COMPUTE` is no keyword".to_owned(),
-        "ReachabilityDeadlock  null: processes are left behind".to_owned(),
-        "ReachabilityCardinality stderr 2: 16 values printed on stderr only, the first is ".to_owned(),
-        "ReachabilityFireability  null: ended by the limit without an answer".to_owned(),
+        "ReachabilityDeadlock  null: processes of the tool still run".to_owned(),
+        "ReachabilityCardinality stderr 2: 16 values printed on stderr only; the first is ".to_owned(),
+        "ReachabilityFireability  null: the tool was ended at the limit without an answer".to_owned(),
         "CTLCardinality  null: exit code 0 without an answer".to_owned(),
         "CTLFireability stdout 2: CANNOT_COMPUTE inside a result line".to_owned(),
         format!(
@@ -280,7 +280,9 @@ fn answers_after_the_limit_are_reported_with_their_line() {
 fn exceeded_memory_is_reported_with_its_rule() {
     let mut run = Run::of("");
     run.outcome = Outcome::MemoryLimit;
-    assert!(run.finding("ReachabilityDeadlock").contains("E-5.3 it needs more memory than the 16384 MiB"));
+    assert!(
+        run.finding("ReachabilityDeadlock").contains("E-5.3 the tool needs more memory than the 16384 MiB")
+    );
 }
 
 /// The warnings that are reported once for these runs.
@@ -444,7 +446,7 @@ fn impossible_numbers_and_missing_values_are_reported() {
     );
     let missing = Run::of("STATE_SPACE STATES 14 TECHNIQUES A\n").findings("StateSpace");
     assert_eq!((missing.len(), missing[0].severity), (1, Severity::Warning));
-    assert!(missing[0].problem.starts_with("no answer for 3 of 4 values, the first is TRANSITIONS"));
+    assert!(missing[0].problem.starts_with("no answer for 3 of 4 values; the first is TRANSITIONS"));
     let contradiction = DEADLOCK.replace("TRUE", "FALSE") + DEADLOCK;
     assert!(Run::of(&contradiction).finding("ReachabilityDeadlock").contains("was F in line 1 and is T now"));
     let in_part = DEADLOCK.replace("TRUE TECHNIQUES EXPLICIT", "DO_NOT_COMPETE");

@@ -420,7 +420,9 @@ fn a_rerun_needs_a_reason_and_its_result_counts() {
     assert_eq!(folder.record().summary().unwrap().recorded, 4);
 
     let run = folder.run(&[&rerun[..], &["its disk was of <2017>"]].concat()).success();
-    assert!(stderr(&run).contains("1 recorded runs of tool-0 in ReachabilityDeadlock are run again"));
+    assert!(
+        stderr(&run).contains("recorded runs of tool-0 in ReachabilityDeadlock that are repeated now: 1")
+    );
     let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
     let runs = folder.runs();
     assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the other runs are not repeated");

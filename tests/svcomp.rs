@@ -211,7 +211,7 @@ fn explain_shows_points_by_category_and_costly_answers() {
     let expected = "toolA (svcomp-2014): competing\n\n\
                     category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
                     Loops         1            0      2         0     -10     1  gold\n\n\
-                    2 answers cost 12 points:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
+                    Answers that lost points: 2; points lost by them: 12:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
                     Loops c.yml  answered false, right is true  -4\n";
     assert_eq!(explained, expected);
 }
@@ -287,7 +287,7 @@ fn validators_confirm_in_time_and_merged_files_replace_raw_ones() {
         ("2".into(), "1".into(), "2".into())
     );
     assert_eq!((of("two", "points"), of("two", "unconfirmed")), ("4".into(), "1".into()));
-    assert!(notes.contains("two.xml.bz2 is not read: a later state of it is there"), "{notes}");
+    assert!(notes.contains("two.xml.bz2 is not read: the folder has a later state of this file"), "{notes}");
     assert!(
         notes.contains("table.xml is not read: it is no result file, its root element is <table>"),
         "{notes}"

@@ -228,7 +228,8 @@ fn overrides_and_infrastructure_failures_are_exported() {
         let (code, _, error) =
             harness(folder.path(), &["judge", "raw.csv", "--edition", "mcc-2018", "--out", "third"]);
         assert!(
-            code == 1 && error.contains("provisional: 1 runs ended in infrastructure, so"),
+            code == 1
+                && error.contains("provisional: runs without a result (infrastructure failures: 1), so"),
             "{form:?}: {error}"
         );
         assert!(rows(&folder.path().join("third/podiums.csv")).iter().all(|row| row["medal"].is_empty()));
@@ -636,11 +637,11 @@ fn job_files_and_campaigns_are_converted_both_ways() {
         ["import", "r001-tall.bkjobs", "--edition", "mcc-2018", "--out", "campaign.toml", "--inputs"];
     let (out, note) = done(folder.path(), &[&import[..], &[inputs.to_str().unwrap()]].concat());
     assert!(
-        out.contains("campaign.toml: 4 runs") && note.contains("  tedd/TokenLoop-PT-03/CTLFireability"),
+        out.contains("campaign.toml (runs: 4)") && note.contains("  tedd/TokenLoop-PT-03/CTLFireability"),
         "{note}"
     );
     let (plan, _) = done(folder.path(), &["plan", "campaign.toml"]);
-    assert!(plan.contains("4 runs, 4 of them in a machine") && plan.contains("wall_s: 60"), "{plan}");
+    assert!(plan.contains("runs: 4; runs in a machine: 4") && plan.contains("wall_s: 60"), "{plan}");
 
     let back = ["export", "campaign.toml", "--bkjobs", "r002.bkjobs", "--login", "fko@tall"];
     done(folder.path(), &back);
@@ -657,8 +658,8 @@ fn job_files_and_campaigns_are_converted_both_ways() {
 
     for (old, new, part) in [
         ("StateSpace", "Deadlock", "r001-tall-149700000000001: no examination Deadlock"),
-        (":4:images", ":2:images", "machines of 2 cores; mcc-2018 has 1 and 4"),
-        (":16384:", ":1024:", "machines of 1024 MB; mcc-2018 has 16384"),
+        (":4:images", ":2:images", "machines of 2 cores, but mcc-2018 has 1 and 4"),
+        (":16384:", ":1024:", "machines of 1024 MB, but mcc-2018 has 16384"),
         (
             "lola.qcow2,TokenLoop-PT-03,CTL",
             "x.qcow2,TokenLoop-PT-03,CTL",
@@ -667,7 +668,7 @@ fn job_files_and_campaigns_are_converted_both_ways() {
         (
             ",CTLFireability",
             ",StateSpace",
-            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is there twice",
+            "r001-tall-149700000000002: lola/TokenLoop-PT-03/StateSpace is listed twice",
         ),
         (",tedd,", ",", "line 4: 4 fields"),
     ] {

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file or folder cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

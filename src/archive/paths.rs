@@ -98,8 +98,10 @@ impl ArchivePaths<'_> {
         let path = self.facts_file();
         let facts: ArchiveFacts = json(&path)?;
         if facts.format != FORMAT {
-            let reason =
-                format!("layout {} (this version reads {FORMAT}): use a newer mcc-harness", facts.format);
+            let reason = format!(
+                "the archive has layout {}, but this version reads layout {FORMAT}: use a newer mcc-harness",
+                facts.format
+            );
             return Err(ArchiveError::Bad { path, reason });
         }
         Ok(facts)

@@ -17,7 +17,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::other(format!(
-            "it is larger than {MAX_FILE_BYTES} bytes; is it the right file?"
+            "it is larger than {MAX_FILE_BYTES} bytes; check that it is the right file"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {

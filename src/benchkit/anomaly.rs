@@ -163,7 +163,9 @@ impl AnomalyKind {
                 format!("{id} has no TECHNIQUES: the value is ignored (strict)")
             }
             Self::UnusualTechnique { id, word } => {
-                format!("the technique `{word}` of {id} is not made of A-Z, 0-9 and _: kept as it is")
+                format!(
+                    "the technique `{word}` of {id} has characters other than A-Z, 0-9 and _: it is kept unchanged"
+                )
             }
             Self::Contradiction { id, before, line_before, after } => {
                 format!("{id} was {before} in line {line_before} and is {after} now: the last value counts")
@@ -174,30 +176,38 @@ impl AnomalyKind {
             Self::BadValue { id, text, .. } => format!("`{text}` is no value for {id}"),
             Self::NoValue { id, .. } => format!("{id} has no value"),
             Self::BadTail { id, text } => format!("`{text}` follows the value of {id}: the line is ignored"),
-            Self::UnknownId { id, .. } => format!("the examination has no id {id}: ignored"),
-            Self::WrongForm { found, .. } => format!("a {found} line: ignored"),
+            Self::UnknownId { id, .. } => format!("the examination has no id {id}: the line is ignored"),
+            Self::WrongForm { found, .. } => {
+                format!("a {found} line, which is not for this examination: the line is ignored")
+            }
             Self::KeywordInWord { keyword } => {
                 format!("`{keyword}` is part of a longer word: the line is ignored")
             }
-            Self::SeveralResults => "more than one result in this line: all count".to_owned(),
+            Self::SeveralResults => "more than one result in this line: all of them count".to_owned(),
             Self::NegativeMandatory { id } => {
-                format!("{id} is a negative number: not given, and {id} is mandatory")
+                format!("{id} is a negative number: it counts as not given, although {id} is mandatory")
             }
-            Self::Negative { id } => format!("{id} is a negative number: not given"),
+            Self::Negative { id } => format!("{id} is a negative number: it counts as not given"),
             Self::TextAfterCannotCompute { .. } => {
-                "CANNOT_COMPUTE inside a result line: counts as not computed".to_owned()
+                "CANNOT_COMPUTE inside a result line: the value counts as not computed".to_owned()
             }
-            Self::PartialDoNotCompete => "DO_NOT_COMPETE for one value: counts as not computed".to_owned(),
-            Self::KeywordSplit { found, .. } => format!("`{found}` is no keyword: ignored as a declaration"),
+            Self::PartialDoNotCompete => {
+                "DO_NOT_COMPETE for one value: the value counts as not computed".to_owned()
+            }
+            Self::KeywordSplit { found, .. } => {
+                format!("`{found}` is no keyword: it is ignored")
+            }
             Self::Misspelt { found, .. } => format!("`{found}` is no keyword: the line is ignored"),
-            Self::NotAlone { keyword } => format!("{keyword} is not alone on its line: ignored"),
+            Self::NotAlone { keyword } => {
+                format!("{keyword} is not alone on its line: the declaration is ignored")
+            }
             Self::SecondDeclaration { keyword, before } => {
-                format!("{keyword} after {before}: the last one counts")
+                format!("{keyword} is printed after {before}: the last declaration counts")
             }
             Self::DeclaredAndAnswered { keyword } => {
                 format!("{keyword} for the whole examination, but values are printed: the values count")
             }
-            Self::TooLong { limit } => format!("a result longer than {limit} bytes: ignored"),
+            Self::TooLong { limit } => format!("a result longer than {limit} bytes: the result is ignored"),
         }
     }
 
@@ -211,18 +221,19 @@ impl AnomalyKind {
             Self::Contradiction { .. } => "print a value only when it is final".to_owned(),
             Self::ValueRetracted { .. } => "print either the value or CANNOT_COMPUTE".to_owned(),
             Self::BadValue { expected, .. } | Self::NoValue { expected, .. } => expected.clone(),
-            Self::BadTail { .. } => "TECHNIQUES must follow the value".to_owned(),
+            Self::BadTail { .. } => "write TECHNIQUES directly after the value".to_owned(),
             Self::UnknownId { hint, .. } => hint.clone(),
             Self::WrongForm { examination, expected, .. } => {
                 format!("{examination} is answered by {expected} lines")
             }
-            Self::KeywordInWord { .. } => "begin a new line".to_owned(),
-            Self::SeveralResults => "print one per line".to_owned(),
+            Self::KeywordInWord { .. } => "begin a new line before the keyword".to_owned(),
+            Self::SeveralResults => "print one result per line".to_owned(),
             Self::NegativeMandatory { .. } => "write CANNOT_COMPUTE alone on its line".to_owned(),
             Self::Negative { id } => format!("write FORMULA {id} CANNOT_COMPUTE"),
             Self::TextAfterCannotCompute { form } => format!("write {form} and nothing else in the line"),
             Self::PartialDoNotCompete => {
-                "it is for a whole examination only; write CANNOT_COMPUTE for one value".to_owned()
+                "use DO_NOT_COMPETE for a whole examination only; write CANNOT_COMPUTE for one value"
+                    .to_owned()
             }
             Self::KeywordSplit { keyword, .. } => {
                 format!("write {keyword} with underscores, alone on its line")

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobsError {
     /// The edition does not have the examination of a job.
-    #[error("{run_id}: no examination {name}; {edition} has {known}")]
+    #[error("{run_id}: no examination {name} in edition {edition}; it has {known}")]
     Examination {
         /// The id of the job.
         run_id: String,
@@ -23,7 +23,9 @@ pub enum JobsError {
         known: String,
     },
     /// A tool has two images.
-    #[error("{run_id}: tool {tool} has the images {first} and {second}; give each a name of its own")]
+    #[error(
+        "{run_id}: tool {tool} has the images {first} and {second}; use another tool name for each image"
+    )]
     Images {
         /// The id of the job.
         run_id: String,
@@ -35,7 +37,7 @@ pub enum JobsError {
         second: String,
     },
     /// Two jobs are the same run.
-    #[error("{run_id}: {run} is there twice; keep one")]
+    #[error("{run_id}: {run} is listed twice; remove one of the two lines")]
     Twice {
         /// The id of the second job.
         run_id: String,
@@ -43,7 +45,9 @@ pub enum JobsError {
         run: String,
     },
     /// The number of cores of the machines is not one of the edition's.
-    #[error("machines of {cores} cores; {edition} has {sequential} and {concurrent}: give another edition")]
+    #[error(
+        "the job file is for machines of {cores} cores, but {edition} has {sequential} and {concurrent}; give another edition"
+    )]
     Cores {
         /// Cores in the job file.
         cores: u32,
@@ -55,7 +59,9 @@ pub enum JobsError {
         concurrent: u32,
     },
     /// The memory of the machines is not that of the edition.
-    #[error("machines of {memory_mb} MB; {edition} has {memory_mib}: give another edition")]
+    #[error(
+        "the job file is for machines of {memory_mb} MB, but {edition} has {memory_mib}; give another edition"
+    )]
     Memory {
         /// Memory in the job file.
         memory_mb: u64,
@@ -70,7 +76,9 @@ pub enum JobsError {
     )]
     Kinds,
     /// The campaign has no entry of this kind.
-    #[error("no entry of the campaign is {0}")]
+    #[error(
+        "no entry of the campaign is {0}, so the job file would be empty; give another campaign or --kind"
+    )]
     NoEntry(&'static str),
     /// The images are in different folders.
     #[error("the images are in {} and {}, but a job file has one folder of images; move them to one", .0.display(), .1.display())]

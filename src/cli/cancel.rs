@@ -20,6 +20,6 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let tasks = batch_system.tasks(&names).map_err(cluster_failure)?;
     let tasks: Vec<Task> = tasks.into_iter().map(|(_, task, _)| task).collect();
     batch_system.cancel(&tasks).map_err(cluster_failure)?;
-    println!("{} jobs cancelled", tasks.len());
+    println!("cancelled jobs: {}", tasks.len());
     Ok(Exit::Done)
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder given to `submit --out`.
     results: PathBuf,
-    /// Shards that were copied by hand: a folder with a record.db, or a folder of such folders.
+    /// Records of jobs (shards) that were copied by hand: a folder with a record.db, or a folder of such folders.
     #[arg(long, value_name = "DIR")]
     from: Vec<PathBuf>,
     /// How results are printed.
@@ -54,11 +54,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 fn as_text(report: &CollectReport) -> String {
     let CollectReport { collected, planned, recorded, missing } = report;
     let mut out = format!(
-        "{} shards read: {} attempts and {} recorded runs were new\n{recorded} of {planned} runs are recorded\n",
+        "records of jobs (shards) read: {}; new attempts: {}; newly recorded runs: {}\n{recorded} of {planned} runs are recorded\n",
         collected.shards, collected.merged.attempts, collected.merged.runs
     );
     for (model, runs) in missing {
-        out += &format!("missing: {runs} runs of {model}\n");
+        out += &format!("missing runs of {model}: {runs}\n");
     }
     out
 }

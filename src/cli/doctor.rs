@@ -4,9 +4,10 @@ use mcc_executor::doctor::{CheckState, HostReport, HostRequirements};
 use mcc_host::Policy;
 use std::path::PathBuf;
 
-/// Check whether this host can run a campaign, and what would be degraded.
+/// Check whether this host can run a campaign, and which requirements of the contest it does not meet.
 ///
-/// Exit code 0: the host can run a contest campaign, or with --allow-degraded a degraded one; 69: it cannot.
+/// Exit code 0: the host can run a campaign under contest conditions, or, with --allow-degraded, a campaign whose runs
+/// are marked as degraded. Exit code 69: it cannot.
 #[derive(clap::Args)]
 pub struct Args {
     /// The edition whose machine requirements are checked: its name, or the path of an edition file.

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 /// Explain a trusted value, or the points of a tool.
 ///
-/// With --instance: the answer and confidence of every entry, the case of rule E-3.1 that decided, and the points. With
-/// --tool: the values of the tool, where it lost most points, and its unique values.
+/// With --instance and --examination: the answer and confidence of every entry, the case of rule E-3.1 that decided, and
+/// the points. With --tool: the points of the tool, its wrong values, the models on which it lost most points, and the
+/// right values that no other tool gave.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote.

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 /// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
 ///
-/// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, the
-/// private bundle of one team (P-1).
+/// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, an
+/// archive for the authors of one tool, with its runs only (P-1).
 /// --csv writes the contest's 17 columns with all digits, and the tables of models, tools and overrides beside FILE.
 /// Judging these files gives the same judgement, except for property ids, remarks and repeated values, which have no
-/// column. No file names a resigned entry (P-4).
+/// column. A resigned entry is in none of the files (P-4).
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -44,7 +44,7 @@ pub struct Args {
     /// differ.
     #[arg(long, alias = "contest-form", requires = "csv")]
     contest_rounding: bool,
-    /// Write the summary of a host, as BenchKit does.
+    /// Write a summary of the runs in the form that BenchKit writes for a host.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
     /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.
@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(folder) = &args.oracle {
         let judge = mcc::Judge::new(&edition, ballots).map_err(Failure::usage)?;
         let written = oracle::write(&judge, folder)?;
-        print::text(&format!("{}: {written} files\n", folder.display()))?;
+        print::text(&format!("{} (files: {written})\n", folder.display()))?;
         return Ok(Exit::Done);
     }
     let form = if args.contest_rounding { Form::Contest } else { Form::Exact };
@@ -91,7 +91,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let cores = cores(&args.input)?;
     let written = export(&edition, ballots, &cores, layout, out)?;
     let paths: Vec<String> = written.paths.iter().map(|path| path.display().to_string()).collect();
-    print::text(&format!("{}: {} rows\n", paths.join(", "), written.rows))?;
+    print::text(&format!("{} (rows: {})\n", paths.join(", "), written.rows))?;
     Ok(Exit::Done)
 }
 
@@ -127,7 +127,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     }
     archive::pack(staged.path(), &files, out).map_err(failure)?;
     let bytes = out.metadata()?.len();
-    print::text(&format!("{}: {bytes} bytes, {} disks\n", out.display(), files.len()))?;
+    print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
     Ok(Exit::Done)
 }
 
@@ -137,7 +137,8 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let effective = campaign.effective(&edition);
     let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
-    let bad = || Failure::usage(anyhow!("--login {}: not of the form LOGIN@HOST", args.login));
+    let bad =
+        || Failure::usage(anyhow!("--login {}: expected LOGIN@HOST, such as mcc@localhost", args.login));
     let (login, host) = args.login.split_once('@').ok_or_else(bad)?;
     let benchmark = out.file_stem().unwrap_or_default().to_string_lossy();
     let kind = args.kind.as_deref().map(|word| match word {
@@ -148,6 +149,6 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
     print::file(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
-    print::text(&format!("{}: {} runs\n", out.display(), file.jobs.len()))?;
+    print::text(&format!("{} (runs: {})\n", out.display(), file.jobs.len()))?;
     Ok(Exit::Done)
 }

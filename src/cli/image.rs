@@ -41,7 +41,7 @@ enum Command {
         /// Debian packages to install, by name.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         packages: Vec<String>,
-        /// Download the Debian packages again, although the reference image in --out has them.
+        /// Download the Debian packages again, even if the reference image in --out contains them.
         #[arg(long)]
         refresh: bool,
         /// Size of the disk as the guest sees it.
@@ -61,7 +61,7 @@ enum Command {
         /// The edition for which the disk is made, such as mcc-2018; campaigns of other editions reject it.
         #[arg(long, value_name = "EDITION")]
         edition: Option<String>,
-        /// Pack instances although their archives have errors.
+        /// Pack instances even if their archives have errors.
         #[arg(long, alias = "accept")]
         accept_errors: bool,
         /// Replace the names of instances, nets, places and transitions by pseudonyms from this seed (rule T-5).
@@ -233,7 +233,7 @@ fn show(image: &Image) -> Result<(), Failure> {
         out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);
     }
     if !image.facts.packages.is_empty() {
-        out += &format!("  {} Debian packages (image.json lists them)\n", image.facts.packages.len());
+        out += &format!("  Debian packages: {} (image.json lists them)\n", image.facts.packages.len());
     }
     print::text(&out)
 }

@@ -34,11 +34,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         .map_err(Failure::usage)?;
     print::file(&args.out, &converted.text)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
-    print::text(&format!("{}: {} runs\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
+    print::text(&format!("{} (runs: {})\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
     if !converted.added.is_empty() {
         let added = converted.added.len();
         eprintln!(
-            "note: a campaign runs every tool on every instance; it has {added} runs that the job file does not have:"
+            "note: a campaign runs every tool on every instance; runs that the job file does not have: {added}"
         );
         for run in converted.added.iter().take(10) {
             eprintln!("  {}", print::escaped(run));

@@ -30,8 +30,8 @@ pub struct Args {
     /// With --compare: list two CPU times whose ratio is at least this.
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
-    /// Judge again without each tool (sensitivity.csv), and list the places that depend on fewer than N values
-    /// (margins.csv).
+    /// Judge again without each tool in turn (sensitivity.csv), and list the places that change if fewer than N trusted
+    /// values change (margins.csv).
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
     /// Compare the trusted values with the oracle files (INSTANCE-EXAMINATION.out) in this folder; oracle.csv lists the
@@ -105,8 +105,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let oracle::OracleComparison { same, different, only_oracle } =
             oracle::compare(&judge, folder, &out.join("oracle.csv"))?;
         eprintln!(
-            "oracle: {same} values are the same, {different} differ, {only_oracle} are only in the oracle \
-             (oracle.csv lists the last two)"
+            "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle} \
+             (oracle.csv lists the last two groups)"
         );
     }
     let header = &judge.header;
@@ -129,7 +129,8 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
         let reason = print::escaped(reason);
         eprintln!(
-            "excluded: {} runs ended in infrastructure, so their instances are not judged for any entry ({reason}):",
+            "excluded: runs that ended in an infrastructure failure: {}; the examinations of these runs on these \
+             instances are not judged for any entry ({reason}):",
             header.excluded.len()
         );
         list(&header.excluded);
@@ -139,11 +140,12 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     }
     let not_run = judge.not_made_yet();
     let failed = header.unresolved.len() - not_run;
-    let counts = [(failed, "ended in infrastructure"), (not_run, "have not run yet")];
-    let counts =
-        counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{runs} runs {what}"));
-    let counts = counts.collect::<Vec<_>>().join(" and ");
-    eprintln!("provisional: {counts}, so no medal is given:");
+    let counts = [(failed, "infrastructure failures"), (not_run, "open runs")];
+    let counts = counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{what}: {runs}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    eprintln!(
+        "provisional: runs without a result ({counts}), so no medal is given; judge again when all have one:"
+    );
     list(&header.unresolved);
     Ok(Exit::Failed)
 }

@@ -29,10 +29,11 @@ pub struct JudgeInputs {
     /// `unknown` gives no points.
     #[arg(long, value_name = "CSV")]
     pub overrides: Option<PathBuf>,
-    /// Judge a record with open runs: they count as infrastructure failures, so the judgement is provisional.
+    /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures, so the
+    /// judgement is provisional.
     #[arg(long)]
     unfinished: bool,
-    /// Count votes per variant or per tool, instead of as the edition sets.
+    /// Count one vote for every variant or one for every tool; this replaces the setting of the edition.
     #[arg(long, value_enum, value_name = "WHO")]
     votes: Option<VotesOption>,
 }

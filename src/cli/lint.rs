@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// The file with the tool's output; `-` is standard input.
     stdout: PathBuf,
-    /// The instance: its archive (.tgz), or the folder of the unpacked archive. Without it ids are not checked.
+    /// The instance: its archive (.tgz), or the folder of the unpacked archive. Without it the ids of properties are not checked.
     #[arg(long, value_name = "ARCHIVE")]
     instance: Option<PathBuf>,
     /// The examination, such as UpperBounds.

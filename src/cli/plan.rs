@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Show the runs of a campaign in their order, and the longest possible duration.
+/// Show the planned runs of a campaign, model by model, and the longest possible duration of the campaign.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; docs/campaign.md explains every key.
@@ -107,10 +107,10 @@ fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
     for change in &plan.overrides {
         writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;
     }
-    writeln!(out, "{all} runs, {machines} of them in a machine")?;
+    writeln!(out, "runs: {all}; runs in a machine: {machines}")?;
     writeln!(
         out,
-        "worst case {} with {} runs at once: every run takes {} s (boot and limits), no retries",
+        "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s

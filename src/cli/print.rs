@@ -73,7 +73,9 @@ pub fn escaped(text: &str) -> String {
 pub fn inputs(event: InputsEvent) {
     match event {
         InputsEvent::Finding(finding) => eprintln!("{}", escaped(&finding.to_string())),
-        InputsEvent::Accepted(errors) => eprintln!("{errors} errors accepted"),
+        InputsEvent::Accepted(errors) => {
+            eprintln!("errors in instances that are accepted (--accept-errors): {errors}")
+        }
         InputsEvent::Step(step) => eprintln!("run: {step}"),
     }
 }

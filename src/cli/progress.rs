@@ -50,7 +50,7 @@ pub fn watch(
     let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);
     if let Ok(CampaignEnd::Stopped) = end {
-        eprintln!("run: stopped as requested; the same command continues");
+        eprintln!("run: stopped as requested; the same command continues the campaign");
     }
     end
 }
@@ -176,7 +176,7 @@ impl CampaignProgress {
                 }
                 self.bar.inc(1);
             }
-            RunState::Open { attempts_left } => line += &format!("; {attempts_left} attempts left"),
+            RunState::Open { attempts_left } => line += &format!("; attempts left: {attempts_left}"),
         }
         let line = escaped(&format!("[{}/{}] {line}", now.done, self.planned));
         let summary = self.summary(&mut now);
@@ -230,7 +230,10 @@ impl CampaignProgress {
         let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
         eprintln!("run: {} of {} runs recorded: {}", after.recorded, after.planned, outcomes.join(", "));
         if after.retried > 0 {
-            eprintln!("run: {} attempts that ended in infrastructure are kept in the record", after.retried);
+            eprintln!(
+                "run: earlier attempts that ended in an infrastructure failure and are kept in the record: {}",
+                after.retried
+            );
         }
     }
 }

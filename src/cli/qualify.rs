@@ -49,11 +49,11 @@ pub struct Args {
     /// The private key for ssh on an original disk.
     #[arg(long, value_name = "FILE", conflicts_with = "native")]
     ssh_key: Option<PathBuf>,
-    /// Keep the record of the runs in this folder, and the campaign in RESULTS.toml beside it. The same command
-    /// continues an interrupted qualification.
+    /// Keep the record of the runs in this folder, and the campaign in RESULTS.toml beside it. After an interruption the
+    /// same command continues the qualification.
     #[arg(long, value_name = "RESULTS")]
     out: Option<PathBuf>,
-    /// Runs at once [default: as many as cores and memory allow].
+    /// Largest number of simultaneous runs [default: as many as cores and memory allow].
     #[arg(long, value_name = "N", conflicts_with = "native")]
     jobs: Option<NonZero<u32>>,
     /// Run although this host does not meet the contest's machine requirements.

@@ -20,8 +20,8 @@ pub struct Args {
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
     run: RunId,
-    /// A disk, kernel or initrd, or a folder with such files, for example an image. May be repeated. The files are
-    /// selected by digest.
+    /// A disk, kernel or initrd of the run, or a folder with such files, such as an image. Only files with the recorded
+    /// digest are used. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER")]
     disk: Vec<PathBuf>,
     /// Number of replays; the median and the range are shown.
@@ -66,7 +66,7 @@ fn text(comparison: &Comparison) -> String {
     for answer in different {
         let shown = |value: &str| if value.is_empty() { "nothing".to_owned() } else { value.to_owned() };
         text += &format!(
-            "  {:02} {}: {} then, {} in replay {}\n",
+            "  {:02} {}: recorded {}, but {} in replay {}\n",
             answer.position,
             answer.id,
             shown(&answer.original),
@@ -74,9 +74,9 @@ fn text(comparison: &Comparison) -> String {
             answer.replay
         );
     }
-    text += &format!("outcome      {} then", original.outcome);
+    text += &format!("outcome      recorded: {}", original.outcome);
     for replay in replays {
-        text += &format!(", {} now", replay.outcome);
+        text += &format!(", replayed: {}", replay.outcome);
     }
     text.push('\n');
     for (what, unit, then, now) in [
@@ -89,10 +89,10 @@ fn text(comparison: &Comparison) -> String {
             1 => format!("{median} {unit}"),
             count => format!("{median} {unit}, the median of {count} from {least} to {most}"),
         });
-        text += &format!("{what:<12} {then} then, {now} now\n");
+        text += &format!("{what:<12} recorded: {then}, replayed: {now}\n");
     }
     for host in hosts {
-        text += &format!("host {:<12} {} then, {} now\n", host.what, host.original, host.replay);
+        text += &format!("host {:<12} recorded: {}, replayed: {}\n", host.what, host.original, host.replay);
     }
     if hosts.is_empty() {
         text += "host         the same\n";

@@ -21,7 +21,7 @@ pub struct Args {
     /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
-    /// Do not name surprise models (M-6); `auto`: while the record has open runs.
+    /// Whether surprise models are left unnamed (M-6); `auto`: only while the record has open runs.
     #[arg(long, value_enum, default_value = "auto")]
     embargo: Embargo,
 }
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
         let pages = mcc_report::write_other_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
-        print::text(&format!("{}: {pages} category pages\n", args.out.join("index.html").display()))?;
+        print::text(&format!("{}: category pages: {pages}\n", args.out.join("index.html").display()))?;
         return Ok(Exit::Done);
     }
     let judgement = Judgement::read(&args.judgement).map_err(Failure::usage)?;
@@ -61,10 +61,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
     let hidden = match written.hidden {
         0 => String::new(),
-        hidden => format!("; {hidden} instances of surprise models are under embargo (M-6)"),
+        hidden => format!("; instances of surprise models that are not named (embargo, M-6): {hidden}"),
     };
     print::text(&format!(
-        "{}: {} examinations, {} instances, outputs of {} runs{hidden}\n",
+        "{}: examinations: {}; instances: {}; runs with outputs: {}{hidden}\n",
         args.out.join("index.html").display(),
         written.examination_pages,
         written.instances,

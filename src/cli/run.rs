@@ -9,32 +9,32 @@ use std::sync::atomic::AtomicBool;
 
 /// Run or resume a campaign.
 ///
-/// Every run has a new machine and exactly one record in RESULTS. After an interruption the same command continues the
-/// campaign. Ctrl-C once stops after the running runs, twice at once.
+/// Every run has a new virtual machine and is recorded exactly once in RESULTS. After an interruption the same command
+/// continues the campaign. The first Ctrl-C stops the campaign after the running runs, the second stops it immediately.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; docs/campaign.md explains every key.
     campaign: PathBuf,
-    /// Folder of the record.
+    /// Folder of the record (results and outputs of the runs); created if missing.
     #[arg(long, value_name = "RESULTS")]
     out: PathBuf,
-    /// Runs at once [default: `jobs` of the campaign, or as many as cores and memory allow].
+    /// Largest number of simultaneous runs [default: `jobs` of the campaign, or as many as cores and memory allow].
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<u32>>,
     /// Only the runs whose id (ENTRY/INSTANCE/EXAMINATION) matches this glob.
     #[arg(long, value_name = "GLOB")]
     only: Option<String>,
-    /// Repeat runs that are recorded as `infrastructure`.
+    /// Repeat runs that are recorded as `infrastructure` (a failure of the host or of mcc-harness).
     #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
     retry: Option<String>,
-    /// Repeat recorded runs of one tool in one examination. Their earlier attempts are kept and shown; the new last
-    /// attempt is judged.
+    /// Repeat recorded runs of one tool in one examination. The earlier attempts are kept and shown; the last attempt
+    /// is judged.
     #[arg(long, requires_all = ["tool", "examination", "reason"])]
     rerun: bool,
-    /// With --rerun: the entry, or the tool with all its variants.
+    /// With --rerun: the name of an entry, or of a tool with all its variants.
     #[arg(long, value_name = "T", requires = "rerun")]
     tool: Option<String>,
-    /// With --rerun: the examination.
+    /// With --rerun: the examination, such as UpperBounds.
     #[arg(long, value_name = "X", requires = "rerun")]
     examination: Option<String>,
     /// With --rerun: the reason that is shown beside the superseded attempts.
@@ -47,7 +47,7 @@ pub struct Args {
     /// marked.
     #[arg(long)]
     allow_degraded: bool,
-    /// Pack instances although their archives have errors.
+    /// Pack instances even if their archives have errors.
     #[arg(long, alias = "accept")]
     accept_errors: bool,
 }
@@ -63,11 +63,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (record, disks) = prepared.record(&args.out, args.accept_errors, open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
-        eprintln!("run: {reopened} runs recorded as infrastructure are repeated");
+        eprintln!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
     }
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
         let reopened = rerun(&record, tool, examination, reason)?;
-        eprintln!("run: {reopened} recorded runs of {tool} in {examination} are run again: {reason}");
+        eprintln!(
+            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
+        );
     }
     let options = CampaignOptions {
         record: &record,

@@ -135,10 +135,12 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         writeln!(out, "{}", remaining_text(report))?;
     }
     match report.controllers.len() {
-        0 if report.remaining.runs > 0 => writeln!(out, "no controller on this host")?,
+        0 if report.remaining.runs > 0 => {
+            writeln!(out, "no controller on this host: no `run` of this campaign is active here")?
+        }
         0 => {}
         1 => writeln!(out, "controller: {}", report.controllers[0])?,
-        many => writeln!(out, "{many} controllers")?,
+        many => writeln!(out, "controllers: {many}")?,
     }
     models(&mut out, report)?;
     if !report.running.is_empty() {
@@ -209,13 +211,16 @@ fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
         };
         let mixed = if model.nodes.len() > 1 { " mixed-host" } else { "" };
         let infrastructure = model.outcomes.get("infrastructure").copied().unwrap_or(0);
-        let failure_note =
-            if infrastructure > 0 { format!(", {infrastructure} infrastructure") } else { String::new() };
+        let failure_note = if infrastructure > 0 {
+            format!(", infrastructure failures: {infrastructure}")
+        } else {
+            String::new()
+        };
         let counts = format!("{}/{}", model.recorded, model.planned);
         writeln!(out, "{:<30} {counts:>11}  {state}{mixed}{failure_note}", model.model)?;
     }
     match report.collected {
-        Some(collected) => writeln!(out, "{collected} recorded runs are collected"),
+        Some(collected) => writeln!(out, "recorded runs that `collect` has merged: {collected}"),
         None => Ok(()),
     }
 }

@@ -13,13 +13,14 @@ use std::path::PathBuf;
 
 /// Run a campaign on a Slurm cluster, one job per model.
 ///
-/// RESULTS must be on a file system that all nodes share. `submit --resume` submits open models again, `status` shows
-/// the state of the campaign, and `collect` merges the records. docs/cluster.md describes all steps.
+/// RESULTS must be on a file system that all nodes share. `submit --resume` submits again the models that have open runs
+/// and no job, `status` shows the state of the campaign, and `collect` merges the records of the jobs. docs/cluster.md
+/// describes all steps.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; its section [slurm] has the settings for Slurm.
     campaign: PathBuf,
-    /// Folder of the record.
+    /// Folder of the record (results and outputs of the runs); created if missing.
     #[arg(long, value_name = "RESULTS")]
     out: PathBuf,
     /// Submit again the models that have open runs and no job.
@@ -31,7 +32,7 @@ pub struct Args {
     /// Run although a node does not meet the contest's machine requirements; every such run is marked.
     #[arg(long)]
     allow_degraded: bool,
-    /// Pack instances although their archives have errors.
+    /// Pack instances even if their archives have errors.
     #[arg(long, alias = "accept")]
     accept_errors: bool,
 }
@@ -104,7 +105,10 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     let (first, models) = (&batch.models[0], batch.models.len());
     let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
     let (cores, time) = (batch.resources.cores, batch.time_s.div_ceil(60));
-    format!("job {job}: {which}{place}, {cores} cores, {} MB, {time} min each", batch.resources.memory_mib)
+    format!(
+        "job {job}: {which}{place}, per model {cores} cores, {} MB, time limit {time} min",
+        batch.resources.memory_mib
+    )
 }
 
 /// Creates RESULTS: the inputs disk, the record with all runs, and the files of the cluster.

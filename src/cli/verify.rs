@@ -14,7 +14,8 @@ use std::path::PathBuf;
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
     input: PathBuf,
-    /// For a record: the judgement (`judge --out`) to compute again. Give the options with which it was made.
+    /// For a record: the folder of the judgement (`judge --out`) to compute again. Give also the options with which it
+    /// was made, such as --models.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
     #[command(flatten)]
@@ -65,9 +66,9 @@ fn text(verified: &Verified) -> String {
         text += &format!("{}: {}\n", difference.place, difference.what);
     }
     if *more > 0 {
-        text += &format!("and {more} more differences\n");
+        text += &format!("further differences that are not listed: {more}\n");
     }
     let points = if *recomputed { "all points computed again" } else { "points not computed" };
-    let verdict = if differences.is_empty() { "complete" } else { "NOT as it was published" };
-    text + &format!("{verdict}: {runs} runs, {files} digests compared, {points}\n")
+    let verdict = if differences.is_empty() { "complete" } else { "INCOMPLETE OR CHANGED" };
+    text + &format!("{verdict}; runs: {runs}; digests compared: {files}; {points}\n")
 }

@@ -94,7 +94,7 @@ impl Cluster {
         let facts: ClusterFacts = read(&path)?;
         if facts.format != FORMAT {
             let problem = format!(
-                "format {} (this version reads {FORMAT}): use the version that submitted the campaign",
+                "the file has format {}, but this version reads format {FORMAT}: use the version that submitted the campaign",
                 facts.format
             );
             return Err(ClusterError::Bad { path, problem });

@@ -33,7 +33,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// A command of the batch system is not installed.
-    #[error("{program} is not on PATH: run this on a host of the cluster (package slurm-client)")]
+    #[error(
+        "{program} is not on PATH: run this command on a host of the cluster, or install the package slurm-client"
+    )]
     NotInstalled {
         /// Name of the command.
         program: &'static str,
@@ -47,7 +49,7 @@ pub enum ClusterError {
         problem: String,
     },
     /// A file or folder cannot be read or written.
-    #[error("{}: {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {source}", path.display())]
     Io {
         /// What was tried, as a verb.
         action: &'static str,

@@ -44,7 +44,7 @@ impl Layers {
             let refused = |message: String| layers.content(place, "base", message);
             if layers.layers.len() == MOST_LAYERS {
                 return Err(refused(format!(
-                    "more than {MOST_LAYERS} editions based on one another; is one of them its own base?"
+                    "more than {MOST_LAYERS} editions are based on one another; check that none of them is its own base"
                 )));
             }
             let (text, file) = if is_path(&base) {
@@ -65,7 +65,7 @@ impl Layers {
     fn push(&mut self, text: &str, file: &str) -> Result<(), EditionError> {
         let file = file.to_owned();
         if text.len() > LARGEST {
-            let message = format!("the file is larger than {LARGEST} bytes; is it the right file?");
+            let message = format!("the file is larger than {LARGEST} bytes; check that it is the right file");
             return Err(EditionError::Syntax { file, line: 1, message });
         }
         let start = self.layers.last().map_or(0, |last| last.text.len() + 1);

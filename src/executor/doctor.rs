@@ -139,11 +139,11 @@ impl HostReport {
         match self.verdict {
             HostVerdict::Contest => "this host can run a contest campaign".to_owned(),
             HostVerdict::DegradedOnly => format!(
-                "this host runs campaigns only with --allow-degraded ({}); their runs are marked",
+                "this host runs campaigns only with --allow-degraded (degraded: {}); their runs are marked",
                 names(CheckState::Degraded)
             ),
             HostVerdict::Cannot => {
-                format!("this host cannot run a campaign ({})", names(CheckState::Missing))
+                format!("this host cannot run a campaign (missing: {})", names(CheckState::Missing))
             }
         }
     }
@@ -264,8 +264,8 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let at_once = |vcpus| leases.capacity(vcpus, 0);
     let (sequential, concurrent) = (at_once(machine.sequential_cores), at_once(machine.concurrent_cores));
     let found = format!(
-        "{} of {} cores usable as whole cores, {} socket{}; at once without sharing: {sequential} sequential or \
-         {concurrent} concurrent runs",
+        "{} of {} cores usable as whole cores, {} socket{}; simultaneous runs without shared cores: {sequential} \
+         sequential or {concurrent} concurrent",
         cores.usable_cores().count(),
         cores.cores.len(),
         cores.sockets(),
@@ -273,8 +273,8 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     );
     let remedy = |runs: &str, vcpus: u32| {
         format!(
-            "{runs} runs need {vcpus} whole cores of one socket and one for the controller; or \
-             --allow-degraded (cores are shared, runs are marked {})",
+            "{runs} runs need a host with this number of whole cores of one socket: {vcpus}, and one more for the \
+             controller; or use --allow-degraded (cores are shared, runs are marked {})",
             Mark::SHARED_CORES
         )
     };
@@ -289,7 +289,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let memory = &survey.memory;
     let limit = memory.limited_by.as_ref().map(|group| format!(" (limited by {})", group.display()));
     let found = format!(
-        "{} of {} MiB available{}: {} machines of {} MiB at once",
+        "{} of {} MiB available{}; simultaneous machines: {} of {} MiB each",
         memory.available_mib,
         memory.total_mib,
         limit.unwrap_or_default(),
@@ -300,7 +300,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
         true => check("memory", CheckState::Ok, found, ""),
         false => {
             let remedy = format!(
-                "free memory, or --allow-degraded (memory is overcommitted, runs are marked {})",
+                "end other programs to free memory, or use --allow-degraded (memory is overcommitted, runs are marked {})",
                 Mark::OVERCOMMITTED_MEMORY
             );
             check("memory", CheckState::Degraded, found, &remedy)

@@ -141,7 +141,7 @@ pub enum ExecutorError {
     Store(#[from] StoreError),
     /// Too many consecutive attempts ended as infrastructure failures.
     #[error(
-        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure, the last one at {run}: {reason}; check \
+        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure failures, the last one at {run}: {reason}; check \
          the host, then `run` again to resume; nothing recorded is lost"
     )]
     ConsecutiveFailures {

@@ -54,7 +54,7 @@ pub enum LeaseError {
     /// No socket has enough whole cores.
     #[error(
         "a machine of {vcpus} vCPUs needs {vcpus} whole cores of one socket and one more core for the controller; this \
-         host has {have} to give; --allow-degraded shares cores (every such run is marked {})",
+         host has {have} available; --allow-degraded shares cores (every such run is marked {})",
         Mark::SHARED_CORES
     )]
     TooFewCores {
@@ -65,7 +65,7 @@ pub enum LeaseError {
     },
     /// The host does not have enough memory.
     #[error(
-        "a machine needs {needed_mib} MiB of memory, this host has {have_mib} MiB to give; --allow-degraded \
+        "a machine needs {needed_mib} MiB of memory, but this host has {have_mib} MiB available; --allow-degraded \
          overcommits memory (every such run is marked {})",
         Mark::OVERCOMMITTED_MEMORY
     )]

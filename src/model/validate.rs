@@ -279,7 +279,7 @@ impl Check<'_> {
             properties.iter().filter(|p| has_empty_list(&p.formula)).map(|p| p.id.as_str()).collect();
         if let Some(first) = empty.first() {
             let message = format!(
-                "{} properties have an empty list of places or transitions, the first is {first}",
+                "properties with an empty list of places or transitions: {}; the first is {first}",
                 empty.len()
             );
             self.warning(&file, None, message, "check them: such a sum is 0, such an is-fireable is false");

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum QualifyError {
     /// The folder of instances cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}; give a folder of instance archives (NAME.tgz)", path.display())]
     Instances {
         /// The file or folder.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum QualifyError {
     )]
     Foreign(PathBuf),
     /// The qualification was stopped by a stop request.
-    #[error("stopped before all runs were recorded; with --out the same command continues")]
+    #[error("stopped before all runs were recorded; the same command continues if it was given --out")]
     Stopped,
     /// The name of an examination is not valid.
     #[error(transparent)]
@@ -48,7 +48,7 @@ pub enum QualifyError {
     #[error(transparent)]
     Oracle(#[from] OracleError),
     /// The campaign cannot be serialized.
-    #[error("writing the campaign: {0}")]
+    #[error("cannot write the campaign: {0}")]
     Toml(#[from] toml::ser::Error),
     /// The campaign cannot be prepared or run.
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub enum QualifyError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

@@ -37,7 +37,10 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
     if answers.anomalies_dropped > 0 {
         let more = counted(answers.anomalies_dropped as usize, "more line");
         let more = format!("{more} that violate the protocol");
-        findings.push(Finding::new("E-1.7", more, "correct the reported lines first").at("stdout", None));
+        findings.push(
+            Finding::new("E-1.7", more, "correct the reported lines first; then check the output again")
+                .at("stdout", None),
+        );
     }
     findings.extend(missing(answers));
     findings
@@ -64,7 +67,7 @@ fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
     let is_overflow = answers.values[position] == Some(Value::Overflow);
     is_overflow.then(|| {
         let problem = format!(
-            "{} is infinite: it is read as a number too large for the tool, which equals no number",
+            "{} is infinite: a StateSpace count is finite, so this value is never right",
             answers.ids[position]
         );
         Finding::new("E-1.2", problem, "print all digits or CANNOT_COMPUTE").warning()
@@ -125,7 +128,7 @@ fn missing(answers: &Answers) -> Option<Finding> {
         .first()
         .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
     let (n, of, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
-    let problem = format!("no answer for {n} of {of} values, the first is {id}");
+    let problem = format!("no answer for {n} of {of} values; the first is {id}");
     let fix = format!("print for each of them: FORMULA {id} CANNOT_COMPUTE");
     let fix = if id == "STATES" || !id.contains('-') && of == 4 {
         "print every metric, with -1 if the tool does not compute it".to_owned()

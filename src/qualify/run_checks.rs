@@ -21,8 +21,8 @@ pub fn check_run(
         return Ok(vec![]);
     }
     if let Outcome::Infrastructure { state, reason } = attempt.outcome {
-        let fix = "if other images run on this host, see the console in the folder of the outputs: the disk must \
-                   boot and start its guest agent (or sshd)";
+        let fix = "if other images run on this host, the image is wrong: the disk must boot and start its guest agent (or \
+                   sshd). The file `console` in the folder of the outputs shows the boot";
         return Ok(vec![Finding::new("E-5.1", format!("the run failed while {state}: {reason}"), fix)]);
     }
     let read = |name: &str| {
@@ -41,7 +41,11 @@ pub fn check_run(
     if attempt.marks.contains(&Mark::LEFT_BEHIND) {
         let fix =
             "wait for every process of the tool, or end it: remaining processes use CPU time and are killed";
-        findings.push(Finding::new("E-5.1", "processes are left behind when BenchKit_head.sh ends", fix));
+        findings.push(Finding::new(
+            "E-5.1",
+            "processes of the tool still run when BenchKit_head.sh ends",
+            fix,
+        ));
     }
     Ok(findings)
 }
@@ -60,7 +64,7 @@ fn on_stderr(answers: &Answers, stderr: &Answers) -> Option<Finding> {
     match (only.iter().min_by_key(|(_, line)| *line), stderr.declared) {
         (Some((id, line)), _) => {
             let problem =
-                format!("{} printed on stderr only, the first is {id}", counted(only.len(), "value"));
+                format!("{} printed on stderr only; the first is {id}", counted(only.len(), "value"));
             Some(Finding::new("E-1.7", problem, fix).at("stderr", *line))
         }
         (None, Some(declared)) if answers.is_empty() => {
@@ -88,7 +92,7 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
     Ok(late.iter().min().map(|(line, id)| {
         let (values, cpu, wall) = (counted(late.len(), "value"), limits.cpu_s, limits.wall_s);
         let problem = format!(
-            "{values} printed after the limit ({cpu} s of CPU time, {wall} s of wall time), the first is {id}"
+            "{values} printed after the limit ({cpu} s of CPU time, {wall} s of wall time); the first is {id}"
         );
         let fix = "stop before BK_TIME_CONFINEMENT is over, and print each value as soon as it is known";
         Finding::new("E-5.1", problem, fix).at("stdout", Some(*line))
@@ -140,11 +144,12 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             }
         }
         Outcome::CpuLimit | Outcome::WallLimit if lost => {
-            let problem = "ended by the limit in the middle of a line: output that was not flushed is lost";
+            let problem = "the tool was ended at the limit in the middle of a line: output that was not flushed is lost";
             Some(Finding::new("E-5.1", problem, flush).at("stdout", None))
         }
         Outcome::CpuLimit | Outcome::WallLimit => without_answer.then(|| {
-            let problem = "ended by the limit without an answer: output that was not flushed is lost";
+            let problem =
+                "the tool was ended at the limit without an answer: output that was not flushed is lost";
             let fix = format!(
                 "{flush}; if there is no result, print CANNOT_COMPUTE before BK_TIME_CONFINEMENT is over"
             );
@@ -152,7 +157,7 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
         }),
         Outcome::OutputLimit => {
             let fix = "print less: the machine is halted when the output exceeds its limit";
-            Some(Finding::new("E-5.1", "ended because its output exceeded the limit", fix))
+            Some(Finding::new("E-5.1", "the tool was ended because its output exceeded the limit", fix))
         }
         // Crashes and the memory limit have findings of their own.
         Outcome::ToolCrash { .. }
@@ -195,7 +200,7 @@ fn memory(attempt: &AttemptOutputs, facts: &RunFacts, limits: &RunLimits) -> Opt
     let over = facts.memory_kib.is_some_and(|kib| kib > memory_mib * 1024);
     let killed = attempt.marks.contains(&Mark::OOM_KILLS) || *attempt.outcome == Outcome::MemoryLimit;
     (over || killed).then(|| {
-        let problem = format!("it needs more memory than the {memory_mib} MiB of the machine");
+        let problem = format!("the tool needs more memory than the {memory_mib} MiB of the machine");
         Finding::new(
             rule,
             problem,

@@ -100,7 +100,7 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A file of the site cannot be written.
-    #[error("{}: cannot write it: {source}", path.display())]
+    #[error("cannot write {}: {source}; check the free space and the permissions of the folder", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -108,7 +108,7 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A page cannot be made from its template.
-    #[error("page {page}: {source}")]
+    #[error("cannot create the page {page}: {source}")]
     Template {
         /// The page's path in the site.
         page: String,

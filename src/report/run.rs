@@ -203,7 +203,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Finished { exit_code } => format!("finished, exit code {exit_code}"),
         Outcome::CpuLimit => "cpu-limit: stopped at the CPU-time limit".into(),
         Outcome::WallLimit => "wall-limit: stopped at the wall-clock limit".into(),
-        Outcome::MemoryLimit => "memory-limit: killed for memory in the guest".into(),
+        Outcome::MemoryLimit => "memory-limit: killed for lack of memory in the guest".into(),
         Outcome::OutputLimit => "output-limit: stopped at the output limit".into(),
         Outcome::ToolCrash { signal } => format!("tool-crash: signal {signal}"),
         Outcome::NotCompeting => "not competing: no machine was started".into(),

@@ -72,7 +72,7 @@ pub fn value(value: &Value) -> String {
             format!("{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
         }
         Value::Overflow => "Inf (too large for the program that wrote the table)".into(),
-        Value::NotKept => "X (wrong, value not kept)".into(),
+        Value::NotKept => "X (wrong; the judged table does not contain the value)".into(),
     }
 }
 

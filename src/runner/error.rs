@@ -60,7 +60,7 @@ pub enum RunnerError {
     Instance(#[from] mcc_model::ArchiveError),
     /// Instances have errors (rule M-4); their number.
     #[error(
-        "{0} errors in the instances (rule M-4); correct them, or pack them unchanged with --accept-errors"
+        "errors in the instances (rule M-4): {0}; correct them, or pack them unchanged with --accept-errors"
     )]
     InstanceErrors(u32),
     /// The inputs disk belongs to another edition.
@@ -101,13 +101,13 @@ pub enum RunnerError {
         disk: PathBuf,
     },
     /// The inputs disk cannot be built.
-    #[error("building the inputs disk")]
+    #[error("cannot build the inputs disk")]
     Inputs(#[source] BuildError),
     /// The submitted campaign has no digest of this disk.
-    #[error("{}: this disk was not part of the submitted campaign", .0.display())]
+    #[error("{}: this disk was not part of the submitted campaign; submit the changed campaign with another --out", .0.display())]
     NotSubmitted(PathBuf),
     /// A file cannot be read or written.
-    #[error("{}", path.display())]
+    #[error("cannot read or write {}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -141,7 +141,9 @@ pub enum RunnerError {
     #[error(transparent)]
     NotAJob(ClusterError),
     /// The batch has no task with this index.
-    #[error("{batch} has no task {index}")]
+    #[error(
+        "batch {batch} has no task {index}; run `mcc-harness submit --resume` to submit the open models again"
+    )]
     NoTask {
         /// The name of the batch.
         batch: String,
@@ -169,10 +171,10 @@ pub enum RunnerError {
     #[error("the record has no {0} of this run")]
     NoDisk(String),
     /// The replay has no recorded attempt.
-    #[error("the replay of {0} has no recorded attempt")]
+    #[error("the replay of {0} has no recorded attempt; try again")]
     NotRecorded(RunId),
     /// The replay ended as an infrastructure failure.
-    #[error("the replay of {run} ended in infrastructure while {state}: {reason}; try again")]
+    #[error("the replay of {run} ended in an infrastructure failure while {state}: {reason}; try again")]
     ReplayFailed {
         /// The run.
         run: RunId,

@@ -87,7 +87,7 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     let reason = if !run.run.competes {
         "the entry did not compete in it, so it had no machine"
     } else if run.last.outcome.is_infrastructure() {
-        "all its attempts ended in infrastructure, so it has no result to compare with"
+        "all its attempts ended in infrastructure failures, so it has no result to compare with"
     } else if !run.last.disks.iter().any(|disk| disk.role == "kernel") {
         "it used an original disk over ssh, and its private key is not in the record"
     } else {

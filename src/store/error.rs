@@ -95,7 +95,7 @@ pub enum StoreError {
     },
     /// The record was created with other facts than those of the campaign.
     #[error(
-        "{dir} has the record of another or a changed campaign, so it is not resumed; changed since: {}; \
+        "{dir} has the record of another campaign, or the campaign was changed, so it is not resumed; differences: {}; \
          restore what changed, or give a new folder to --out",
         changes.join(", "), dir = dir.display()
     )]

@@ -78,13 +78,13 @@ impl<'a> InstanceChanges<'a> {
         match self.now.remove(stored.name.as_str()) {
             Some(now) if now == stored => {}
             Some(_) => self.changes.push(format!("instance {} differs", stored.name)),
-            None => self.changes.push(format!("instance {} is gone", stored.name)),
+            None => self.changes.push(format!("instance {} is missing now", stored.name)),
         }
     }
 
     /// Returns the differences as parts of a message, sorted by name.
     pub fn changes(self) -> Vec<String> {
-        let new = self.now.keys().map(|name| format!("instance {name} was not there"));
+        let new = self.now.keys().map(|name| format!("instance {name} is new"));
         let mut changes: Vec<String> = self.changes.into_iter().chain(new).collect();
         changes.sort();
         changes
@@ -100,8 +100,8 @@ fn differences<T: PartialEq>(
     let change = |name: &String| match (now.get(name), stored.get(name)) {
         (Some(now), Some(stored)) if now == stored => None,
         (Some(_), Some(_)) => Some(format!("{what}{name} differs")),
-        (Some(_), None) => Some(format!("{what}{name} was not there")),
-        _ => Some(format!("{what}{name} is gone")),
+        (Some(_), None) => Some(format!("{what}{name} is new")),
+        _ => Some(format!("{what}{name} is missing now")),
     };
     names.into_iter().filter_map(change).collect()
 }

@@ -79,7 +79,7 @@ pub enum BuildError {
         remedy: String,
     },
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -95,7 +95,7 @@ pub enum BuildError {
         reason: &'static str,
     },
     /// The folder to make exists and is no image folder, so it is not replaced.
-    #[error("{} exists already and is no image folder: choose another folder", .0.display())]
+    #[error("{} exists already and is no image folder, so it is not replaced: choose another folder", .0.display())]
     NotAnImage(PathBuf),
     /// An image cannot be opened.
     #[error(transparent)]
@@ -253,7 +253,7 @@ pub fn inputs(
     progress: Progress,
 ) -> Result<Image, BuildError> {
     build_atomically(out, &["bash", "mke2fs", "debugfs"], |out| {
-        progress(&format!("packing {} instances", archives.len()));
+        progress(&format!("packing instances: {}", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).map_err(io_at(&staging))?;
         let mut instances = vec![];

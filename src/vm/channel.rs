@@ -28,7 +28,7 @@ impl Channel {
         // A job has a few KiB, far less than a socket's buffer: the buffer is full only if the agent does not read.
         (&lines.stream).write_all(&line).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => VmError::Gone(String::new()),
-            _ => VmError::Agent(format!("does not read its port: {error}")),
+            _ => VmError::Agent(format!("it does not read its port: {error}")),
         })
     }
 

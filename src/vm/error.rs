@@ -79,7 +79,7 @@ pub enum VmError {
     #[error("guest agent: {0}")]
     Agent(String),
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,

@@ -70,7 +70,7 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// A file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -107,7 +107,7 @@ impl Image {
         let facts: ImageFacts = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
         if facts.format != FORMAT {
             return Err(bad(format!(
-                "format {} (this version reads {FORMAT}): build the image again",
+                "the image has format {}, but this version reads format {FORMAT}: build the image again",
                 facts.format
             )));
         }

@@ -522,7 +522,7 @@ impl Machine {
     pub fn timeout_error(&self, state: &str) -> VmError {
         let lines = self.last_lines(self.control.log(), "warning:");
         let lines = lines.map(|lines| format!(" ({lines})")).unwrap_or_default();
-        VmError::Agent(format!("was not {state} by its deadline{lines}"))
+        VmError::Agent(format!("the guest was not {state} by its deadline{lines}"))
     }
 
     /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest.

@@ -42,7 +42,7 @@ pub enum OriginalError {
     #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
     NoQemuImg(#[source] io::Error),
     /// A file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum OriginalError {
         format: String,
     },
     /// The disk has no bootloader.
-    #[error("{}: its first sector has no bootloader for a BIOS", .0.display())]
+    #[error("{}: its first sector has no bootloader for a BIOS, so no machine can start from it; give a disk that boots by BIOS", .0.display())]
     NotBootable(PathBuf),
 }
 

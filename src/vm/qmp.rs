@@ -93,7 +93,7 @@ impl Qmp {
         let sent =
             sendmsg::<()>(socket, &[IoSlice::new(line.as_bytes())], along, MsgFlags::MSG_NOSIGNAL, None);
         sent.map(drop).map_err(|error| match error {
-            Errno::EPIPE => VmError::Gone(format!("before it took {}", command["execute"])),
+            Errno::EPIPE => VmError::Gone(format!("before it received the command {}", command["execute"])),
             _ => VmError::Qmp(format!("{}: {error}", command["execute"])),
         })
     }
@@ -129,7 +129,7 @@ impl Qmp {
         let row = table.as_str().and_then(|text| text.lines().find(|line| line.contains("HOST_FORWARD")));
         let port = row.and_then(|row| row.split_whitespace().skip_while(|word| *word != "127.0.0.1").nth(1));
         port.and_then(|port| port.parse().ok())
-            .ok_or_else(|| VmError::Qmp(format!("no forwarded port in {table}")))
+            .ok_or_else(|| VmError::Qmp(format!("QEMU reports no forwarded port: {table}")))
     }
 
     /// Stops the guest and writes its complete state to `file`.

@@ -31,7 +31,7 @@ pub(super) struct Digests {
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum SavedError {
         message: String,
     },
     /// The machine failed before its state was saved.
-    #[error("the machine to be saved: {0}")]
+    #[error("the machine whose state is to be saved failed: {0}")]
     Machine(#[from] VmError),
 }
 

@@ -222,8 +222,8 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     for part in [
         "trusted value F",
         "Basis majority",
-        "3.999574 of 4.999487",
-        "For it: ITS-Tools ITS-Tools.L LTSMin Tapaal\nAgainst it: LoLA\n",
+        "3.999574 for the trusted value, 4.999487 for all values",
+        "For the trusted value: ITS-Tools ITS-Tools.L LTSMin Tapaal\nFor other values: LoLA\n",
         "weight 0.082956 (55/663)",
         "14 right, 2 wrong, 0.829563 (550/663) points",
     ] {
@@ -231,9 +231,9 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     }
     let lola = screen(&["--tool", "LoLA"], dir.path());
     for part in [
-        "Confidence 0.999913 (22913/22915): 68739 of 68745",
+        "Confidence 0.999913 (22913/22915): agreed on 68739 of 68745",
         "UpperBounds: rank 1, gold",
-        "15 wrong values cost",
+        "Wrong values: 15; points lost by them: ",
     ] {
         assert!(lola.contains(part), "{part}: {lola}");
     }
@@ -338,9 +338,9 @@ fn a_tool_without_runs_where_others_ran_is_flagged() {
     judge(&dir, &[]).success();
     let flags = std::fs::read_to_string(dir.path().join("out/flags.csv")).unwrap();
     let expected = "kind,tool,examination,family,instance,position,detail\n\
-        absent,b,UpperBounds,,,,neither value nor ending on 1 instances that others ran; it ran in 1 of 9 examinations\n\
-        absent,b,ReachabilityDeadlock,G,,,no run on 1 instances that others ran; it ran on other models\n\
-        absent,c,UpperBounds,,,,no run on 1 instances that others ran; it ran in 1 of 9 examinations\n";
+        absent,b,UpperBounds,,,,neither value nor ending on instances that other tools ran: 1; the entry ran in 1 of 9 examinations\n\
+        absent,b,ReachabilityDeadlock,G,,,no run on instances that other tools ran: 1; the entry ran on other models\n\
+        absent,c,UpperBounds,,,,no run on instances that other tools ran: 1; the entry ran in 1 of 9 examinations\n";
     assert_eq!(flags, expected);
 }
 

@@ -18,7 +18,7 @@ pub enum CrvError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// A folder cannot be read.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("cannot read the folder {path}: {source}", path = path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -26,13 +26,15 @@ pub enum CrvError {
         source: std::io::Error,
     },
     /// A folder has no table of CRV.
-    #[error("{path}: no table of measurements or totals (*.csv) is in it", path = path.display())]
+    #[error("{path}: the folder has no table of measurements or totals (*.csv); give the folder of the results", path = path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,
     },
     /// A result belongs to an entry that the judgement does not have.
-    #[error("{tool} has results, but is not among the entries of the judgement")]
+    #[error(
+        "{tool} has results, but is not among the entries of the judgement; add it, or remove its results"
+    )]
     UnknownEntry {
         /// Name of the entry.
         tool: String,

@@ -253,7 +253,7 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
         Basis::Unanimous => "all tools that answered agree".to_owned(),
         Basis::Single => format!("one tool answered, with a confidence of at least {threshold}"),
         Basis::Majority => {
-            format!("the tools that gave it have more than {majority} of all voters' confidence")
+            format!("the tools that gave the value have more than {majority} of all voters' confidence")
         }
         Basis::Confidence => {
             "two tools differ, and the value of the tool with the higher confidence is trusted".to_owned()
@@ -291,7 +291,7 @@ impl fmt::Display for Explanation {
         writeln!(out, "family {family}, {status}; weight {}", approximate(weight))?;
         writeln!(
             out,
-            "A right value gives {share}, a wrong one -{penalty}, none 0, times the weight (E-4)."
+            "Points before the weight: right value {share}, wrong value -{penalty}, none 0 (E-4)."
         )?;
         if self.provisional {
             writeln!(
@@ -349,11 +349,7 @@ impl Explanation {
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
-            writeln!(
-                out,
-                "\nResults in {} on this instance of the entries with a wrong value here:",
-                self.examination
-            )?;
+            writeln!(out, "\nEntries with a wrong value here, and their results in {}:", self.examination)?;
         }
         runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
     }
@@ -375,14 +371,17 @@ impl Position {
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
             let of = match weak {
-                Weak::SingleBacker => "only one entry gave it",
-                Weak::SingleFamily => "only variants of one tool gave it",
+                Weak::SingleBacker => "only one entry gave the value",
+                Weak::SingleFamily => "only variants of one tool gave the value",
             };
             writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
         }
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
-        writeln!(out, "Summed confidence: {backing} of {voting} for it")?;
-        for (what, verdict) in [("For it:", ValueVerdict::Right), ("Against it:", ValueVerdict::Wrong)] {
+        let sums = format!("Sum of confidence: {backing} for the trusted value, {voting} for all values");
+        writeln!(out, "{}", wrapped(&sums, 80, 2))?;
+        for (what, verdict) in
+            [("For the trusted value:", ValueVerdict::Right), ("For other values:", ValueVerdict::Wrong)]
+        {
             let voters = self.voters(verdict);
             if !voters.is_empty() {
                 writeln!(out, "{}", wrapped(&format!("{what} {voters}"), 80, 2))?;

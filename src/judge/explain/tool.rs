@@ -275,7 +275,11 @@ impl fmt::Display for ToolExplanation {
             "{}",
             wrapped(&format!("{entry} ({edition}): {}{variant}{note}", status.word()), 80, 2)
         )?;
-        writeln!(out, "Confidence {}: {agreed} of {answered} agree (E-2.2)\n", approximate(confidence))?;
+        writeln!(
+            out,
+            "Confidence {}: agreed on {agreed} of {answered} values (E-2.2)\n",
+            approximate(confidence)
+        )?;
         self.table(out)?;
         let place = |PodiumResult { category, rank, medal, points }: &PodiumResult| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
@@ -285,7 +289,7 @@ impl fmt::Display for ToolExplanation {
         let places: Vec<String> = self.places.iter().map(place).collect();
         writeln!(out, "{}", wrapped(&places.join("; "), 80, 2))?;
         let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
-        let wrong = format!("{} wrong values cost {} points", self.wrong.len(), decimals(&-wrong));
+        let wrong = format!("Wrong values: {}; points lost by them: {}", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
             let WrongValue { instance, examination, position, answer, trusted, basis, points } = wrong;
             let answer = format!("answered {}, trusted {} ({basis})", short(answer), short(trusted));
@@ -293,14 +297,14 @@ impl fmt::Display for ToolExplanation {
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!(
-            "{} points are missing to the points of all trusted values; most of them on",
+            "Points missing compared with all trusted values: {}; most of them on",
             decimals(&missing)
         );
         list(out, &missing, &self.losses, |loss| {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]
         })?;
-        let unique = format!("{} right values that no other tool gave", self.unique.len());
+        let unique = format!("Right values that no other tool gave: {}", self.unique.len());
         list(out, &unique, &self.unique, |unique| {
             let UniqueValue { instance, examination, position, value } = unique;
             vec![format!("{instance} {examination} {position:02}"), short(value)]

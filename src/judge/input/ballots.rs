@@ -58,7 +58,9 @@ pub enum BallotError {
         known: String,
     },
     /// A ballot has more values than its examination has positions.
-    #[error("{entry} on {instance} in {examination} has {given} values, the examination has {expected}")]
+    #[error(
+        "{entry} on {instance} in {examination} has {given} values, but the examination has {expected}; give at most {expected}"
+    )]
     TooManyValues {
         /// Name of the entry.
         entry: String,
@@ -86,7 +88,7 @@ pub enum BallotError {
     },
     /// Two ballots have the same entry, instance and examination.
     #[error(
-        "{entry} on {instance} in {examination} has two ballots (runs {first} and {second} of the input); \
+        "{entry} on {instance} in {examination} has two runs (number {first} and {second} of the input); \
          keep the one that counts"
     )]
     RepeatedRun {

@@ -25,7 +25,7 @@ pub enum RecordError {
     #[error(transparent)]
     Ballot(#[from] BallotError),
     /// The raw output of a run cannot be read.
-    #[error("the output of {run} cannot be read: {}: {source}", path.display())]
+    #[error("the output of {run} cannot be read: {}: {source}; restore the file", path.display())]
     Output {
         /// The run: entry, instance and examination.
         run: String,

@@ -128,7 +128,7 @@ fn absences<'i>(
                     instance: None,
                     position: None,
                     detail: format!(
-                        "{missing} on {instances} instances that others ran{declined}; {elsewhere_text}"
+                        "{missing} on instances that other tools ran: {instances}{declined}; {elsewhere_text}"
                     ),
                 });
             };
@@ -141,13 +141,13 @@ fn absences<'i>(
                     ran: sum(|at| at.ran),
                     ..FamilyRuns::default()
                 };
-                flag("", total, at, format!("it ran in {elsewhere} of {} examinations", counts.len()));
+                flag("", total, at, format!("the entry ran in {elsewhere} of {} examinations", counts.len()));
                 continue;
             }
             for (family, number) in &family_numbers {
                 let at = at[*number];
                 if at.ran + at.failed == 0 && instances_run[*number] > 0 {
-                    let elsewhere_text = "it ran on other models".to_owned();
+                    let elsewhere_text = "the entry ran on other models".to_owned();
                     flag(family, instances_run[*number], at, elsewhere_text);
                 }
             }

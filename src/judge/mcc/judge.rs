@@ -25,7 +25,7 @@ pub enum JudgeError {
     /// The edition has no multiplier for the status of an instance.
     #[error(
         "instance {instance} is `{status}`, for which edition {edition} has no multiplier (judging.multipliers); \
-         it has {known}"
+         it has {known}; add the multiplier, or correct the status"
     )]
     UnknownStatus {
         /// Name of the instance.
@@ -165,8 +165,8 @@ impl Judge {
         (judge.header.common_values, judge.header.confidence) = judge.confidence();
         if judge.header.common_values == 0 && judge.ballots.given.iter().any(|given| *given != NONE) {
             judge.header.notes.push(format!(
-                "confidence could not be measured, so it is 0 for every entry: at no position did at least {} entries, \
-                 more than half of those that gave a value, give the same value (E-2.2)",
+                "confidence could not be measured, so it is 0 for every entry: there is no position at which at least {} \
+                 entries, and more than half of those that gave a value, gave the same value (E-2.2)",
                 edition.judging.min_agreeing
             ));
         }
@@ -425,8 +425,8 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     }
     if from_names > 0 {
         ballots.notes.push(format!(
-            "family and status of {from_names} of {} instances are not given (--models): the family is the text \
-             before -PT- or -COL-, the status known",
+            "family and status of {from_names} of {} instances are not given, so the family is the text before -PT- or \
+             -COL- in the name, and the status is `known`; if this is wrong, give a table with --models",
             instances.len()
         ));
     }

@@ -150,7 +150,8 @@ impl fmt::Display for ToolExplanation {
             writeln!(out, "{}", wrapped(&format!("{}: {}", of.category, of.note), 80, 2))?;
         }
         let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
-        let title = format!("{} answers cost {} points", losses.len(), rounded(&lost, 2));
+        let title =
+            format!("Answers that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
             let answer = format!("answered {}, right is {}", loss.answer, loss.expected);
             vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]

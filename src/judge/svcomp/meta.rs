@@ -161,13 +161,13 @@ impl CategoryTree<'_> {
             let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
             if of.tasks.is_some_and(|tasks| tasks != sum) {
                 let tasks = of.tasks.unwrap_or_default();
-                self.notes.push(format!("{} should have {tasks} tasks, its parts have {sum}", of.name));
+                self.notes.push(format!("{} should have {tasks} tasks, but its parts have {sum}", of.name));
             }
             sum
         } else {
             if of.tasks.is_some_and(|tasks| shown > tasks) {
                 let tasks = of.tasks.unwrap_or_default();
-                let note = format!("{} should have {tasks} tasks, the results have {shown}", of.name);
+                let note = format!("{} should have {tasks} tasks, but the results have {shown}", of.name);
                 self.notes.push(note);
             }
             of.tasks.unwrap_or(shown)

@@ -23,7 +23,7 @@ pub enum SvcompError {
     #[error(transparent)]
     Result(#[from] ResultError),
     /// A folder cannot be read.
-    #[error("{path}: {source}")]
+    #[error("cannot read the folder {path}: {source}")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -238,7 +238,7 @@ fn skip_superseded(
     files.retain(|(path, kind)| {
         let is = matches!(kind, FileKind::Result(_)) && earlier.contains(&path.display().to_string());
         if is {
-            notes.push(format!("{} is not read: a later state of it is there", file_name(path)));
+            notes.push(format!("{} is not read: the folder has a later state of this file", file_name(path)));
         }
         !is
     });
@@ -288,7 +288,7 @@ fn check_whole_definition(
     benchexec::read(path, each, |_| true)?;
     let file = file_name(path);
     results.notes.push(match left {
-        0 => format!("{file} is not judged: the files of its blocks are there"),
+        0 => format!("{file} is not judged: the folder has the files of its blocks, which are judged"),
         _ => format!(
             "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
         ),
@@ -406,7 +406,9 @@ impl ResultFiles {
         let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
         for (validated, witnesses) in &self.validated {
             let Some(entry) = entry_validated(&results.entries, validated) else {
-                results.notes.push(format!("validation of {validated}: there is no such entry"));
+                results.notes.push(format!(
+                    "validation of {validated}: no entry has this name, so the validation is not used"
+                ));
                 continue;
             };
             for witness in witnesses {

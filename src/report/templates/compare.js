@@ -62,7 +62,7 @@ function drawCompare() {
   const place = element("div", {}, element("p", {}, "Loading …"));
   BOX.replaceChildren(controls, place);
   Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown(names.entries[a].name, names.entries[b].name, what, x, y)),
-    () => place.replaceChildren(element("p", {}, "The data of one of the two entries are missing.")));
+    () => place.replaceChildren(element("p", {}, "The data file of one of the two entries cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`.")));
 }
 
 /** The runs of both entries: instance and examination, which of the two gave a right value, and both runs. */
@@ -82,7 +82,7 @@ function shown(a, b, what, x, y) {
   const pairs = pairsOf(x, y, figure.at);
   if (!pairs.length) return [element("p", {}, "No run was measured for both entries.")];
   const count = (kind, less) => thousands(pairs.filter(of => of.kind === kind && (!less || less(of.one[figure.at], of.other[figure.at]))).length);
-  const words = `${thousands(pairs.length)} runs. Both gave a right value in ${count("both")}: ${a} needed less in ${count("both", (x, y) => x < y)} of them, ${b} in ${count("both", (x, y) => x > y)}. Only ${a} gave a right value in ${count("x")}, only ${b} in ${count("y")}.`;
+  const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${a} needed less in ${count("both", (x, y) => x < y)} of them, ${b} in ${count("both", (x, y) => x > y)}. Runs with a right value of ${a} only: ${count("x")}; of ${b} only: ${count("y")}.`;
   const picture = draw(a, b, figure, pairs, words);
   const file = `${what}-${a}-${b}`;
   saved.forEach(address => URL.revokeObjectURL(address));

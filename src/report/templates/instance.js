@@ -34,14 +34,14 @@ const mcc_outputs = outputs => document.currentScript.take(outputs);
 function open() {
   const part = where();
   const number = part.instance;
-  if (number === null || number < 0) return showMessage("Instance", "This site does not have this instance.");
+  if (number === null || number < 0) return showMessage("Instance", "This site does not have this instance. Choose one from the list of instances.");
   if (shown?.instance === number) return draw(part);
   const [name, , , segment] = names.instances[number];
   load(`instances/${segment ?? name}.js`, data => {
     for (const block of data.blocks) block.cells = block.cells.map(cell => cellOf(cell, block.values.length));
     shown = data;
     if (where().instance === number) draw(where());
-  }, () => showMessage(name, "The data of this instance are missing."));
+  }, () => showMessage(name, "The data file of this instance cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`."));
 }
 
 /** A cell with named fields, and a verdict for each position. */
@@ -266,7 +266,7 @@ function costTiles(cell) {
 function recordOf(run) {
   const output = element("section", {}, element("h2", {}, "Output"), element("p", {}, run.outputs ? "Loading …" : "No output was kept: the tool was not started."));
   if (run.outputs) {
-    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs is missing.")));
+    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`.")));
   }
   const attempts = run.attempts.map(of => [`${of.number}`, of.state, of.outcome, of.started, of.host, of.marks,
     element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);

@@ -297,7 +297,7 @@ function drawMatrix(data) {
       columns: [first, second, ...heads.map(column)],
       rows: data.rows,
       find,
-      hint: `Parts of names or “surprise”; ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, :cpu, :nothing, :complete or :marked for runs; a minus before a word excludes the rows that it finds.`,
+      hint: `Rows: parts of names, or “surprise”. Runs: ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, or :wrong, :cpu, :nothing, :complete, :marked for runs of any column. A minus before a word excludes the rows that it finds.`,
       measures: choice ? element("span", {}, element("label", { for: "measure" }, "Show"), " ", choice) : null,
     });
   });
