@@ -248,10 +248,7 @@ fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
     // Every attempt is shown, the superseded one with its outcome and its outputs.
     let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
     assert_eq!(attempts[0]["outcome"], "infrastructure failure while booting: no readiness in 60 s");
-    assert_eq!(
-        (&attempts[0]["standing"], &attempts[1]["standing"]),
-        (&"superseded".into(), &"judged".into())
-    );
+    assert_eq!((&attempts[0]["state"], &attempts[1]["state"]), (&"superseded".into(), &"judged".into()));
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.1.stdout.txt").exists());
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.2.stdout.txt").exists());
     // A number of 24,000 digits is complete.
@@ -424,11 +421,11 @@ fn nothing_hostile_becomes_markup() {
         assert!(page.len() < 300_000, "{} has {} bytes", path.display(), page.len());
         pages += 1;
     }
-    // Pages: front page, 3 examinations, 5 tools, and instances, instance, evidence, runs, techniques, pictures, compare
-    // (7). Data: names, 3 examinations, 5 tools, list of instances, 3 instances, evidence and runs (2), and the outputs
+    // Pages: front page, 3 examinations, 5 tools, and instances, instance, evidence, runs, techniques, pictures, compare,
+    // rules (8). Data: names, 3 examinations, 5 tools, list of instances, 3 instances, evidence and runs (2), and the outputs
     // of the runs that had a machine.
     let outputs = 45 - 4;
-    assert_eq!(pages, (1 + 3 + 5 + 7) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
+    assert_eq!(pages, (1 + 3 + 5 + 8) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
     let outputs = data_of(site.join("runs/walk/Philosophers-PT-000005/ReachabilityDeadlock.js"));
     assert!(outputs[0]["head"].to_string().contains("more characters of this line"));
     assert_eq!(outputs[0]["size"], "95.3 MiB");
