@@ -224,7 +224,7 @@ fn faults_of_an_instance_are_found_by_file_and_line() {
             "CTLFireability.xml",
             "<transition>t</transition>",
             "",
-            "warning: Small-PT-2/CTLFireability.xml: 16 properties have an empty list",
+            "warning: Small-PT-2/CTLFireability.xml: properties with an empty list of places or transitions: 16",
         ),
         ("LTLFireability.xml", "", "", "error: Small-PT-2/LTLFireability.xml: is missing"),
         (

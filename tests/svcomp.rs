@@ -501,8 +501,9 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
     refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
     refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
-    refused("a.xml", "<result><run name=\"x\">", &["a.xml:1", "ends inside an element"]);
-    refused("a.xml.bz2", "<result/>x", &["a.xml.bz2:1", "not well-formed"]);
+    let named = "<result benchmarkname=\"T\" name=\"SV.Loops\"";
+    refused("a.xml", &format!("{named}><run name=\"x\">"), &["a.xml:1", "ends inside an element"]);
+    refused("a.xml.bz2", &format!("{named}/>x"), &["a.xml.bz2:1", "not well-formed"]);
     std::fs::create_dir_all(dir.path().join("empty")).unwrap();
     refused("empty", "", &["no result file"]);
     let run = [("a.c", "true", "true", "correct", "1", "1")];

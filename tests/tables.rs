@@ -193,7 +193,7 @@ fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
     let rules = ["--edition", "mcc-2018", "--models"];
     let (out, _) =
         done(folder.path(), &[&["export", answers], &rules[..], &[models, "--csv", "raw.csv"]].concat());
-    assert!(out.contains("91859 rows"), "{out}");
+    assert!(out.contains("rows: 91859"), "{out}");
     done(folder.path(), &[&["judge", answers], &rules[..], &[models, "--out", "first"]].concat());
     let tools = ["--tools", "raw.tools.csv", "--out", "second"];
     done(folder.path(), &[&["judge", "raw.csv"], &rules[..], &["raw.models.csv"], &tools].concat());
@@ -212,7 +212,7 @@ fn overrides_and_infrastructure_failures_are_exported() {
     let given = [&edition[..], &["--overrides", "set.csv"]].concat();
     let (out, _) =
         done(folder.path(), &[&["export", "answers.csv", "--csv", "raw.csv"], &given[..]].concat());
-    assert!(out.contains("raw.tools.csv, raw.overrides.csv: 2 rows"), "{out}");
+    assert!(out.contains("raw.tools.csv, raw.overrides.csv (rows: 2)"), "{out}");
     done(folder.path(), &[&["judge", "answers.csv", "--out", "first"], &given[..]].concat());
     let again = ["judge", "raw.csv", "--overrides", "raw.overrides.csv", "--out", "second"];
     done(folder.path(), &[&again[..], &edition].concat());
@@ -279,7 +279,7 @@ fn a_record_exported_and_read_again_judges_the_same() {
     drop(runs::record(&folder.path().join("results"), &archives, &EXAMINATIONS, runs::printed));
     done(folder.path(), &["judge", "results", "--out", "first"]);
     let (out, _) = done(folder.path(), &["export", "results", "--csv", "raw.csv"]);
-    assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv: 60 rows"), "{out}");
+    assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv (rows: 60)"), "{out}");
     let judge = [
         "judge",
         "raw.csv",

@@ -108,7 +108,7 @@ fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
     let run = deadlock("a", "F-PT-1", None, 1, "h");
     let twice = mcc::judge(&edition, ballots(&edition, &[run.clone(), run.clone()])).unwrap_err().to_string();
     assert!(
-        twice.contains("a on F-PT-1 in ReachabilityDeadlock") && twice.contains("runs 1 and 2"),
+        twice.contains("a on F-PT-1 in ReachabilityDeadlock") && twice.contains("number 1 and 2"),
         "{twice}"
     );
     let mut with_ids = Ballots::new(&edition);
