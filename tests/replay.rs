@@ -231,7 +231,7 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
         values.starts_with("entry,instance,examination,position,id,value,verdict,trusted,basis,reason\n")
     );
     assert!(values.contains("00,STATES,18,right,18,unanimous,\n"), "{values}");
-    assert!(values.contains(",lost,,unknown:none,answered"), "{values}");
+    assert!(values.contains(",lost,,unknown:none,\"answered"), "{values}");
     harness(folder, &["verify", "own.tar.zst"]).success();
     let unknown = campaign.export(&["x.tar.zst", "--tool", "nobody"]).code(2);
     assert!(stderr(&unknown).contains("entries are tool-0, tool-1, tool-2"), "{}", stderr(&unknown));
