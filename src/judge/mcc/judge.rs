@@ -163,7 +163,8 @@ impl Judge {
             mixed_hosts,
         };
         (judge.header.common_values, judge.header.confidence) = judge.confidence();
-        if judge.header.common_values == 0 && judge.ballots.given.iter().any(|given| *given != NONE) {
+        // Values of withdrawn and resigned entries are not judged, so they do not count here.
+        if judge.header.common_values == 0 && judge.has_values() {
             judge.header.notes.push(format!(
                 "confidence could not be measured, so it is 0 for every entry: there is no position at which at least {} \
                  entries, and more than half of those that gave a value, gave the same value (E-2.2)",
@@ -171,6 +172,14 @@ impl Judge {
             ));
         }
         Ok(judge)
+    }
+
+    /// Whether a judged run has a value.
+    fn has_values(&self) -> bool {
+        let given = |row: &RunRow| {
+            &self.ballots.given[row.first..row.first + self.value_count(std::slice::from_ref(row))]
+        };
+        self.ballots.rows.iter().any(|row| given(row).iter().any(|value| *value != NONE))
     }
 
     /// Prepares the same contest without a tool and all its variants, as if they had resigned (P-4).
