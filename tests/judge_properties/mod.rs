@@ -103,6 +103,20 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
 }
 
 #[test]
+fn a_value_of_a_resigned_entry_causes_no_note_on_confidence() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let value = Some(Value::True);
+    let judged = |status| {
+        let mut ballots = ballots(&edition, &[deadlock("a", "F-PT-1", value.clone(), 1, "h")]);
+        let facts = EntryFacts { tool: "a".to_owned(), status, note: String::new() };
+        ballots.describe_entry("a", facts);
+        mcc::judge(&edition, ballots).unwrap().notes
+    };
+    assert!(judged(Status::Competing).iter().any(|note| note.contains("confidence could not be measured")));
+    assert_eq!(judged(Status::Resigned), [""; 0]);
+}
+
+#[test]
 fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
     let edition = Edition::load("mcc-2018").unwrap();
     let run = deadlock("a", "F-PT-1", None, 1, "h");
