@@ -136,7 +136,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     }
     match report.controllers.len() {
         0 if report.remaining.runs > 0 => {
-            writeln!(out, "no controller on this host: no `run` of this campaign is active here")?
+            writeln!(out, "no controller on this host: no `run` of this campaign is active here")?;
         }
         0 => {}
         1 => writeln!(out, "controller: {}", report.controllers[0])?,
