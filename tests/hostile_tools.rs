@@ -164,6 +164,8 @@ impl Plan {
     }
 
     fn campaign(&self, hostile_entries: &str) -> String {
+        // Original disks cannot be restored; alone, the start has no effect on answers and saves time.
+        let start = if hostile_entries.is_empty() { "restore" } else { "boot" };
         // Three entries, because fewer votes give no trusted value that other entries could change.
         let honest: String = ["honest", "honest-2", "honest-3"]
             .map(|name| {
@@ -174,7 +176,7 @@ impl Plan {
             .concat();
         format!(
             "edition = \"./small.toml\"\ninputs = \"{{fixtures}}\"\ninstances = {:?}\nexaminations = {:?}\n\
-             start = \"restore\"\n{honest}{hostile_entries}\
+             start = \"{start}\"\n{honest}{hostile_entries}\
              [limits]\ncpu_s = 20\nwall_s = 60\noutput_bytes = {OUTPUT_BYTES}\n\
              [hosts]\njobs = 2\nretries = 0\nboot_deadline_s = 300\n",
             self.instances, self.examinations
@@ -348,10 +350,8 @@ fn check_run(
     let attack = plan.attack(id);
     let mut problem = |text: String| problems.push(format!("{id}, {attack}: {text}"));
     let stdout = folder.output(id, run.attempts, "stdout");
-    // Otherwise the attack was not made. Over ssh the output may be lost with the session.
-    if id.starts_with("hostile-agent")
-        && !stdout.contains(&format!("attack={}", attack.split(' ').next().unwrap()))
-    {
+    // Otherwise the attack was not made.
+    if !stdout.contains(&format!("attack={}", attack.split(' ').next().unwrap())) {
         problem(format!("the tool was not started: {stdout:.200}"));
     }
     if run.attempts != 1 {
@@ -404,6 +404,7 @@ fn hostile_tools_do_not_affect_an_honest_one() {
     let folder = plan.folder(&plan.entries);
     tool.install(&plan, folder.path());
     run(&folder, &mut problems);
+    assert!(folder.path().join("judgement").exists(), "{problems:?}");
     let beside = Honest::of(&folder);
     for (what, same) in [
         ("runs", alone.runs == beside.runs),
@@ -420,7 +421,9 @@ fn hostile_tools_do_not_affect_an_honest_one() {
     for (id, run) in recorded.iter().filter(|(id, run)| id.starts_with("hostile") && run.run.competes) {
         hostile += 1;
         *outcomes.entry(run.last.outcome.word()).or_default() += 1;
-        println!("{id} {}: {} {:?}", plan.attack(id), run.last.outcome.word(), run.last.marks);
+        let printed = ["stdout", "stderr"].map(|name| folder.output(id, run.attempts, name));
+        let shown = printed.map(|text| text.chars().take(400).collect::<String>());
+        println!("{id} {}: {:?} {shown:?}", plan.attack(id), run.last.outcome);
         check_run(&folder, &plan, id, run, &mut problems);
     }
     if hostile != plan.attacks.len() {
