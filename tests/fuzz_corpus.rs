@@ -17,12 +17,21 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
+/// Runs a target. Returns the beginning of the input if it panics.
+fn failure(name: &str, target: fn(&[u8]), data: &[u8]) -> Option<String> {
+    let shown = || String::from_utf8_lossy(&data[..data.len().min(20_000)]).into_owned();
+    catch_unwind(AssertUnwindSafe(|| target(data))).err().map(|_| format!("{name} panics on {:?}", shown()))
+}
+
 #[test]
 fn no_corpus_file_makes_a_reader_panic() {
-    for (name, target) in targets::TARGETS {
+    let all = targets::TARGETS.into_iter();
+    let failures = all.flat_map(|(name, target)| {
         println!("{name}");
-        corpus(name).iter().for_each(|data| target(data));
-    }
+        corpus(name).into_iter().filter_map(move |data| failure(name, target, &data))
+    });
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// Texts at which readers of numbers, strings and structures fail.
@@ -103,16 +112,15 @@ fn no_mutation_of_the_corpus_makes_a_reader_panic() {
         std::env::var(variable).map_or(default, |text| text.parse::<u64>().expect("a number"))
     };
     let (mutations, seed) = (number("MUTATIONS", 100), number("SEED", 2018));
-    for (name, target) in targets::TARGETS {
+    let failures = targets::TARGETS.into_iter().filter_map(|(name, target)| {
+        println!("{name}");
         let corpus = corpus(name);
         let mut random = Random(seed.max(1));
-        for _ in 0..mutations {
+        (0..mutations).find_map(|_| {
             let (at, other) = (random.below(corpus.len()), random.below(corpus.len()));
-            let data = random.mutated(&corpus[at], &corpus[other]);
-            if catch_unwind(AssertUnwindSafe(|| target(&data))).is_err() {
-                let shown = String::from_utf8_lossy(&data[..data.len().min(20_000)]);
-                panic!("{name}, SEED={seed}: it panics on {shown:?}");
-            }
-        }
-    }
+            failure(name, target, &random.mutated(&corpus[at], &corpus[other]))
+        })
+    });
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.is_empty(), "SEED={seed}\n{}", failures.join("\n"));
 }

@@ -11,6 +11,7 @@ use mcc_harness::store::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -49,8 +50,8 @@ enum Channel {
 }
 
 /// Attacks by a tool that is an ordinary user of its guest, by any channel.
-const AS_USER: &str = "sysv-memory-many-files neighbours flood-errors kill-everything escape-codes forged-lines fork-bomb \
-    heap daemons end-guest signal exit-code core-dump stop-itself ignore-signals spin threads descriptors sysv-memory \
+const AS_USER: &str = "sysv-memory neighbours flood-errors kill-everything escape-codes forged-lines fork-bomb \
+    heap daemons end-guest signal exit-code core-dump stop-itself ignore-signals spin threads descriptors sysv-memory-many-files \
     tmpfs-memory exhaust-with-exit-0 many-files fill-disk priority flood flood-both small-writes close-streams full-pipe \
     long-lines odd-bytes contradictions clock devices sockets random-calls inputs links move-home strange-names namespaces";
 
@@ -201,7 +202,9 @@ impl Tool {
         let tool = Self { folder: tempfile::tempdir().unwrap() };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile-tools");
         fs::create_dir_all(tool.path("tool/bin")).unwrap();
-        fs::copy(source.join("BenchKit_head.sh"), tool.path("tool/BenchKit_head.sh")).unwrap();
+        let head = tool.path("tool/BenchKit_head.sh");
+        fs::copy(source.join("BenchKit_head.sh"), &head).unwrap();
+        fs::set_permissions(head, PermissionsExt::from_mode(0o755)).unwrap();
         let mut compiler = Command::new("gcc");
         compiler
             .args(["-O1", "-static", "-o"])
