@@ -140,8 +140,12 @@ pub enum GuestEvent {
     },
     /// The control session or the tool's session was ended in the guest, which still runs. Only with the ssh channel,
     /// where the host creates this event.
-    #[serde(rename = "lost")]
+    #[serde(skip)]
     SessionLost,
+    /// The control session sent something that it does not send by itself. Only with the ssh channel, where the host
+    /// creates this event.
+    #[serde(skip)]
+    UnexpectedMessage,
     /// Every byte of output was written to the ports. It is the last event of a job.
     #[serde(rename = "drained")]
     OutputComplete {
@@ -198,6 +202,7 @@ impl GuestEvent {
             | Self::Failed { .. }
             | Self::Started
             | Self::SessionLost
+            | Self::UnexpectedMessage
             | Self::OutputComplete { .. } => true,
         }
     }

@@ -38,8 +38,12 @@ impl Mark {
     pub const CPU_WHILE_COLLECTING: Self = Self::new("cpu-while-collecting");
     /// Processes of the tool were still running when its main process ended.
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
-    /// The ssh connection to the guest was lost.
+    /// A session over ssh was ended in the guest.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
+    /// The control session over ssh sent something that it does not send by itself.
+    pub const UNEXPECTED_MESSAGE: Self = Self::new("unexpected-message");
+    /// The programs of an original disk did not prepare the instance.
+    pub const NOT_PREPARED: Self = Self::new("not-prepared");
     /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
 

@@ -94,6 +94,8 @@ pub struct Original {
     pub user: String,
     /// The private key for the login.
     pub key: PathBuf,
+    /// The private key for root, who then has the control session.
+    pub root_key: Option<PathBuf>,
     /// The bus of its disks.
     pub disk: DiskBus,
     /// Its network device.

@@ -46,6 +46,15 @@ impl Channel {
         Ok(None)
     }
 
+    /// Must be called for a message with impossible content. Over ssh, once the guest has the name of the instance, such a
+    /// message ends the sessions; the result is the event of that.
+    pub fn refuse(&mut self, message: &str) -> Option<GuestEvent> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Ssh(ssh) => ssh.refuse(message),
+        }
+    }
+
     /// Whether QEMU's end of the port is open. Always true for ssh, where a lost connection is opened again.
     pub fn is_open(&self) -> bool {
         match self {
