@@ -154,7 +154,7 @@ impl Ssh {
         self.closed.get_or_insert_with(Instant::now);
         (self.state.stage == Stage::Ended).then(|| {
             self.state.stage = Stage::OutputComplete;
-            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![] }
+            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![], search_cut: false }
         })
     }
 
