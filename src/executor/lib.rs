@@ -476,6 +476,7 @@ impl Executor<'_> {
             examination: &run.examination,
             confinement_s: limits.confinement_s,
             memory_mib: self.edition.machine.memory_mib,
+            memory_reserve_mib: limits.memory_reserve_mib,
             original: matches!(machine.guest, Guest::Ssh(_)),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

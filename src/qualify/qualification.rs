@@ -276,6 +276,7 @@ impl Qualification {
             examination: &run.examination,
             confinement_s: u64::from(self.settings.limit_s.get()),
             memory_mib: self.limits.memory_mib,
+            memory_reserve_mib: 0,
             original,
         }
     }

@@ -26,7 +26,7 @@ mod stream_file;
 
 pub use channel::Channel;
 pub use cpu_time::probe as probe_cpu_time;
-pub use error::VmError;
+pub use error::{GuestEnd, VmError};
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;
 pub use machine::{Event, Machine, Stream};

@@ -11,7 +11,7 @@ use super::isolation::Isolation;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
 use super::saved_state::overlay;
-use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
+use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
 use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE, tail};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use mcc_host::{Accelerator, Qemu, find_program};
@@ -363,7 +363,7 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     if let Guest::Agent { kernel, initrd } = &spec.guest {
         let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
         args.extend(kernel);
-        args.extend(["-append", KERNEL_COMMAND_LINE].map(str::to_owned));
+        args.extend(["-append", KERNEL_COMMAND_LINE, "-device", PANIC_DEVICE].map(str::to_owned));
     }
     args
 }

@@ -77,6 +77,15 @@ impl Process {
         }
     }
 
+    /// The exit status of QEMU, to be called after `wait`; None: a signal ended it, or libvirt started it.
+    pub fn exit_status(&mut self) -> Option<i32> {
+        match self {
+            Self::Child(child) => child.try_wait().ok().flatten()?.code(),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => None,
+        }
+    }
+
     /// Kills QEMU without waiting for its end; `wait` must follow.
     pub fn kill(&mut self) {
         match self {
@@ -93,14 +102,6 @@ impl Process {
             #[cfg(feature = "libvirt")]
             Self::Domain(domain) => domain.wait(),
         }
-    }
-
-    /// Waits at most `timeout` for the end of a QEMU whose streams have ended, then kills it.
-    pub fn wait_or_kill(&mut self, timeout: Duration) {
-        if let Some(end) = pidfd(self.id()) {
-            wait_for(&end, timeout);
-        }
-        self.kill();
     }
 }
 

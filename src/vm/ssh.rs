@@ -217,7 +217,7 @@ impl Ssh {
         self.closed.get_or_insert_with(Instant::now);
         (self.stage == Stage::Ended).then(|| {
             self.stage = Stage::OutputComplete;
-            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![] }
+            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![], search_cut: false }
         })
     }
 
