@@ -9,6 +9,10 @@ impl Edition {
     /// The first key with invalid content, and the reason.
     pub(super) fn check(&self) -> Option<Fault> {
         let key = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        if self.examinations.is_empty() {
+            let message = "an edition needs at least one examination; add one, or remove the key to keep those of the base";
+            return Some((key(&["examination"]), message.to_owned()));
+        }
         for (number, examination) in self.examinations.iter().enumerate() {
             let at = |name| key(&["examination", &number.to_string(), name]);
             let plain = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric());
