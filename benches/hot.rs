@@ -14,6 +14,10 @@ use mcc_harness::model::Net;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
+fn published(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
+}
+
 fn data(path: &str) -> PathBuf {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
     std::env::var_os("MCC_HARNESS_DATA").map_or_else(beside, PathBuf::from).join(path)
@@ -21,10 +25,10 @@ fn data(path: &str) -> PathBuf {
 
 fn judging(criterion: &mut Criterion) {
     let edition = Edition::load("mcc-2018").unwrap();
-    let (answers, models) = ("mcc/2018-answers/answers-2018.csv.gz", "mcc/2018-answers/models-2018.csv");
+    let (answers, models) = ("mcc/2018/answers.csv.gz", "mcc/2018/models.csv");
     let read = || {
-        let mut ballots = source::read_answers(&edition, &data(answers)).unwrap();
-        source::read_models(&edition, &mut ballots, &data(models)).unwrap();
+        let mut ballots = source::read_answers(&edition, &published(answers)).unwrap();
+        source::read_models(&edition, &mut ballots, &published(models)).unwrap();
         ballots
     };
     let mut group = criterion.benchmark_group("judge");

@@ -93,8 +93,8 @@ fn judged_with_any_threads(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<Stri
 
 #[test]
 fn a_table_is_judged_to_the_same_bytes_on_any_thread_count() {
-    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
-    let Some(models) = data::shared("mcc/2018-answers/models-2018.csv") else { return };
+    let (answers, models) =
+        (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let made = TempDir::new().unwrap();
     let (answers, models) = synthetic::editions(&answers, &models, 2, 7, made.path()).unwrap();
     let edition = Edition::load("mcc-2018").unwrap();

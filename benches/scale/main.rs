@@ -63,6 +63,10 @@ fn project() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+fn published(path: &str) -> PathBuf {
+    project().join("tests/data").join(path)
+}
+
 fn data(path: &str) -> PathBuf {
     let root =
         std::env::var_os("MCC_HARNESS_DATA").map_or_else(|| project().join("../shared"), PathBuf::from);
@@ -84,8 +88,7 @@ fn harness_judge(answers: &Path, models: &Path, out: &Path) -> Command {
 
 /// Judges the answers of 2018: from the published table to all result files.
 fn judge(folder: &Path) {
-    let (answers, models) =
-        (data("mcc/2018-answers/answers-2018.csv.gz"), data("mcc/2018-answers/models-2018.csv"));
+    let (answers, models) = (published("mcc/2018/answers.csv.gz"), published("mcc/2018/models.csv"));
     let (own, theirs) = (folder.join("harness"), folder.join("python"));
     let python = || {
         let mut command = Command::new("python3");
@@ -145,8 +148,7 @@ fn contains(own: &serde_json::Value, python: &serde_json::Value, place: &str) {
 
 /// One, ten and a hundred editions in one table: time and memory per row stay constant.
 fn editions(folder: &Path) {
-    let (answers, models) =
-        (data("mcc/2018-answers/answers-2018.csv.gz"), data("mcc/2018-answers/models-2018.csv"));
+    let (answers, models) = (published("mcc/2018/answers.csv.gz"), published("mcc/2018/models.csv"));
     let most = percent(100) as usize;
     let mut first = None;
     for count in [1, most.div_ceil(10), most] {
