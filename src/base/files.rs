@@ -1,4 +1,4 @@
-//! Names of files and folders that several modules use, and the test for a full disk.
+//! Names of files and folders that several modules use, and the causes of errors on files.
 
 /// Name of the folder, in the image of an inputs disk, with the archives that are packed on the disk (E-5.6: they are
 /// published with the results).
@@ -11,4 +11,24 @@ pub const BUILD_PREFIX: &str = ".building-";
 pub fn is_full(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// Whether an output could not be written because of its path: a folder of it does not exist or is a file, the path is a
+/// folder, or permission is missing. Another path is the remedy, so this is bad input.
+pub fn is_wrong_path(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{
+        AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
+        PermissionDenied, ReadOnlyFilesystem,
+    };
+    matches!(
+        error.kind(),
+        AlreadyExists
+            | InvalidFilename
+            | InvalidInput
+            | IsADirectory
+            | NotADirectory
+            | NotFound
+            | PermissionDenied
+            | ReadOnlyFilesystem
+    )
 }

@@ -70,6 +70,16 @@ impl JudgeInputs {
         given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
     }
 
+    /// The files that the options name.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let edition = self.edition.as_ref().map(PathBuf::from);
+        [&edition, &self.models, &self.tools, &self.names, &self.overrides]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
+    }
+
     /// Returns the edition and the ballots of a record (RESULTS), a table of answers, or a folder of BenchKit's results
     /// (CSV and OUTPUTS), completed by the files of the other options.
     pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {

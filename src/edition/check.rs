@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 impl Edition {
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
+        let message =
+            "an edition needs at least one examination; add one, or remove the key to keep those of the base";
+        ensure(!self.examinations.is_empty(), &["examination"], message)?;
         for (number, examination) in self.examinations.iter().enumerate() {
             let (name, values) = (&examination.name, examination.values);
             let check = |valid, key, message: &str| {

@@ -8,6 +8,7 @@ use mcc_base::Mark;
 use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
+use std::collections::BTreeMap;
 
 /// The columns that are read. The optional ones may be absent.
 pub(crate) struct Columns {
@@ -141,12 +142,27 @@ pub(crate) fn read(
     ballots: &mut Ballots,
     lines: &mut Vec<u64>,
 ) -> Result<(), SourceError> {
+    // Rows with a word of a flag that is not documented, by column and word.
+    let mut unknown_flags: BTreeMap<(&str, String), u64> = BTreeMap::new();
     table.each_row(|row| {
+        for (name, column) in [("time flag", columns.time_flag), ("memory flag", columns.memory_flag)] {
+            let word = column.map_or("", |column| row[column].trim());
+            if !matches!(word, "" | "OK" | "KO") {
+                let word: String = word.chars().take(40).collect();
+                *unknown_flags.entry((name, word)).or_default() += 1;
+            }
+        }
         columns.add_row(edition, row, ballots)?;
         check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })?;
+    for ((name, word), rows) in unknown_flags {
+        ballots.notes.push(format!(
+            "column {name} has the unknown word `{word}` in {rows} rows; known are OK and KO; each of these runs counts as \
+             KO (ended by that limit) unless its Status has another ending"
+        ));
+    }
     Ok(())
 }
 
