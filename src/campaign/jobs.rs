@@ -1,8 +1,10 @@
 //! Converts campaigns to BenchKit's job files and back.
 
 use super::{Campaign, Kind, Plan};
+use mcc_base::names::{EntryName, check_name};
 use mcc_benchkit::{Job, JobFile};
 use mcc_edition::Edition;
+use mcc_model::InstanceName;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,14 @@ pub enum JobsError {
         edition: String,
         /// The examinations of the edition.
         known: String,
+    },
+    /// A name of a job cannot be used in a campaign.
+    #[error("{run_id}: {problem}")]
+    Name {
+        /// The id of the job.
+        run_id: String,
+        /// The name and the problem.
+        problem: String,
     },
     /// A tool has two images.
     #[error(
@@ -119,6 +129,10 @@ impl CampaignFromJobFile {
         let (mut instances, mut asked, mut there) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for Job { run_id, tool, image, input, examination } in &file.jobs {
             let run_id = || run_id.clone();
+            let bad_name = |problem: String| JobsError::Name { run_id: run_id(), problem };
+            tool.parse::<EntryName>().map_err(|bad| bad_name(bad.to_string()))?;
+            input.parse::<InstanceName>().map_err(|bad| bad_name(bad.to_string()))?;
+            check_name("the image", image).map_err(|bad| bad_name(bad.to_string()))?;
             if rules.examination(examination).is_none() {
                 let known: Vec<_> = rules.examinations.iter().map(|known| known.name.as_str()).collect();
                 let (known, asked) = (known.join(", "), examination.clone());
