@@ -86,7 +86,7 @@ fn memory_that_outlives_a_tool_cannot_panic_its_guest() {
     let (ended, _) = run("mcc", FILL);
     assert_eq!(ended.outcome, Outcome::MemoryLimit, "{:?}", ended.marks);
     assert!(has(&ended, "oom-kills") && !has(&ended, "guest-panic"), "{:?}", ended.marks);
-    let facts = ended.facts.unwrap();
+    let facts = ended.facts.as_ref().unwrap();
     let limit = facts.memory_limit_kib.unwrap();
     assert!((100 << 10..160 << 10).contains(&limit), "{limit} KiB of 256 MiB");
     assert!(facts.memory_kib.unwrap() <= limit, "{:?}", facts.memory_kib);

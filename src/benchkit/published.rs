@@ -6,10 +6,10 @@
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use mcc_base::files;
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
 use std::cell::{Cell, RefCell};
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -60,13 +60,13 @@ pub enum TableError {
     },
 }
 
-/// Opens a file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
+/// Opens a regular file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
 ///
 /// # Errors
 /// The file cannot be opened or read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let read = |source| TableError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
+    let mut file = files::open(path).map_err(read)?;
     let mut magic = Vec::new();
     file.by_ref().take(3).read_to_end(&mut magic).map_err(read)?;
     file.rewind().map_err(read)?;

@@ -1,8 +1,10 @@
 //! Converts campaigns to BenchKit's job files and back.
 
 use super::{Campaign, Kind, Plan};
+use mcc_base::names::{EntryName, check_name};
 use mcc_benchkit::{Job, JobFile};
 use mcc_edition::Edition;
+use mcc_model::InstanceName;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,6 +48,10 @@ impl CampaignFromJobFile {
         let (mut instances, mut asked, mut there) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for Job { run_id, tool, image, input, examination } in &file.jobs {
             let wrong = |message: String| Err(JobsError(format!("{run_id}: {message}")));
+            let bad_name = |problem: String| JobsError(format!("{run_id}: {problem}"));
+            tool.parse::<EntryName>().map_err(|bad| bad_name(bad.to_string()))?;
+            input.parse::<InstanceName>().map_err(|bad| bad_name(bad.to_string()))?;
+            check_name("the image", image).map_err(|bad| bad_name(bad.to_string()))?;
             if rules.examination(examination).is_none() {
                 let known: Vec<_> = rules.examinations.iter().map(|known| known.name.as_str()).collect();
                 let known = known.join(", ");

@@ -49,6 +49,8 @@ pub struct Campaign {
     pub phase: Phase,
     /// How machines start.
     pub start: Start,
+    /// Whether tools get `GenericPropertiesVerdict.xml` of an instance.
+    pub generic_properties: GenericProperties,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -135,6 +137,17 @@ pub enum Phase {
     Contest,
     /// One minute per run, to test whether a disk works before it is submitted.
     Qualification,
+}
+
+/// Whether tools get the file `GenericPropertiesVerdict.xml` of an instance, which has known answers (T-5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GenericProperties {
+    /// Yes, as the contest distributes it.
+    #[default]
+    Keep,
+    /// No. Digests in the record are those of the complete archives.
+    Remove,
 }
 
 /// How the machine of every run starts.
@@ -319,6 +332,9 @@ impl Campaign {
         }
         if self.start != Start::default() {
             settings.insert("start".to_owned(), "restore".to_owned());
+        }
+        if self.generic_properties != GenericProperties::default() {
+            settings.insert("generic_properties".to_owned(), "remove".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {

@@ -68,6 +68,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::InstanceErrors(_)
         | RunnerError::OtherEdition { .. }
         | RunnerError::StaleInputs { .. }
+        | RunnerError::OtherGenericProperties(_)
         | RunnerError::ChangedArchives { .. }
         | RunnerError::NoReason
         | RunnerError::NothingToRerun { .. }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
-use mcc_judge::record::{edition_of, read_record, read_unfinished};
+use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::{Ballots, source};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
@@ -113,9 +113,9 @@ impl JudgeInputs {
             let record = Record::open_readonly(input).map_err(Failure::usage)?;
             let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
             let ballots = if self.unfinished {
-                read_unfinished(&edition, &record)?
+                read_unfinished(&edition, &record).map_err(unreadable)?
             } else {
-                read_record(&edition, &record)?
+                read_record(&edition, &record).map_err(unreadable)?
             };
             return Ok((edition, ballots));
         }
@@ -130,5 +130,14 @@ impl JudgeInputs {
             source::read_answers(&edition, input).map_err(Failure::usage)?
         };
         Ok((edition, ballots))
+    }
+}
+
+/// A record that is damaged or was changed is bad input. Open runs, and errors of the host, are not.
+fn unreadable(error: RecordError) -> Failure {
+    match error {
+        RecordError::Store(error) if !error.is_usage() => error.into(),
+        RecordError::Unfinished { .. } => error.into(),
+        error => Failure::usage(error),
     }
 }
