@@ -40,8 +40,8 @@ impl Mark {
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
     /// A session over ssh was ended in the guest.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
-    /// The control session over ssh sent something that it does not send by itself.
-    pub const UNEXPECTED_MESSAGE: Self = Self::new("unexpected-message");
+    /// The guest sent messages that are invalid, impossible or unexpected.
+    pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
     /// The programs of an original disk did not prepare the instance.
     pub const NOT_PREPARED: Self = Self::new("not-prepared");
     /// The run has no attempt yet.

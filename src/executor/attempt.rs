@@ -359,7 +359,7 @@ impl AttemptRunner<'_> {
         self.mark(match event {
             Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
             Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
-            Some(_) => Mark::UNEXPECTED_MESSAGE,
+            Some(_) => Mark::GUEST_MESSAGES,
         });
         Outcome::ToolCrash { signal: i32::from(SIGKILL) }
     }
