@@ -109,7 +109,7 @@ fn a_fork_bomb_does_not_stop_the_agent() {
     let (ended, _) = run("mcc", script);
     assert!(!ended.outcome.is_infrastructure(), "{:?}", ended.outcome);
     assert!(has(&ended, "left-behind") || ended.outcome != Outcome::Finished { exit_code: 0 });
-    for mark in ["guest-panic", "guest-reset", "unexpected-message"] {
+    for mark in ["guest-panic", "guest-reset", "guest-messages"] {
         assert!(!has(&ended, mark), "{:?}", ended.marks);
     }
 }
