@@ -148,7 +148,7 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let options = JobFileOptions { benchmark: &benchmark, login, host, kind };
     let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
-    print::file(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
+    mcc_base::text::write(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
     print::text(&format!("{} (runs: {})\n", out.display(), file.jobs.len()))?;
     Ok(Exit::Done)
 }

@@ -32,7 +32,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let converted = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
         .context(shown)
         .map_err(Failure::usage)?;
-    print::file(&args.out, &converted.text)
+    mcc_base::text::write(&args.out, &converted.text)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
     print::text(&format!("{} (runs: {})\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
     if !converted.added.is_empty() {

@@ -24,7 +24,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         clap_mangen::Man::new(page.clone()).render(&mut text).with_context(failed)?;
         let name = page.get_display_name().unwrap_or(page.get_name()).to_owned();
         let text = String::from_utf8(text).with_context(failed)?;
-        print::file(&args.out.join(format!("{name}.1")), &text).with_context(failed)?;
+        mcc_base::text::write(&args.out.join(format!("{name}.1")), &text).with_context(failed)?;
         written += 1;
         pages.extend(page.get_subcommands().filter(shown).cloned());
     }

@@ -4,7 +4,6 @@ use super::Failure;
 use crate::runner::InputsEvent;
 use mcc_report::visible;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 
 /// Largest number of characters of an error that is shown: a name in it may be very long.
 const LONGEST_ERROR: usize = 2000;
@@ -33,17 +32,6 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-/// Writes a file under a temporary name and renames it, so that it is complete or absent.
-pub fn file(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// The text of an error with its causes, each once, with control characters escaped.
