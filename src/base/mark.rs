@@ -59,6 +59,11 @@ impl Mark {
         Self(Cow::Borrowed(word))
     }
 
+    /// Whether a run with these marks has an attempt. A run of a campaign that is judged before its end may have none.
+    pub fn was_made(marks: &[Self]) -> bool {
+        !marks.contains(&Self::NOT_RUN_YET)
+    }
+
     /// Whether the host did not meet the edition's requirements on the machine.
     pub fn is_degraded(&self) -> bool {
         self.starts_with("degraded:")
