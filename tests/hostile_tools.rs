@@ -327,7 +327,7 @@ fn run(folder: &Folder, problems: &mut Vec<String>) {
             problems.push(format!("{command}: {}: {messages}", ended.status));
         }
     }
-    let files = |place: PathBuf| fs::read_dir(place).map_or(0, |files| files.count());
+    let files = |place: PathBuf| fs::read_dir(place).map_or(0, Iterator::count);
     for (what, left) in [
         ("machines", folder.machines().len()),
         ("folders of attempts", folder.running_folders().len()),

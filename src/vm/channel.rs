@@ -33,6 +33,7 @@ impl Channel {
     }
 
     /// Returns the next message, without waiting. Lines that are no messages are dropped.
+    #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         let lines = match self {
             Self::Agent(lines) => lines,
