@@ -9,6 +9,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
 use mcc_harness::judge::mcc::Judge;
+use mcc_harness::judge::mcc::sensitivity::sensitivity;
 use mcc_harness::judge::source;
 use mcc_harness::model::Net;
 use std::convert::Infallible;
@@ -24,23 +25,32 @@ fn data(path: &str) -> PathBuf {
 }
 
 fn judging(criterion: &mut Criterion) {
-    let edition = Edition::load("mcc-2018").unwrap();
-    let (answers, models) = ("mcc/2018/answers.csv.gz", "mcc/2018/models.csv");
-    let read = || {
-        let mut ballots = source::read_answers(&edition, &published(answers)).unwrap();
-        source::read_models(&edition, &mut ballots, &published(models)).unwrap();
-        ballots
-    };
     let mut group = criterion.benchmark_group("judge");
     group.sample_size(10);
-    group.bench_function("read the answers of 2018", |bench| bench.iter(read));
-    group.bench_function("confidences and weights", |bench| {
-        bench.iter_batched(read, |ballots| Judge::new(&edition, ballots).unwrap(), BatchSize::PerIteration);
-    });
-    let judge = Judge::new(&edition, read()).unwrap();
-    group.bench_function("trusted values and points", |bench| {
-        bench.iter(|| judge.judge_blocks(|_| Ok::<(), Infallible>(())));
-    });
+    // The throughput is in positions, so that the years can be compared: 2025 is as fast as 2018 for each position.
+    for (year, positions) in [(2018, 110_799), (2025, 224_455)] {
+        let edition = Edition::load(&format!("mcc-{year}")).unwrap();
+        let folder = published(&format!("mcc/{year}"));
+        let read = || {
+            let mut ballots = source::read_answers(&edition, &folder.join("answers.csv.gz")).unwrap();
+            source::read_models(&edition, &mut ballots, &folder.join("models.csv")).unwrap();
+            ballots
+        };
+        group.throughput(Throughput::Elements(positions));
+        group.bench_function(format!("read the answers of {year}"), |bench| bench.iter(read));
+        group.bench_function(format!("confidences and weights of {year}"), |bench| {
+            bench.iter_batched(read, |ballots| Judge::new(&edition, ballots).unwrap(), BatchSize::PerIteration);
+        });
+        let judge = Judge::new(&edition, read()).unwrap();
+        group.bench_function(format!("trusted values and points of {year}"), |bench| {
+            bench.iter(|| judge.judge_blocks(|_| Ok::<(), Infallible>(())));
+        });
+        let judged = judge.judge_blocks(|_| Ok::<(), Infallible>(()));
+        let Ok(totals) = judged;
+        group.bench_function(format!("sensitivity of {year}"), |bench| {
+            bench.iter(|| sensitivity(&judge, &totals, 16).unwrap());
+        });
+    }
     group.finish();
 }
 

@@ -46,6 +46,10 @@ impl Edition {
     }
 
     fn check_variants(&self) -> Option<Fault> {
+        if let Some(number) = self.variant_suffixes.iter().position(String::is_empty) {
+            let key = vec!["variant_suffixes".to_owned(), number.to_string()];
+            return Some((key, "must not be empty".to_owned()));
+        }
         let mut of = std::collections::BTreeMap::new();
         for (tool, entries) in &self.variants {
             for entry in entries {
@@ -92,6 +96,9 @@ impl Edition {
                 at("majority"),
                 "must be from 1/2 to below 1, so that only one value can exceed it".to_owned(),
             ));
+        }
+        if !judging.scale.is_positive() {
+            return Some((at("scale"), "must be more than 0".to_owned()));
         }
         if judging.tie_margin.is_negative() {
             return Some((at("tie_margin"), "must be 0 or more".to_owned()));
