@@ -1,13 +1,11 @@
 //! Cost of judging and reading large inputs, as ratios that one run of this program measures. mcc-harness and the program
 //! that it is compared with run alternately, each in a process of its own.
 //!
-//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [editions] [logs] [nets] [record]
+//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [editions] [logs] [nets]
 //!
 //! PERCENT makes the generated inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
 
-mod generated_record;
 mod measure;
-mod record;
 mod synthetic;
 
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
@@ -37,13 +35,8 @@ fn main() {
         _ => {}
     }
     let asked = |section: &str| words.is_empty() || words.iter().any(|word| word == section);
-    let sections: [(&str, Section); 5] = [
-        ("judge", judge),
-        ("editions", editions),
-        ("logs", logs),
-        ("nets", nets),
-        ("record", record::judged),
-    ];
+    let sections: [(&str, Section); 4] =
+        [("judge", judge), ("editions", editions), ("logs", logs), ("nets", nets)];
     for (name, section) in sections.into_iter().filter(|(name, _)| asked(name)) {
         let folder = tempfile::tempdir().unwrap();
         println!("{name}");
@@ -233,7 +226,7 @@ fn nets(folder: &Path) {
         println!("  {} MB, {what}: {size:?}", std::fs::metadata(&path).unwrap().len() >> 20);
         line("bare quick-xml event loop", bare);
         line("net read", own);
-        ratio("net / bare loop", own, bare, "2 or less");
+        ratio("net / bare loop", own, bare, "5 or less");
     }
 }
 

@@ -42,3 +42,13 @@ pub enum Kind {
     /// Uses several cores.
     Concurrent,
 }
+
+impl Kind {
+    /// The word in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Concurrent => "concurrent",
+        }
+    }
+}

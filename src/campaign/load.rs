@@ -81,6 +81,7 @@ struct RawTool {
     channel: Option<Spanned<ChannelKind>>,
     ssh_user: Option<Spanned<String>>,
     ssh_key: Option<Spanned<PathBuf>>,
+    ssh_root_key: Option<Spanned<PathBuf>>,
     disk: Option<Spanned<DiskBus>>,
     nic: Option<Spanned<NicModel>>,
     inputs_disk: Option<Spanned<PathBuf>>,
@@ -309,11 +310,12 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
 }
 
 fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {
-    let RawTool { ssh_user, ssh_key, disk, nic, inputs_disk, .. } = tool;
+    let RawTool { ssh_user, ssh_key, ssh_root_key, disk, nic, inputs_disk, .. } = tool;
     let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelKind::Ssh) else {
         let at = [
             ssh_user.as_ref().map(|key| ("ssh_user", key.span())),
             ssh_key.as_ref().map(|key| ("ssh_key", key.span())),
+            ssh_root_key.as_ref().map(|key| ("ssh_root_key", key.span())),
             disk.as_ref().map(|key| ("disk", key.span())),
             nic.as_ref().map(|key| ("nic", key.span())),
             inputs_disk.as_ref().map(|key| ("inputs_disk", key.span())),
@@ -332,10 +334,16 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
         return Err(source.wrong(ssh, message.to_owned()));
     };
     // Absolute, because ssh is started in the folder of the attempt.
-    let path = std::path::absolute(folder.join(key.get_ref())).unwrap_or_else(|_| folder.join(key.get_ref()));
-    if !path.is_file() {
-        return Err(source.wrong(key, format!("ssh_key: there is no file {}", path.display())));
-    }
+    let key_file = |name: &str, key: &Spanned<PathBuf>| {
+        let path = folder.join(key.get_ref());
+        let path = std::path::absolute(&path).unwrap_or(path);
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(source.wrong(key, format!("{name}: there is no file {}", path.display()))),
+        }
+    };
+    let path = key_file("ssh_key", key)?;
+    let root_key = ssh_root_key.as_ref().map(|key| key_file("ssh_root_key", key)).transpose()?;
     let user = ssh_user.as_ref().map_or("mcc", |user| user.get_ref().as_str());
     if let Some(user) = ssh_user
         && !user.get_ref().starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
@@ -345,6 +353,7 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     Ok(Channel::Ssh(Original {
         user: user.to_owned(),
         key: path,
+        root_key,
         disk: disk.as_ref().map(|disk| *disk.get_ref()).unwrap_or_default(),
         nic: nic.as_ref().map(|nic| *nic.get_ref()).unwrap_or_default(),
         inputs_disk: inputs_disk.as_ref().map(|disk| folder.join(disk.get_ref())),

@@ -189,6 +189,24 @@ pub struct Limits {
     /// Limit for the size of stdout, and the same for stderr, in bytes. A run that exceeds it is ended.
     #[serde(deserialize_with = "between::<1, MOST_BYTES, _, _>")]
     pub output_bytes: u64,
+    /// Memory of the guest, in MiB, that the tool cannot use: it is left to the guest's kernel and agent. 0: the tool may use
+    /// all memory, and can then end its machine by exhausting it.
+    #[serde(
+        default = "memory_reserve_mib",
+        skip_serializing_if = "is_memory_reserve_default",
+        deserialize_with = "between::<0, { MOST_BYTES >> 20 }, _, _>"
+    )]
+    pub memory_reserve_mib: u64,
+}
+
+/// The default of `Limits::memory_reserve_mib` (docs/measurement.md).
+const fn memory_reserve_mib() -> u64 {
+    256
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_memory_reserve_default(mib: &u64) -> bool {
+    *mib == memory_reserve_mib()
 }
 
 impl Limits {

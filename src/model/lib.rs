@@ -5,9 +5,7 @@
 
 mod archive;
 mod error;
-mod fast_tag;
 mod graph;
-mod ids;
 mod instance;
 mod net;
 mod nupn;

@@ -162,9 +162,15 @@ pub struct RunFacts {
     pub balloon_memory_kib: Option<u64>,
     /// Peak resident memory of QEMU on the host, KiB: an upper bound.
     pub host_memory_kib: Option<u64>,
+    /// Memory that the tool could use in the guest, KiB: the limit of its cgroup; None: the guest reported no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_kib: Option<u64>,
     /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
     #[serde(default)]
     pub io_wait_ms: Option<u64>,
+    /// How the guest ended the run after the tool's start, if it did not end as it must; a mark has the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_end: Option<String>,
     /// Lines of the guest's kernel log about the end of the tool.
     #[serde(default)]
     pub kernel_log: Vec<String>,

@@ -56,13 +56,15 @@ pub enum Guest {
     Ssh(Original),
 }
 
-/// The user and the key of an ssh login.
+/// The users and keys of ssh logins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Name of the guest's user.
+    /// Name of the guest's user who runs the tool.
     pub user: String,
     /// Path of the private key on the host.
     pub key: PathBuf,
+    /// Path of the private key for root, who then has the control session; None: the user has it.
+    pub root_key: Option<PathBuf>,
 }
 
 /// The settings of an original disk.
@@ -181,6 +183,9 @@ impl QemuSockets {
 pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
+/// The device with which QEMU recognizes a panic of the guest's kernel; the initrd has its driver.
+pub(super) const PANIC_DEVICE: &str = "pvpanic-pci";
+
 /// If a disk of the host is full or fails, QEMU stops the machine, so that the guest does not see an I/O error.
 const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
 
@@ -248,6 +253,10 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
             arg("-device", &format!("virtserialport,chardev={port},name={port}"));
         }
     }
+    if let Guest::Agent { .. } = &spec.guest {
+        // The guest's kernel reports a panic to it. It is the last device, so that the others keep their slots.
+        arg("-device", PANIC_DEVICE);
+    }
     if let Start::Restore(_) = spec.start {
         arg("-incoming", "defer");
     }
@@ -278,7 +287,12 @@ fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
     for (i, disk) in spec.read_only_disks.iter().enumerate() {
         let options = match bus {
             Bus::Virtio => {
-                format!("format={},readonly=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
+                // Only the guest can cause a failed write: it ignored that the disk is read-only. It gets the error.
+                format!(
+                    "format={},readonly=on,werror=report,rerror=stop,file={}",
+                    disk.format,
+                    file(&disk.path)
+                )
             }
             // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
             Bus::Ide => snapshot_drive(disk),
@@ -318,7 +332,7 @@ mod tests {
             "-smp 4,sockets=1,cores=4,threads=1 ",
             "-nodefaults ",
             "snapshot=on,werror=stop,rerror=stop,file=/i/a,,b.qcow2 ",
-            "format=raw,readonly=on,werror=stop,rerror=stop,file=/i/inputs.ext4 ",
+            "format=raw,readonly=on,werror=report,rerror=stop,file=/i/inputs.ext4 ",
         ] {
             assert!(args.contains(part), "{part} in {args}");
         }
@@ -327,7 +341,7 @@ mod tests {
 
     #[test]
     fn an_original_disk_boots_itself_and_has_only_the_ssh_port() {
-        let login = Login { user: "mcc".into(), key: "/i/key".into() };
+        let login = Login { user: "mcc".into(), key: "/i/key".into(), root_key: None };
         let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
         let args =
