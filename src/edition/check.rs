@@ -45,6 +45,9 @@ impl Edition {
                 ensure(false, &["variants", tool], message)?;
             }
         }
+        for (number, suffix) in self.variant_suffixes.iter().enumerate() {
+            ensure(!suffix.is_empty(), &["variant_suffixes", &number.to_string()], "must not be empty")?;
+        }
         self.check_judging()?;
         self.check_unknown()
     }
@@ -69,6 +72,7 @@ impl Edition {
         let majority = "must be from 1/2 to below 1, so that only one value can exceed it";
         check((half..one).contains(&judging.majority), "majority", majority)?;
         check(!judging.tie_margin.is_negative(), "tie_margin", or_more)?;
+        check(judging.scale.is_positive(), "scale", "must be more than 0")?;
         for (bonus, points) in [("time", &judging.bonuses.time), ("memory", &judging.bonuses.memory)] {
             ensure(!points.is_negative(), &["judging", "bonuses", bonus], or_more)?;
         }

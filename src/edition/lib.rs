@@ -21,8 +21,8 @@ pub use builtin::{known, other_edition_names};
 pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
-    AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
-    StatusRule, Votes,
+    AwardKind, Bonuses, ConfidenceReading, CostComparison, InfrastructureRule, Judging, Normalization,
+    NotKept, PodiumRule, Status, StatusRule, Votes,
 };
 pub use pattern::{Pattern, fits};
 pub use rule_text::{
@@ -68,6 +68,10 @@ pub struct Edition {
     /// Tools with their entries (E-4.6). An entry that is not listed is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
+    /// Suffixes of entries that belong to the tool of the rest of their name: with `+red`, `LoLA+red` belongs to the tool of
+    /// `LoLA` (E-4.6).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variant_suffixes: Vec<String>,
     /// Settings that were not published, by key (such as `judging.normalization`), each with a sentence on the value used.
     #[serde(default)]
     pub unknown: BTreeMap<String, String>,
@@ -103,10 +107,16 @@ impl Edition {
         (stripped.unwrap_or(instance), stripped.is_some())
     }
 
-    /// The tool of an entry; the entry itself if the edition does not list it.
+    /// The tool of an entry: the one that lists it, otherwise that of its name without a variant suffix, otherwise itself.
     pub fn tool_of<'a>(&'a self, entry: &'a str) -> &'a str {
         let tool = self.variants.iter().find(|(_, entries)| entries.iter().any(|variant| variant == entry));
-        tool.map_or(entry, |(tool, _)| tool)
+        if let Some((tool, _)) = tool {
+            return tool;
+        }
+        let mut suffixes = self.variant_suffixes.iter();
+        let reduced =
+            suffixes.find_map(|suffix| entry.strip_suffix(suffix.as_str())).filter(|of| !of.is_empty());
+        reduced.map_or(entry, |of| self.tool_of(of))
     }
 
     /// The status of an entry according to the patterns of the edition; `competing` if none fits.

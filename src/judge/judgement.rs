@@ -241,7 +241,7 @@ pub struct Instance {
     pub family: String,
     /// `known` or `surprise`, in 2017 also `stripped`.
     pub status: String,
-    /// Normalization weight (E-4.4) times the multiplier of its status.
+    /// Normalization weight (E-4.4) times the multiplier of its status and the scale of the edition.
     #[serde(with = "fraction")]
     pub weight: BigRational,
 }
@@ -367,9 +367,9 @@ impl fmt::Display for Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weak {
-    /// Only one competing entry gave it.
+    /// Only one voter gave it.
     SingleBacker,
-    /// Several competing entries gave it, and all of them are variants of one tool.
+    /// Several voters gave it, and all of them are variants of one tool.
     SingleFamily,
 }
 
@@ -660,6 +660,8 @@ pub struct Flag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
+    /// The entry gave values, but its confidence could not be measured, so that values that only it gave are not trusted.
+    NoConfidence,
     /// The entry has no run in an examination, or none there on a family, although others have: probably an error of
     /// the organizers.
     Absent,
@@ -673,6 +675,7 @@ impl FlagKind {
     /// Returns the word in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
+            Self::NoConfidence => "no-confidence",
             Self::Absent => "absent",
             Self::Contradiction => "contradiction",
             Self::Repeat => "repeat",

@@ -195,7 +195,7 @@ impl Oracle {
         let Questions { examination, answers, values, .. } = questions;
         let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let known = oracle::read_good_lines(folder, instance, &examination, &ids)?;
+        let known = oracle::read(folder, instance, &examination, &ids)?;
         Ok(known.map_or_else(nothing, |(values, bad)| Known {
             values,
             unread: bad.first().map(|first| unread(&first.to_string(), bad.len())),

@@ -391,6 +391,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
 pub fn status_text(status: Status) -> &'static str {
     match status {
         Status::Competing => "",
+        Status::VotingOnly => "votes only",
         Status::Virtual => "virtual",
         Status::OutOfCompetition => "out of competition",
         Status::Withdrawn => "withdrawn",

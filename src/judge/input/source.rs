@@ -1,6 +1,6 @@
 //! Reads ballots from a published table of answers, and facts of entries and instances from tools and models files.
 
-use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, RunRow, TRUE};
+use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, NOT_KEPT, RunRow, TRUE};
 use super::contest_table::{self, Columns};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
@@ -8,7 +8,7 @@ use crate::judgement::Ending;
 use mcc_base::names::check_name;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
-use mcc_edition::{AnswerKind, Edition, Status};
+use mcc_edition::{AnswerKind, Edition, NotKept, Status};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -79,11 +79,23 @@ fn read_compact(
             return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
         }
         check_wrong(&row[4], examination.values)?;
+        if edition.judging.not_kept == NotKept::Wrong {
+            mark_not_kept(&row[4], &mut values);
+        }
         ballots.add_row(entry, instance, number, Ending::NotStated, &values);
         check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })
+}
+
+/// An answer that the column `wrong` marks and the column `answers` does not have was not kept.
+fn mark_not_kept(wrong: &str, values: &mut [u32]) {
+    for position in wrong.split(' ').filter_map(|word| word.parse::<usize>().ok()) {
+        if let Some(value) = values.get_mut(position).filter(|value| **value == NONE) {
+            *value = NOT_KEPT;
+        }
+    }
 }
 
 /// Returns the number of a Boolean answer of the compact table; None for any other letter.
