@@ -292,7 +292,10 @@ fn an_ssh_or_qemu_killed_on_the_host_is_infrastructure() {
     ] {
         let folder = fake_machine("", qemu, ":", watch, "exec sleep 1000");
         folder.run(&[]).code(1);
-        let outcome = folder.runs()["hostile/DiningTable-PT-03/StateSpace"].last.outcome.clone();
+        let attempts =
+            folder.record().attempts(&"hostile/DiningTable-PT-03/StateSpace".parse().unwrap()).unwrap();
+        // The file remains, so that the machine of the second attempt is killed at once.
+        let outcome = attempts[0].outcome.clone();
         let Outcome::Infrastructure { state, reason } = outcome else { panic!("{outcome:?}") };
         assert!(state == "examining" && reason.contains(cause), "{state} {reason}");
     }
