@@ -2,13 +2,15 @@
 
 use super::channel::Channel;
 use super::cpu_time;
+use super::disk_header::check_disk;
 use super::error::VmError;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
+use super::overlay;
 use super::process::{Process, StartedQemu, cpu_set};
 use super::qmp::{Lines, Qmp, poll_readable};
-use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
+use super::spec::{Backend, DiskFile, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{ReadResult, Sink};
@@ -102,7 +104,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of
-    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is an unlinked file there.
+    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is a file without a name there.
     ///
     /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
     ///
@@ -119,8 +121,7 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
-        let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
+        let StartedQemu { qemu, host_side, outputs, isolation } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
@@ -164,27 +165,24 @@ impl Machine {
         let (control, control_fd) = pair()?;
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
+        let overlays = overlays(spec, folder)?;
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
             console: console_fd,
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
+            overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
         };
-        let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
-        // A private folder: the overlay has a name there until QEMU has unlinked it.
-        let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
-        isolation.chown_folder(own.path()).map_err(VmError::Start)?;
-        if let Start::Keep(overlay) = &spec.start {
-            isolation.chown_folder(overlay).map_err(VmError::Start)?;
-        }
+        let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
+        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
+        let inherited: Vec<i32> = sockets.chain(overlays.iter().map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -214,7 +212,7 @@ impl Machine {
         // The controller closes its copies of QEMU's ends, so that every stream ends when QEMU ends.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
-        Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
+        Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -332,10 +330,10 @@ impl Machine {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         match event {
             "BLOCK_IO_ERROR" => Err(VmError::Disk {
-                // Under libvirt QEMU's field is empty.
-                device: match data["device"].as_str() {
-                    None | Some("") => text(&data["qom-path"]),
-                    Some(device) => device.to_owned(),
+                // The field `device` is empty. libvirt gives the nodes names of its own.
+                device: match data["node-name"].as_str() {
+                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => node.to_owned(),
+                    _ => text(&data["qom-path"]),
                 },
                 operation: text(&data["operation"]),
                 reason: text(&data["reason"]),
@@ -559,6 +557,20 @@ impl Machine {
         let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
         (!shown.is_empty()).then(|| format!("{log}: {shown}"))
     }
+}
+
+/// Checks the disks of a machine and makes its overlays. A kept overlay exists already.
+fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError> {
+    spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
+    let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
+        Start::Keep(kept) if number == 0 => {
+            let opened = File::options().read(true).write(true).open(kept);
+            opened.map_err(|source| VmError::Io { path: kept.clone(), source })
+        }
+        _ => overlay::unnamed(check_disk(disk)?, folder)
+            .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
+    };
+    spec.overlay_disks().into_iter().enumerate().map(make).collect()
 }
 
 impl Drop for Machine {
