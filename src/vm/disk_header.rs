@@ -330,7 +330,7 @@ mod tests {
         assert!(with(79, &[0x80]).contains("0x80"));
         assert!(with(4, &[0, 0, 0, 9]).contains("version 9"));
         assert!(with(20, &[0, 0, 0, 40]).contains("damaged"));
-        assert!(with(104, &[0x44, 0x41, 0x54, 0x41, 0, 0, 0, 1, b'x']).contains("the data file \"x\""));
+        assert!(with(112, &[0x44, 0x41, 0x54, 0x41, 0, 0, 0, 1, b'x']).contains("the data file \"x\""));
         for at in 0..whole.len().min(600) {
             let mut forged = whole.clone();
             forged[at] ^= 0xff;

@@ -394,16 +394,25 @@ mod tests {
         assert_eq!(found["base-file"]["filename"], "/i/a,b.qcow2");
         assert_eq!((&found["base"]["driver"], &found["base"]["backing"]), (&json!("qcow2"), &Value::Null));
         assert!(found["base"].as_object().unwrap().contains_key("backing"), "null prevails over the header");
-        assert_eq!((&found["disk"]["backing"], &found["disk"]["cache"]["no-flush"]), (&json!("base"), &json!(true)));
+        assert_eq!(
+            (&found["disk"]["backing"], &found["disk"]["cache"]["no-flush"]),
+            (&json!("base"), &json!(true))
+        );
         assert_eq!(found["disk-file"]["filename"], "/dev/fdset/0");
         for name in ["base", "base-file", "ro0", "ro0-file"] {
-            assert_eq!((&found[name]["read-only"], &found[name]["auto-read-only"]), (&json!(true), &json!(false)));
+            assert_eq!(
+                (&found[name]["read-only"], &found[name]["auto-read-only"]),
+                (&json!(true), &json!(false))
+            );
         }
         let kept = nodes(&MachineSpec { start: Start::Keep("/s/overlay".into()), ..spec() });
         assert_eq!(kept["disk"]["cache"]["no-flush"], false);
         let saved = SavedState { folder: "/s".into() };
         let restored = nodes(&MachineSpec { start: Start::Restore(saved), ..spec() });
-        assert_eq!((&restored["disk"]["backing"], &restored["saved"]["backing"]), (&json!("saved"), &json!("base")));
+        assert_eq!(
+            (&restored["disk"]["backing"], &restored["saved"]["backing"]),
+            (&json!("saved"), &json!("base"))
+        );
     }
 
     #[test]
@@ -438,7 +447,10 @@ mod tests {
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
         let spec = MachineSpec { guest: Guest::Ssh(original), disk, ..spec() };
         let found = nodes(&spec);
-        assert_eq!((&found["base"]["driver"], &found["ro0"]["backing"]), (&json!("vmdk"), &json!("ro0-base")));
+        assert_eq!(
+            (&found["base"]["driver"], &found["ro0"]["backing"]),
+            (&json!("vmdk"), &json!("ro0-base"))
+        );
         let args = argv(&spec, &QemuSockets::placeholder()).join(" ");
         for part in [
             "ide-hd,drive=disk,bus=ide.0,unit=0,werror=stop,rerror=stop ",
