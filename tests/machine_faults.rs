@@ -120,7 +120,10 @@ fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
     folder.qemu(&format!(
         r#"for word; do
                shift
-               case "$word" in if=none,id=disk,*) word="if=none,id=disk,format=raw,snapshot=on,file={}";; esac
+               case "$word" in
+                   *'"node-name":"base-file"'*) word='{{"driver":"file","node-name":"base-file","filename":"{}","read-only":true}}';;
+                   *'"node-name":"base"'*) word='{{"driver":"raw","node-name":"base","file":"base-file","read-only":true}}';;
+               esac
                set -- "$@" "$word"
            done"#,
         empty.display()

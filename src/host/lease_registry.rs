@@ -62,7 +62,9 @@ pub struct HostLeases {
 pub struct LeaseRegistry {
     folder: PathBuf,
     path: PathBuf,
-    file: Flock<File>,
+    file: File,
+    /// The file again, opened for reading only.
+    _lock: Flock<File>,
     own: ControllerLeases,
     trusted: TrustedUsers,
     /// Since when each attempt to get the registry lock has failed.
@@ -141,11 +143,14 @@ impl LeaseRegistry {
         let is_shared = geteuid().is_root() || trusted.includes_others();
         let mode = Permissions::from_mode(if is_shared { 0o644 } else { 0o600 });
         file.set_permissions(mode).map_err(at(&path))?;
-        // Machines inherit the lock: until the last of them has exited, its cores are not free.
-        fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|errno| at(&path)(errno.into()))?;
-        let file = lock(file, &path, LOCK_TIMEOUT, stop).map_err(at(&path))?;
+        // Machines inherit the lock, on a descriptor that they cannot write to: until the last of them has exited, its
+        // cores are not free.
+        let (reader, _) = open_regular(&path).map_err(at(&path))?;
+        fcntl(&reader, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|errno| at(&path)(errno.into()))?;
+        let lock = lock(reader, &path, LOCK_TIMEOUT, stop).map_err(at(&path))?;
         let folder = folder.to_owned();
-        let mut registry = Self { folder, file, path, own, trusted, busy_since: None, warned: vec![] };
+        let mut registry =
+            Self { folder, file, _lock: lock, path, own, trusted, busy_since: None, warned: vec![] };
         registry.write_leases()?;
         Ok(registry)
     }

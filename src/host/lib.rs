@@ -21,8 +21,8 @@ pub use lease_registry::{
 };
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub use program::run_with_deadline;
 pub use program::{Qemu, find_program};
+pub use program::{close_inherited_in_children, run_with_deadline};
 pub use survey::Survey;
 
 use mcc_base::Mark;

@@ -52,6 +52,9 @@ pub enum RunnerError {
     /// An image cannot be used.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// A disk cannot be used.
+    #[error(transparent)]
+    Disk(#[from] mcc_vm::DiskError),
     /// An original disk cannot be used.
     #[error(transparent)]
     Original(#[from] OriginalError),

@@ -70,6 +70,9 @@ pub enum VmError {
         /// Whether the host has no space left.
         full: bool,
     },
+    /// A disk of the machine is refused before QEMU opens it.
+    #[error(transparent)]
+    BadDisk(#[from] super::DiskError),
     /// The CPU time of the machine cannot be read.
     #[error(
         "the CPU time of the machine cannot be read ({}: {problem}), so no CPU limit can be enforced; the controller \

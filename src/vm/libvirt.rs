@@ -6,11 +6,12 @@
 //! (AUTODESTROY), and so with its controller.
 
 use super::cgroup::{PREFIX, remove_stale};
+use super::disk_header::check_disk;
 use super::error::VmError;
 use super::isolation::Isolation;
+use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
-use super::saved_state::overlay;
 use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
 use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE, tail};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
@@ -137,8 +138,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
-    overlay(&spec.disk.path, &spec.disk.format, &overlay_file)
-        .map_err(|error| VmError::Libvirt(error.to_string()))?;
+    let bytes = spec.disks().iter().map(check_disk).collect::<Result<Vec<_>, _>>()?[0];
+    File::create(&overlay_file).and_then(|file| overlay::write(&file, bytes)).map_err(at(&overlay_file))?;
 
     let inputs = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
@@ -161,14 +162,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         VmError::Libvirt(format!("other processes are connected to its sockets: {peers:?}"))
     })?;
     let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
-    Ok(StartedQemu {
-        qemu: Process::Domain(domain),
-        host_side,
-        messages: None,
-        outputs: vec![],
-        isolation,
-        own: None,
-    })
+    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, messages: None, outputs: vec![], isolation })
 }
 
 /// Accepts the connection of QEMU; returns the stream and the process number of its peer.
@@ -420,7 +414,11 @@ fn disk(
         ];
         empty(w, "driver", &driver)?;
         match base {
-            None => source(w, file)?,
+            None => {
+                source(w, file)?;
+                // Without this, libvirt searches the header for a backing file.
+                empty(w, "backingStore", &[])?;
+            }
             Some(base) => {
                 empty(w, "source", &[("file", &absolute(&file.path))])?;
                 let backing = w.create_element("backingStore").with_attribute(("type", "file"));

@@ -2,13 +2,15 @@
 
 use super::channel::{Channel, Received};
 use super::cpu_time;
+use super::disk_header::check_disk;
 use super::error::{GuestEnd, VmError};
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
+use super::overlay;
 use super::process::{Process, StartedQemu, cpu_set};
 use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
-use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
+use super::spec::{Backend, DiskFile, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{ReadResult, Sink, tail};
@@ -104,7 +106,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of
-    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is an unlinked file there.
+    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is a file without a name there.
     ///
     /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
     ///
@@ -121,8 +123,7 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
-        let StartedQemu { qemu, host_side, messages, outputs, isolation, own: _own } = match spec.backend {
+        let StartedQemu { qemu, host_side, messages, outputs, isolation } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
@@ -169,29 +170,26 @@ impl Machine {
         let (control, control_fd) = pair()?;
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
+        let overlays = overlays(spec, folder)?;
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
             console: console_fd,
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
+            overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
         };
-        let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
-        // A private folder: the overlay has a name there until QEMU has unlinked it.
-        let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
-        isolation.chown_folder(own.path()).map_err(VmError::Start)?;
-        if let Start::Keep(overlay) = &spec.start {
-            isolation.chown_folder(overlay).map_err(VmError::Start)?;
-        }
+        let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
+        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
         let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
         messages.set_nonblocking(true).map_err(VmError::Start)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(OwnedFd::from(qemu_stderr));
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
+        let inherited: Vec<i32> = sockets.chain(overlays.iter().map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -222,7 +220,7 @@ impl Machine {
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         let (qemu, messages) = (Process::Child(qemu), Some(messages));
-        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, own: Some(own) })
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -355,10 +353,10 @@ impl Machine {
         match message["event"].as_str() {
             // The error of a write to a read-only disk is only reported to the guest, which caused it.
             Some("BLOCK_IO_ERROR") if data["action"] != "report" => Err(VmError::Disk {
-                // Under libvirt QEMU's field is empty.
-                device: match data["device"].as_str() {
-                    None | Some("") => text(data["qom-path"].as_str()),
-                    device => text(device),
+                // The field `device` is empty. libvirt gives the nodes names of its own.
+                device: match data["node-name"].as_str() {
+                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
+                    _ => text(data["qom-path"].as_str()),
                 },
                 operation: text(data["operation"].as_str()),
                 reason: text(data["reason"].as_str()),
@@ -627,6 +625,24 @@ impl Machine {
         let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
         (!shown.is_empty()).then(|| format!("{log}: {shown}"))
     }
+}
+
+/// Checks the disks of a machine and makes its overlays, which are files without a name on the file system of `folder`. A
+/// kept overlay exists already. QEMU inherits them in this order (`QemuSockets::overlays`).
+///
+/// # Errors
+/// A disk is refused, or an overlay cannot be made or opened.
+pub fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError> {
+    spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
+    let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
+        Start::Keep(kept) if number == 0 => {
+            let opened = File::options().read(true).write(true).open(kept);
+            opened.map_err(|source| VmError::Io { path: kept.clone(), source })
+        }
+        _ => overlay::unnamed(check_disk(disk)?, folder)
+            .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
+    };
+    spec.overlay_disks().into_iter().enumerate().map(make).collect()
 }
 
 impl Drop for Machine {

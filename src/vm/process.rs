@@ -32,8 +32,6 @@ pub(super) struct StartedQemu {
     /// QEMU's ends of stdout and stderr. With the ssh channel, the tool's session writes to them.
     pub outputs: Vec<OwnedFd>,
     pub isolation: Isolation,
-    /// The folder in which QEMU makes its overlay; None under libvirt, which gets an existing overlay.
-    pub own: Option<tempfile::TempDir>,
 }
 
 impl Process {

@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 /// Much longer than any step of a test takes: only a step that never ends reaches it.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The header of an empty qcow2 disk.
+pub const EMPTY_QCOW2: &[u8] = b"QFI\xfb\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\x02\0\
+      \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
 pub const EXAMINATIONS: [&str; 9] = [
     "StateSpace",
     "UpperBounds",
@@ -79,6 +83,7 @@ impl Folder {
         for file in ["disk", "kernel", "initrd"] {
             fs::write(image.join(file), file).unwrap();
         }
+        fs::write(image.join("disk"), EMPTY_QCOW2).unwrap();
         let boot = r#"{"kernel": "kernel", "initrd": "initrd"}"#;
         let facts =
             format!(r#"{{"format": 1, "kind": "tool", "built_by": "test", "disk": "disk", "boot": {boot}}}"#);
