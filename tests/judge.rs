@@ -315,6 +315,23 @@ fn an_answer_marked_wrong_costs_points_in_2024_only() {
 }
 
 #[test]
+fn oracles_are_read_before_anything_is_judged() {
+    let row = |tool: &str| format!("{tool},F-PT-1,StateSpace,7 8 1 1,\n");
+    let dir = table(&format!("{HEADER}{}{}", row("a"), row("b")));
+    refused(&dir, &["--oracle", "absent"], &["cannot read absent"]);
+    assert!(!dir.path().join("out").exists());
+    // A bad line is a warning; the other lines are compared.
+    std::fs::create_dir(dir.path().join("oracle")).unwrap();
+    let text =
+        "F-PT-1 StateSpace\nSTATE_SPACE STATES 7 TECHNIQUES X\nSTATE_SPACE TRANSITIONS many TECHNIQUES X\n";
+    std::fs::write(dir.path().join("oracle/F-PT-1-SS.out"), text).unwrap();
+    let judged = judge(&dir, &["--oracle", "oracle"]).success();
+    let note = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
+    assert!(note.contains("warning: oracle: oracle/F-PT-1-SS.out:3: "), "{note}");
+    assert!(note.contains("oracle: equal values: 1; different values: 0;"), "{note}");
+}
+
+#[test]
 fn times_up_to_a_year_are_accepted_and_summed() {
     let header = mcc_harness::benchkit::contest_table::HEADER.join(",");
     let row = |tool, instance| {

@@ -148,7 +148,8 @@ fn published_totals_come_out_within_0_05_percent() {
     assert_eq!(unexplained, ["2025 StateSpace ITS-Tools"]);
 }
 
-/// Leads are printed with one decimal. They come out to 0.02 points of that digit; the exceptions are in the test.
+/// Leads are printed with one decimal; they come out to 0.02 points of it. The lead in Reachability of 2022 comes out with
+/// the trusted values, and not with the published consensus on StigmergyCommit-PT-11a (-1.43 %).
 #[test]
 fn published_leads_over_a_rival_come_out() {
     let judged: BTreeMap<String, Judged> = [2022, 2025].map(|year| (year.to_string(), judged(year))).into();
@@ -157,9 +158,8 @@ fn published_leads_over_a_rival_come_out() {
     for row in published {
         let points = points(&judged[&row["year"]], &row["category"]);
         let lead = (&points[&row["tool"]] / &points[&row["rival"]]).to_f64().unwrap() * 100.0 - 100.0;
-        let number = |column: &str| row[column].parse::<f64>().unwrap();
-        assert!((lead - number("computed_percent")).abs() < 0.01, "{lead}: {row:?}");
-        assert!((lead - number("published_percent")).abs() <= 0.05 + 0.02, "{lead}: {row:?}");
+        let difference = lead - row["published_percent"].parse::<f64>().unwrap();
+        assert!(difference.abs() <= 0.05 + 0.02, "{lead}: {row:?}");
     }
 }
 

@@ -610,24 +610,6 @@ fn an_infinite_count_of_an_oracle_is_not_comparable() {
 }
 
 #[test]
-fn oracles_are_read_before_anything_is_judged() {
-    let folder = TempDir::new().unwrap();
-    let answers = "tool,instance,examination,answers,wrong\na,F-PT-1,StateSpace,7 8 1 1,\nb,F-PT-1,StateSpace,7 8 1 1,\n";
-    fs::write(folder.path().join("answers.csv"), answers).unwrap();
-    let judge = ["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out", "--oracle"];
-    refused(folder.path(), &[&judge[..], &["absent"]].concat(), &["cannot read absent"]);
-    assert!(!folder.path().join("out").exists());
-    // A bad line is a warning; the other lines are compared.
-    fs::create_dir(folder.path().join("oracle")).unwrap();
-    let text =
-        "F-PT-1 StateSpace\nSTATE_SPACE STATES 7 TECHNIQUES X\nSTATE_SPACE TRANSITIONS many TECHNIQUES X\n";
-    fs::write(folder.path().join("oracle/F-PT-1-SS.out"), text).unwrap();
-    let (_, note) = done(folder.path(), &[&judge[..], &["oracle"]].concat());
-    assert!(note.contains("warning: oracle: oracle/F-PT-1-SS.out:3: "), "{note}");
-    assert!(note.contains("oracle: equal values: 1; different values: 0;"), "{note}");
-}
-
-#[test]
 fn the_judgement_of_2018_agrees_with_the_oracle() {
     let Some(oracle) = data::shared("mcc/oracle") else { return };
     let answers = data::published("mcc/2018/answers.csv.gz");

@@ -1,7 +1,7 @@
 //! Cost of judging and reading large inputs, as ratios that one run of this program measures. mcc-harness and the program
 //! that it is compared with run alternately, each in a process of its own.
 //!
-//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [logs] [nets]
+//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [years] [logs] [nets]
 //!
 //! PERCENT makes the generated inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
 
@@ -35,7 +35,8 @@ fn main() {
         _ => {}
     }
     let asked = |section: &str| words.is_empty() || words.iter().any(|word| word == section);
-    let sections: [(&str, Section); 3] = [("judge", judge), ("logs", logs), ("nets", nets)];
+    let sections: [(&str, Section); 4] =
+        [("judge", judge), ("years", years), ("logs", logs), ("nets", nets)];
     for (name, section) in sections.into_iter().filter(|(name, _)| asked(name)) {
         let folder = tempfile::tempdir().unwrap();
         println!("{name}");
@@ -71,6 +72,35 @@ fn this(words: &[&str], path: &Path) -> Command {
     command
 }
 
+fn harness_judge(edition: &str, answers: &Path, models: &Path, out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.arg("judge").arg(answers).args(["--edition", edition, "--models"]).arg(models);
+    command.arg("--out").arg(out);
+    command
+}
+
+/// Judges the published answers of 2018 and 2025, and 2025 with its sensitivity. The ratio is for equal numbers of
+/// positions: the years have 110,799 and 224,455.
+fn years(folder: &Path) {
+    let judge = |year: u32, more: &[&str]| {
+        let edition = format!("mcc-{year}");
+        let [answers, models] =
+            ["answers.csv.gz", "models.csv"].map(|name| published(&format!("mcc/{year}/{name}")));
+        let mut command = harness_judge(&edition, &answers, &models, &folder.join(&edition));
+        run(command.args(more)).0
+    };
+    let [first, last, sensitivity] = in_turns(
+        number("ROUNDS", 5),
+        [&mut || judge(2018, &[]), &mut || judge(2025, &[]), &mut || judge(2025, &["--sensitivity"])],
+    );
+    line("judge 2018", first);
+    line("judge 2025", last);
+    line("judge 2025 --sensitivity (aim: below 5 s)", sensitivity);
+    let scaled = |time: std::time::Duration| time.mul_f64(224_455.0 / 110_799.0);
+    let first = Measurement { wall: scaled(first.wall), cpu: scaled(first.cpu), ..first };
+    ratio("2025 / 2018, for each position", last, first, "about 1 or less");
+}
+
 /// Judges the answers of 2018: from the published table to all result files.
 fn judge(folder: &Path) {
     let (answers, models) = (published("mcc/2018/answers.csv.gz"), published("mcc/2018/models.csv"));
@@ -81,11 +111,7 @@ fn judge(folder: &Path) {
         command.arg(project().join("editions/mcc-2018.toml")).arg(&theirs);
         run(&mut command).0
     };
-    let harness = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
-        command.arg("judge").arg(&answers).args(["--edition", "mcc-2018", "--models"]).arg(&models);
-        run(command.arg("--out").arg(&own)).0
-    };
+    let harness = || run(&mut harness_judge("mcc-2018", &answers, &models, &own)).0;
     let [python, harness] = in_turns(number("ROUNDS", 5), [&mut { python }, &mut { harness }]);
     line("python3 benches/judge.py", python);
     line("mcc-harness judge", harness);

@@ -222,10 +222,13 @@ fn a_value_given_twice_is_flagged_as_repeat_or_contradiction() {
     runs[1].3.repeated = vec![Some(Repeat::Same)];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let flags: Vec<_> = judgement.flags.iter().map(|f| (f.kind, f.entry, f.instance, f.position)).collect();
-    assert_eq!(
-        flags,
-        [(FlagKind::Contradiction, 0, Some(0), Some(0)), (FlagKind::Repeat, 1, Some(0), Some(0))]
-    );
+    let expected = [
+        // No other entry gave the value of a, so its confidence cannot be measured.
+        (FlagKind::NoConfidence, 0, None, None),
+        (FlagKind::Contradiction, 0, Some(0), Some(0)),
+        (FlagKind::Repeat, 1, Some(0), Some(0)),
+    ];
+    assert_eq!(flags, expected);
 }
 
 #[test]
