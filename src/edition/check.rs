@@ -130,18 +130,23 @@ impl Edition {
     }
 
     fn check_unknown(&self) -> Option<Fault> {
-        let settings = serde_json::to_value(self).expect("an edition can be serialized");
-        self.unknown.iter().find_map(|(key, why)| {
-            let at = vec!["unknown".to_owned(), key.clone()];
-            if settings.pointer(&format!("/{}", key.replace('.', "/"))).is_none() {
-                return Some((
-                    at,
-                    "no key of this edition; write it as in \"judging.normalization\"".to_owned(),
-                ));
-            }
-            why.trim()
-                .is_empty()
-                .then(|| (at, "must be a sentence on what is unknown and which value is used".to_owned()))
-        })
+        check_unknown(self, &self.unknown)
     }
+}
+
+/// Checks the table `unknown` of an edition: its keys are keys of the edition, and each has a sentence.
+pub(super) fn check_unknown(
+    edition: &impl serde::Serialize,
+    unknown: &std::collections::BTreeMap<String, String>,
+) -> Option<Fault> {
+    let settings = serde_json::to_value(edition).expect("an edition can be serialized");
+    unknown.iter().find_map(|(key, why)| {
+        let at = vec!["unknown".to_owned(), key.clone()];
+        if settings.pointer(&format!("/{}", key.replace('.', "/"))).is_none() {
+            return Some((at, "no key of this edition; write it as in \"judging.normalization\"".to_owned()));
+        }
+        why.trim()
+            .is_empty()
+            .then(|| (at, "must be a sentence on what is unknown and which value is used".to_owned()))
+    })
 }

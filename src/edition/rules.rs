@@ -6,7 +6,9 @@ use super::crv::CrvEdition;
 use super::error::EditionError;
 use super::layers::Layers;
 use super::svcomp::SvcompEdition;
+use super::warnings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An edition of any contest. Its key `contest` determines the contest.
 #[derive(Clone, Debug)]
@@ -42,7 +44,13 @@ impl Rules {
         let contest = layers.typed::<ContestKey>()?.contest;
         let other_contest = |edition| Self::Other(Box::new(edition));
         Ok(match contest.as_deref() {
-            Some("sv-comp") => other_contest(OtherEdition::Svcomp(layers.checked(SvcompEdition::check)?)),
+            Some("sv-comp") => {
+                let edition =
+                    layers.checked(SvcompEdition::check)?.resolve_structure().map_err(|message| {
+                        layers.content(layers.place_of(&["structure".to_owned()]), "structure", message)
+                    })?;
+                other_contest(OtherEdition::Svcomp(edition))
+            }
             Some("crv") => other_contest(OtherEdition::Crv(layers.checked(CrvEdition::check)?)),
             None | Some("mcc") => Self::Mcc(Box::new(Edition::parse(&text, &file)?)),
             Some(other) => {
@@ -61,6 +69,19 @@ impl OtherEdition {
             Self::Svcomp(edition) => &edition.name,
             Self::Crv(edition) => &edition.name,
         }
+    }
+
+    /// Settings that the contest did not publish, by key, each with a sentence on the value used.
+    pub fn unknown(&self) -> Option<&BTreeMap<String, String>> {
+        match self {
+            Self::Svcomp(edition) => Some(&edition.unknown),
+            Self::Crv(_) => None,
+        }
+    }
+
+    /// Warnings for readers of results: a sentence for every setting that was not published.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown))
     }
 
     /// Title for display.
