@@ -47,7 +47,7 @@ fn podium(out: &Path, track: &str) -> Vec<String> {
 
 #[test]
 fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
-    let Some(input) = data::shared("crv-2014") else { return };
+    let input = data::published("crv/2014");
     let out = TempDir::new().unwrap();
     let notes = judge(&input, out.path());
     assert_eq!(

@@ -44,7 +44,7 @@ fn podium(out: &Path, category: &str) -> Vec<(String, String, String)> {
 
 #[test]
 fn every_podium_of_the_report_of_2013_is_reproduced() {
-    let Some(input) = data::shared("svcomp-2013") else { return };
+    let input = data::published("svcomp/2013");
     let out = TempDir::new().unwrap();
     judge(&input, "svcomp-2013", out.path(), &[]);
     let mut compared = 0;
@@ -210,7 +210,7 @@ fn explain_shows_points_by_category_and_costly_answers() {
     let explained = String::from_utf8_lossy(&explained.success().get_output().stdout).into_owned();
     let expected = "toolA (svcomp-2014): competing\n\n\
                     category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
-                    Loops         1            0      2         0     -10     1  gold\n\n\
+                    Loops         1            0      2         0     -10     1\nLoops: no medal: its points are not more than 0\n\n\
                     Answers that lost points: 2; points lost by them: 12:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
                     Loops c.yml  answered false, right is true  -4\n";
     assert_eq!(explained, expected);
@@ -281,7 +281,7 @@ fn validators_confirm_in_time_and_merged_files_replace_raw_ones() {
     write(input.path(), "validation/val.xml", &validator);
     write(input.path(), "table.xml", "<table/>");
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |tool, column| score(out.path(), tool, "ReachSafety-Loops", column);
+    let of = |tool, column| score(out.path(), tool, "unreach-call.ReachSafety-Loops", column);
     assert_eq!(
         (of("one", "points"), of("one", "right"), of("one", "unconfirmed")),
         ("2".into(), "1".into(), "2".into())
@@ -435,7 +435,7 @@ fn judgements_compare_only_within_the_same_contest() {
         "1 runs only before\n  A  l/3.yml Loops unreach-call\n",
         "1 runs only after\n  A  l/4.yml Loops unreach-call\n",
         "0 of 2 right answers differ\n",
-        "2 ranks or medals change\n  Loops  B  rank 2 silver 0.00  ->  rank 1 gold 0.00\n  Loops  A  rank 1 gold 5.00    ->  rank 2 silver -13.00\n",
+        "2 ranks or medals change\n  Loops  B  rank 2 0.00       ->  rank 1 0.00\n  Loops  A  rank 1 gold 5.00  ->  rank 2 -13.00\n",
         "1 scores differ (the greatest differences first)\n  A  Loops  5.00  ->  -13.00  -18.00\n",
         "1 of 3 runs have different points\n  A  l/1.yml Loops unreach-call  2.00  ->  -16.00\n",
         "1 of 3 answers differ\n  A  l/1.yml Loops unreach-call  true  ->  false(unreach-call)\n",
@@ -456,7 +456,7 @@ fn judgements_compare_only_within_the_same_contest() {
 
     let measured = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
     let (crv, slower) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    for (out, rows) in [(&crv, "java,1,a,T,10,2,T,ok,1\n"), (&slower, "java,1,a,T,10,7,F,ok,1\n")] {
+    for (out, rows) in [(&crv, "java,1,a,T,10,2,T,ok,1\n"), (&slower, "java,1,a,T,50,7,F,ok,1\n")] {
         judge(&write(out.path(), "m.csv", &(measured.to_owned() + rows)), "crv-2014", out.path(), &[]);
     }
     let text = compared(crv.path(), slower.path(), &[]);
@@ -464,6 +464,9 @@ fn judgements_compare_only_within_the_same_contest() {
         "1 of 1 right answers differ\n  1 java  T  ->  F\n",
         "  a  1 java  right  ->  wrong\n",
         "0 of 0 execution times differ\n",
+        "1 of 1 memory peaks differ\n  a  1 java  10.000 MB  ->  50.000 MB\n",
+        "3 parts of scores differ\n  a  java  correctness  ",
+        "3 parts of the points of runs differ\n  a  1 java  correctness  ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -575,7 +578,7 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
     let name = "val-validate-violation-witnesses-one";
     write(input.path(), "val.xml", &result(name, "SV", "ReachSafety-Loops", &checked));
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    let of = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
     assert_eq!([of("points"), of("right"), of("unconfirmed")], ["3", "2", "1"]);
     let note = "no validation results of correctness witnesses of one, and no run of theirs with the category \
                 correct-unconfirmed: each of their right answers true counts as confirmed";
@@ -586,7 +589,7 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
         &result(&name.replace("violation", "correctness"), "SV", "ReachSafety-Loops", &checked),
     );
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |column| score(out.path(), "one", "ReachSafety-Loops", column);
+    let of = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
     assert_eq!([of("points"), of("right"), of("unconfirmed")], ["4", "3", "0"]);
     assert!(
         notes.contains("of violation witnesses of one,") && notes.contains("right answers false"),

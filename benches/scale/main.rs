@@ -11,7 +11,7 @@ mod synthetic;
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
 use mcc_harness::model::Net;
-use measure::{in_turns, line, ratio, run};
+use measure::{Measurement, in_turns, line, ratio, run};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,7 @@ fn main() {
         _ => {}
     }
     let asked = |section: &str| words.is_empty() || words.iter().any(|word| word == section);
-    let sections: [(&str, Section); 4] =
-        [("judge", judge), ("years", years), ("logs", logs), ("nets", nets)];
+    let sections: [(&str, Section); 4] = [("judge", judge), ("years", years), ("logs", logs), ("nets", nets)];
     for (name, section) in sections.into_iter().filter(|(name, _)| asked(name)) {
         let folder = tempfile::tempdir().unwrap();
         println!("{name}");

@@ -273,7 +273,9 @@ impl Table {
     /// before it if that line ends with CR LF or lines between are empty.
     fn first_line_of(&self, row: &csv::ByteRecord) -> u64 {
         let end = self.rows.position();
-        let ended = u64::from(self.chunk.borrow().ends_line_before(end.byte()));
+        // A field that is never closed contains the last line end.
+        let unclosed = self.closed().is_err() && row.as_slice().ends_with(b"\n");
+        let ended = u64::from(!unclosed && self.chunk.borrow().ends_line_before(end.byte()));
         let inside = memchr_iter(b'\n', row.as_slice()).count() as u64;
         end.line() - ended - inside
     }

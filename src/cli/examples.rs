@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 21] = [
+pub const EXAMPLES: [(&str, &str); 22] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json",
@@ -27,6 +27,8 @@ pub const EXAMPLES: [(&str, &str); 21] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
+         Own runs within a published field:\n  \
+         mcc-harness judge results published.csv.gz --edition mcc-2025 --replace LoLA=results --out judged\n\
          Places that depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
          Differences between two judgements:\n  \
@@ -43,6 +45,11 @@ pub const EXAMPLES: [(&str, &str); 21] = [
         "  mcc-harness qualify lola --tool LoLA --instances models\n\
          The tool's folder, before it has an image:\n  \
          mcc-harness qualify --native lola-folder --tool LoLA --instances models",
+    ),
+    (
+        "rate",
+        "  mcc-harness rate results --published answers-2025.csv.gz --edition mcc-2025 --models models-2025.csv\n  \
+         mcc-harness rate results --published answers-2025.csv.gz --edition mcc-2025 --baseline old-results --out rating",
     ),
     (
         "lint",

@@ -11,6 +11,7 @@ use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
 use mcc_judge::{other_contests, write};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Judge a record or a table of answers.
@@ -22,9 +23,14 @@ use std::path::{Path, PathBuf};
 /// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
-    #[arg(required_unless_present = "compare", requires = "out")]
-    input: Option<PathBuf>,
+    /// The sources: folders of records (RESULTS), archives, tables of answers, or folders of BenchKit's results (CSV and
+    /// OUTPUTS). Several sources are judged together; an entry may be in one of them only, unless --replace is given.
+    #[arg(required_unless_present = "compare", requires = "out", value_name = "SOURCE")]
+    input: Vec<PathBuf>,
+    /// For an entry that is in several sources: the source whose runs count, as it is given on the command line; its runs
+    /// in the other sources are left out. May be repeated.
+    #[arg(long, value_name = "ENTRY=SOURCE", value_parser = replacement, requires = "input")]
+    replace: Vec<(String, String)>,
     #[command(flatten)]
     inputs: JudgeInputs,
     /// Show the differences between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
@@ -41,8 +47,9 @@ pub struct Args {
     /// differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
-    /// Categories of SV-COMP: a table with the columns category,tasks,parent and, if some are new, new.
-    #[arg(long, value_name = "CSV")]
+    /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and, if
+    /// some are new, new.
+    #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
     /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
@@ -52,12 +59,22 @@ pub struct Args {
     format: Format,
 }
 
+/// Parses `ENTRY=SOURCE`.
+fn replacement(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((entry, source)) if !entry.is_empty() && !source.is_empty() => {
+            Ok((entry.to_owned(), source.to_owned()))
+        }
+        _ => Err("expected ENTRY=SOURCE, such as LoLA=results".to_owned()),
+    }
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    match (&args.compare, &args.input, &args.out) {
-        (Some(judgements), ..) => show_differences(judgements, &args),
-        (None, Some(input), Some(out)) => judge(input, out, &args),
+    match (&args.compare, &args.out) {
+        (Some(judgements), _) => show_differences(judgements, &args),
+        (None, Some(out)) => judge(&args.input, out, &args),
         // The options require one or the other.
-        (None, ..) => Err(Failure::usage(anyhow!("give an input and --out, or --compare"))),
+        (None, None) => Err(Failure::usage(anyhow!("give an input and --out, or --compare"))),
     }
 }
 
@@ -81,9 +98,9 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
+fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let mut read = args.inputs.files();
-    read.extend([input.to_owned()].into_iter().chain(args.categories.clone()));
+    read.extend(inputs.iter().cloned().chain(args.categories.clone()));
     refuse_inputs(&read, write::FILES.map(|name| out.join(name)))?;
     let rules = args.inputs.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
     if let Some(Rules::Other(edition)) = rules {
@@ -94,10 +111,17 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
                 "{option} is for editions of the MCC; for the other contests the edition file sets it"
             )));
         }
+        let [input] = inputs else {
+            return Err(Failure::usage(anyhow!(
+                "several sources are for editions of the MCC; for the other contests give one folder with all results"
+            )));
+        };
         return judge_other::judge(input, out, args.categories.as_deref(), args.format, &edition);
     }
     reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
-    let (edition, ballots) = args.inputs.read(input)?;
+    let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
+    reject_if(replace.len() < args.replace.len(), "--replace names an entry twice; give each entry once")?;
+    let (edition, ballots) = args.inputs.read_all(inputs, &replace)?;
     let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;

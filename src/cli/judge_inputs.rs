@@ -1,13 +1,16 @@
 use super::Failure;
 use super::print::escaped;
+use super::record_source::{self, RecordSource, is_archive};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
+use mcc_judge::sources::{Source, combine};
 use mcc_judge::{Ballots, source};
 use mcc_store::Record;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The rules of a judgement, and the files that complete its input.
@@ -80,13 +83,51 @@ impl JudgeInputs {
             .collect()
     }
 
-    /// Returns the edition and the ballots of a record (RESULTS), a table of answers, or a folder of BenchKit's results
-    /// (CSV and OUTPUTS), completed by the files of the other options.
+    /// Returns the edition and the ballots of a record (RESULTS), a table of answers, a folder of BenchKit's results (CSV
+    /// and OUTPUTS), or an archive, completed by the files of the other options.
     pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
-        let (mut edition, mut ballots) = self.ballots(input)?;
-        if let Some(names) = &self.names {
-            source::read_names(&mut ballots, names).map_err(Failure::usage)?;
+        self.read_all(&[input.to_owned()], &BTreeMap::new())
+    }
+
+    /// Returns the edition and the ballots of several sources, as `read` does. `replace`: as for `combine`.
+    pub fn read_all(
+        &self,
+        inputs: &[PathBuf],
+        replace: &BTreeMap<String, String>,
+    ) -> Result<(Edition, Ballots), Failure> {
+        let (edition, sources) = self.sources(inputs)?;
+        let ballots = combine(&edition, sources, replace).map_err(Failure::usage)?;
+        self.complete(edition, ballots)
+    }
+
+    /// Returns the edition and the ballots of each source, with the original names of instances.
+    ///
+    /// Without --edition, all sources must be records or archives of one edition.
+    pub fn sources(&self, inputs: &[PathBuf]) -> Result<(Edition, Vec<Source>), Failure> {
+        let opened = inputs.iter().map(|path| Opened::open(path)).collect::<Result<Vec<_>, _>>()?;
+        let edition = match self.edition.as_deref() {
+            Some(name) => Edition::load(name).map_err(Failure::usage)?,
+            None => edition_of_all(&opened)?,
+        };
+        let mut sources = Vec::new();
+        for opened in &opened {
+            let mut ballots = self.ballots(&edition, opened)?;
+            // A table of answers has the original names.
+            let names = self.names.clone().or_else(|| opened.own_names());
+            if let Some(names) = names.filter(|_| opened.record.is_some() || inputs.len() == 1) {
+                source::read_names(&mut ballots, &names).map_err(Failure::usage)?;
+            }
+            sources.push(Source { name: opened.given.display().to_string(), ballots });
         }
+        Ok((edition, sources))
+    }
+
+    /// Completes ballots by the files of the other options.
+    pub fn complete(
+        &self,
+        mut edition: Edition,
+        mut ballots: Ballots,
+    ) -> Result<(Edition, Ballots), Failure> {
         if let Some(models) = &self.models {
             source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
         }
@@ -107,30 +148,66 @@ impl JudgeInputs {
         Ok((edition, ballots))
     }
 
-    fn ballots(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
-        let named = self.edition.as_deref().map(Edition::load).transpose().map_err(Failure::usage)?;
-        if input.is_dir() && !is_results(input) {
-            let record = Record::open_readonly(input).map_err(Failure::usage)?;
-            let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
-            let ballots = if self.unfinished {
-                read_unfinished(&edition, &record).map_err(unreadable)?
-            } else {
-                read_record(&edition, &record).map_err(unreadable)?
-            };
-            return Ok((edition, ballots));
-        }
-        let Some(edition) = named else {
-            return Err(Failure::usage(anyhow!(
-                "a table of answers does not name its edition; give --edition"
-            )));
-        };
-        let ballots = if input.is_dir() {
-            read_results(&edition, input).map_err(Failure::usage)?
-        } else {
-            source::read_answers(&edition, input).map_err(Failure::usage)?
-        };
-        Ok((edition, ballots))
+    fn ballots(&self, edition: &Edition, opened: &Opened) -> Result<Ballots, Failure> {
+        let path = &opened.path;
+        Ok(match &opened.record {
+            Some(record) if self.unfinished => read_unfinished(edition, record).map_err(unreadable)?,
+            Some(record) => read_record(edition, record).map_err(unreadable)?,
+            None if path.is_dir() => read_results(edition, path).map_err(Failure::usage)?,
+            None => source::read_answers(edition, path).map_err(Failure::usage)?,
+        })
     }
+}
+
+/// A source that was opened.
+struct Opened {
+    /// The path that was given.
+    given: PathBuf,
+    /// The folder of a record or of BenchKit's results, or a table.
+    path: PathBuf,
+    record: Option<Record>,
+    /// The folder of an unpacked archive, which is removed with this value.
+    unpacked: Option<RecordSource>,
+}
+
+impl Opened {
+    fn open(given: &Path) -> Result<Self, Failure> {
+        let unpacked = is_archive(given).then(|| record_source::open(given)).transpose()?;
+        let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
+        let is_record = path.is_dir() && !is_results(&path);
+        let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(Failure::usage)?;
+        Ok(Self { given: given.to_owned(), path, record, unpacked })
+    }
+
+    /// The table of names in an archive of runs on obfuscated instances.
+    fn own_names(&self) -> Option<PathBuf> {
+        self.unpacked.as_ref().map(|source| source.folder.join("names.csv")).filter(|path| path.is_file())
+    }
+}
+
+/// The edition of the records among the sources.
+fn edition_of_all(opened: &[Opened]) -> Result<Edition, Failure> {
+    let mut found: Option<(&Path, Edition)> = None;
+    for Opened { given, record, .. } in opened {
+        let Some(record) = record else { continue };
+        let edition = edition_of(record).map_err(Failure::usage)?;
+        match &found {
+            None => found = Some((given, edition)),
+            Some((first, known)) if *known != edition => {
+                return Err(Failure::usage(anyhow!(
+                    "{} has edition {} and {} has edition {}, or their settings differ; give --edition, which then counts \
+                     for all sources",
+                    first.display(),
+                    known.name,
+                    given.display(),
+                    edition.name
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    let missing = || Failure::usage(anyhow!("a table of answers does not name its edition; give --edition"));
+    found.map(|(_, edition)| edition).ok_or_else(missing)
 }
 
 /// A record that is damaged or was changed is bad input. Open runs, and errors of the host, are not.

@@ -18,6 +18,10 @@ pub(super) fn judge(
 ) -> Result<Exit, Failure> {
     let judgement = match edition {
         OtherEdition::Svcomp(edition) => {
+            let edition = match categories {
+                Some(path) => &svcomp::with_categories(edition, path).map_err(Failure::usage)?,
+                None => edition,
+            };
             let results = svcomp::read(edition, input, categories);
             svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
         }
@@ -50,6 +54,9 @@ fn table(judgement: &other_contests::Judgement) -> String {
             text.push('\n');
         }
     }
+    for warning in judgement.edition.warnings() {
+        text += &format!("{warning}\n");
+    }
     text
 }
 
@@ -68,6 +75,7 @@ fn json(judgement: &other_contests::Judgement) -> String {
     });
     let document = serde_json::json!({
         "edition": judgement.edition.name(),
+        "unknown": judgement.edition.unknown(),
         "notes": judgement.notes,
         "podiums": places.collect::<Vec<_>>(),
     });

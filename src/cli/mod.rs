@@ -21,6 +21,7 @@ mod plan;
 mod print;
 mod progress;
 mod qualify;
+mod rate;
 mod record_source;
 mod replay;
 mod report;
@@ -64,6 +65,7 @@ enum Command {
     Report(report::Args),
     Explain(explain::Args),
     Qualify(qualify::Args),
+    Rate(rate::Args),
     Lint(lint::Args),
     Image(image::Args),
     Export(export::Args),
@@ -139,6 +141,7 @@ pub fn main() -> Exit {
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Qualify(args) => qualify::run(args),
+        Command::Rate(args) => rate::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
         Command::Export(args) => export::run(args),

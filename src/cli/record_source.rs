@@ -2,6 +2,7 @@ use super::Failure;
 use super::failure::{export_failure, write_failure};
 use crate::archive::{ArchiveError, ArchiveLimits, unpack};
 use anyhow::Context;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A record to read. An archive is unpacked into a temporary folder that is removed with this value.
@@ -9,6 +10,13 @@ pub struct RecordSource {
     /// The folder of the record.
     pub folder: PathBuf,
     _unpacked: Option<tempfile::TempDir>,
+}
+
+/// Whether a file is an archive: it begins as zstd does.
+pub fn is_archive(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == [0x28, 0xb5, 0x2f, 0xfd]
 }
 
 /// Opens RESULTS, the folder of an unpacked archive, or an archive.

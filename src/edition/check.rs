@@ -49,7 +49,7 @@ impl Edition {
             ensure(!suffix.is_empty(), &["variant_suffixes", &number.to_string()], "must not be empty")?;
         }
         self.check_judging()?;
-        self.check_unknown()
+        check_unknown(self, &self.unknown)
     }
 
     fn check_judging(&self) -> Result<(), Fault> {
@@ -90,16 +90,19 @@ impl Edition {
         let message = "`exclude` needs a written reason: add infrastructure_reason = \"...\"";
         check(valid, "infrastructure", message)
     }
+}
 
-    /// Checks that `unknown` names existing keys, each with a sentence.
-    fn check_unknown(&self) -> Result<(), Fault> {
-        let settings = serde_json::to_value(self).expect("an edition can be serialized");
-        self.unknown.iter().try_for_each(|(key, why)| {
-            let at = ["unknown", key];
-            let exists = settings.pointer(&format!("/{}", key.replace('.', "/"))).is_some();
-            ensure(exists, &at, "no key of this edition; write it as in \"judging.normalization\"")?;
-            let message = "must be a sentence on what is unknown and which value is used";
-            ensure(!why.trim().is_empty(), &at, message)
-        })
-    }
+/// Checks that the table `unknown` of an edition names existing keys, each with a sentence.
+pub(super) fn check_unknown(
+    edition: &impl serde::Serialize,
+    unknown: &BTreeMap<String, String>,
+) -> Result<(), Fault> {
+    let settings = serde_json::to_value(edition).expect("an edition can be serialized");
+    unknown.iter().try_for_each(|(key, why)| {
+        let at = ["unknown", key];
+        let exists = settings.pointer(&format!("/{}", key.replace('.', "/"))).is_some();
+        ensure(exists, &at, "no key of this edition; write it as in \"judging.normalization\"")?;
+        let message = "must be a sentence on what is unknown and which value is used";
+        ensure(!why.trim().is_empty(), &at, message)
+    })
 }

@@ -12,8 +12,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Limit for the length of a chain of bases: twice that of mcc-2026. A longer chain is probably a cycle.
-const MOST_LAYERS: usize = 16;
+/// Limit for the length of a chain of bases: twice that of svcomp-2026. A longer chain is probably a cycle.
+const MOST_LAYERS: usize = 32;
 
 /// Limit for the size of a file in bytes: more than 100 times that of the largest edition.
 const LARGEST: usize = 1 << 20;

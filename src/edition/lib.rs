@@ -16,6 +16,7 @@ mod rule_text;
 mod rules;
 mod suggest;
 pub mod svcomp;
+mod svcomp_structure;
 
 pub use builtin::{known, other_edition_names};
 pub use error::EditionError;
@@ -29,6 +30,7 @@ pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
 pub use rules::{OtherEdition, Rules};
+pub use svcomp_structure::{CategoryStructure, StructureError};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -86,6 +88,13 @@ pub enum MccContest {
     Mcc,
 }
 
+/// A sentence for every setting of an edition that was not published.
+fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
+    unknown
+        .iter()
+        .map(move |(key, why)| format!("edition {edition}: the contest's setting `{key}` is unknown: {why}"))
+}
+
 impl Edition {
     /// The examination with this name and its index.
     pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
@@ -94,9 +103,7 @@ impl Edition {
 
     /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.unknown.iter().map(|(key, why)| {
-            format!("edition {}: the contest's setting `{key}` is unknown: {why}", self.name)
-        })
+        warnings(&self.name, &self.unknown)
     }
 
     /// The name of an instance without the prefix of stripped models, and whether it has that prefix.

@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 pub struct Pattern(GlobMatcher);
 
 impl Pattern {
+    /// The pattern that fits this name only.
+    pub fn exact(name: &str) -> Self {
+        let escaped = Glob::new(&globset::escape(name)).expect("an escaped name is a pattern");
+        Self(escaped.compile_matcher())
+    }
+
     /// Whether the pattern fits a name.
     pub fn fits(&self, name: &str) -> bool {
         self.0.is_match(name)

@@ -6,8 +6,9 @@ use super::crv::CrvEdition;
 use super::error::{EditionError, Fault, ensure};
 use super::layers::Layers;
 use super::svcomp::SvcompEdition;
-use super::{Status, StatusRule};
+use super::{Status, StatusRule, warnings};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An edition of any contest. Its key `contest` determines the contest.
 #[derive(Clone, Debug)]
@@ -46,7 +47,10 @@ impl Rules {
             Some("sv-comp") => {
                 let check =
                     |edition: &SvcompEdition| no_votes(&edition.statuses).and_then(|()| edition.check());
-                other_contest(OtherEdition::Svcomp(layers.checked(check)?))
+                let edition = layers.checked(check)?.resolve_structure().map_err(|message| {
+                    layers.content(layers.place_of(&["structure".to_owned()]), "structure", message)
+                })?;
+                other_contest(OtherEdition::Svcomp(edition))
             }
             Some("crv") => {
                 let check = |edition: &CrvEdition| no_votes(&edition.statuses).and_then(|()| edition.check());
@@ -76,6 +80,19 @@ impl OtherEdition {
             Self::Svcomp(edition) => &edition.name,
             Self::Crv(edition) => &edition.name,
         }
+    }
+
+    /// Settings that the contest did not publish, by key, each with a sentence on the value used.
+    pub fn unknown(&self) -> Option<&BTreeMap<String, String>> {
+        match self {
+            Self::Svcomp(edition) => Some(&edition.unknown),
+            Self::Crv(_) => None,
+        }
+    }
+
+    /// Warnings for readers of results: a sentence for every setting that was not published.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown))
     }
 
     /// Title for display.

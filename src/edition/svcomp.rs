@@ -1,5 +1,6 @@
 //! Editions of SV-COMP (the rules of the contest, and its report of 2013).
 
+use super::check::check_unknown;
 use super::error::{Fault, ensure};
 use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, retain_names};
 use num_rational::BigRational;
@@ -29,18 +30,38 @@ pub struct SvcompEdition {
     pub qualification: Qualification,
     /// The attribute of a result file that names the entry.
     pub entry: EntryName,
+    /// Documents that the settings are taken from.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// Name of the built-in category structure, such as `svcomp-2024`. It is replaced by its content when the edition is
+    /// loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) structure: Option<String>,
+    /// Patterns of meta categories in which only answers FALSE count.
+    #[serde(default)]
+    pub false_only: Vec<Pattern>,
+    /// Patterns of meta categories in which only answers TRUE count.
+    #[serde(default)]
+    pub true_only: Vec<Pattern>,
     /// The categories. A table of categories in the input replaces them.
     #[serde(default, rename = "category")]
     pub categories: Vec<Category>,
     /// Opt-outs of entries.
     #[serde(default, rename = "opt_out")]
     pub opt_outs: Vec<OptOut>,
+    /// Base categories in which an entry takes part although it does not take part in their meta category.
+    #[serde(default, rename = "opt_in")]
+    pub opt_ins: Vec<OptOut>,
     /// Teams with their entries. An entry that is not listed is a team of its own.
     #[serde(default)]
     pub teams: BTreeMap<String, Vec<String>>,
     /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
     #[serde(default, rename = "status")]
     pub statuses: Vec<StatusRule>,
+    /// Settings that were not published, by key (such as `witnesses.exempt_correctness`), each with a sentence on the value
+    /// used.
+    #[serde(default)]
+    pub unknown: BTreeMap<String, String>,
 }
 
 /// The contest of an `SvcompEdition`.
@@ -180,18 +201,95 @@ pub enum EntryName {
 pub struct Category {
     /// Its name.
     pub name: String,
-    /// The meta category that it is a part of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<String>,
+    /// The meta categories that it is a part of. In a file: a name or a list of names.
+    #[serde(rename = "parent", default, skip_serializing_if = "Vec::is_empty", with = "one_or_many")]
+    pub parents: Vec<String>,
     /// Number of its verification tasks. None: the number of tasks in the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
     /// Whether it is new in this edition; then it is held only with enough teams.
     #[serde(default)]
     pub new: bool,
+    /// Whether verifiers are ranked in it.
+    #[serde(default, skip_serializing_if = "CategoryRole::is_ranked")]
+    pub role: CategoryRole,
+    /// The entries that take part in a meta category. Empty: every entry with results in all parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub participants: Vec<String>,
 }
 
-/// An opt-out of an entry. It has a dash in these categories; its results count in their meta category.
+impl Category {
+    /// A category that is part of no other, with no known number of tasks.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            parents: Vec::new(),
+            tasks: None,
+            new: false,
+            role: CategoryRole::Ranked,
+            participants: Vec::new(),
+        }
+    }
+}
+
+/// Whether verifiers are ranked in a category.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CategoryRole {
+    /// They are ranked.
+    #[default]
+    Ranked,
+    /// A demonstration category: not ranked, and no part of the score of its meta category.
+    Demo,
+    /// A category for validators of witnesses only.
+    ValidationOnly,
+}
+
+impl CategoryRole {
+    fn is_ranked(&self) -> bool {
+        *self == Self::Ranked
+    }
+}
+
+/// The answers that count in a category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CountedAnswers {
+    /// All answers.
+    All,
+    /// Answers FALSE, right and wrong.
+    FalseOnly,
+    /// Answers TRUE, right and wrong.
+    TrueOnly,
+}
+
+/// A list that a file may hold as one text.
+mod one_or_many {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+        Ok(match OneOrMany::deserialize(from)? {
+            OneOrMany::One(name) => vec![name],
+            OneOrMany::Many(names) => names,
+        })
+    }
+
+    pub fn serialize<S: Serializer>(names: &[String], to: S) -> Result<S::Ok, S::Error> {
+        match names {
+            [name] => name.serialize(to),
+            names => names.serialize(to),
+        }
+    }
+}
+
+/// An opt-out of an entry: it has a dash in these categories, and its results count in their meta category. Or an opt-in:
+/// it takes part in these categories, but not in their meta category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptOut {
@@ -199,6 +297,9 @@ pub struct OptOut {
     pub entry: String,
     /// Patterns of categories.
     pub categories: Vec<Pattern>,
+    /// Whether it is from the category structure of the contest, which lists all entries of a year.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_structure: bool,
 }
 
 impl SvcompEdition {
@@ -214,8 +315,19 @@ impl SvcompEdition {
         let share = &self.qualification.more_than;
         let valid = !share.is_negative() && *share < BigRational::one();
         ensure(valid, &["qualification", "more_than"], "must be a share from 0 to below 1")?;
-        check_categories(&self.categories)
-            .or_else(|(number, message)| ensure(false, &["category", &number.to_string(), "name"], message))
+        check_categories(&self.categories).or_else(|(number, message)| {
+            ensure(false, &["category", &number.to_string(), "name"], message)
+        })?;
+        check_unknown(self, &self.unknown)
+    }
+
+    /// The answers that count in a category.
+    pub fn counted_answers(&self, category: &str) -> CountedAnswers {
+        match () {
+            () if fits(&self.false_only, category) => CountedAnswers::FalseOnly,
+            () if fits(&self.true_only, category) => CountedAnswers::TrueOnly,
+            () => CountedAnswers::All,
+        }
     }
 
     /// The team of an entry; the entry itself if the edition does not list it.
@@ -235,6 +347,8 @@ impl SvcompEdition {
         let mut edition = self.clone();
         retain_names(&mut edition.teams, stays);
         edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
+        edition.opt_ins.retain(|opt_in| stays(&opt_in.entry));
+        edition.categories.iter_mut().for_each(|of| of.participants.retain(|entry| stays(entry)));
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition
     }
@@ -260,7 +374,7 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         if category.name.is_empty() {
             return Err((number, "a category needs a name".to_owned()));
         }
-        if names.insert(category.name.as_str(), category.parent.as_deref()).is_some() {
+        if names.insert(category.name.as_str(), number).is_some() {
             return Err((number, format!("category `{}` is named twice", category.name)));
         }
         if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MOST_TASKS).contains(tasks)) {
@@ -273,18 +387,22 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
     }
     for (number, category) in categories.iter().enumerate() {
         let mut seen = BTreeSet::new();
-        let mut at = category.name.as_str();
-        while let Some(parent) = names[at] {
-            if !names.contains_key(parent) {
-                return Err((
-                    number,
-                    format!("its parent `{parent}` is not in the list of categories; add it"),
-                ));
+        let mut pending = vec![number];
+        while let Some(at) = pending.pop() {
+            for parent in &categories[at].parents {
+                let Some(parent_number) = names.get(parent.as_str()).copied() else {
+                    return Err((
+                        number,
+                        format!("its parent `{parent}` is not in the list of categories; add it"),
+                    ));
+                };
+                if parent_number == number {
+                    return Err((number, format!("category `{}` is a part of itself", category.name)));
+                }
+                if seen.insert(parent_number) {
+                    pending.push(parent_number);
+                }
             }
-            if !seen.insert(parent) {
-                return Err((number, format!("category `{}` is a part of itself", category.name)));
-            }
-            at = parent;
         }
     }
     Ok(())

@@ -10,12 +10,13 @@ pub mod judgement;
 pub mod mcc;
 pub mod other_contests;
 mod output;
+pub mod rate;
 pub mod show;
 pub mod svcomp;
 mod table_words;
 mod value_verdict;
 
 pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-pub use input::{benchkit_results, overrides, record, source};
+pub use input::{benchkit_results, overrides, record, source, sources};
 pub use output::atomic_file::WriteError;
 pub use output::{contest_table, oracle, write};

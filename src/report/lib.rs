@@ -13,6 +13,7 @@
 //! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
 //! SITE/compare.html                            any two entries, run by run
 //! SITE/rules.html                              the contests' rules (docs/rules.md); all rule codes link to it
+//! SITE/values.js                               values of a rating (`write_rating`)
 //! SITE/progress.html                           the progress of an unfinished campaign
 //! SITE/runs.js runs/ENTRY.js                   data of compare.html in SV-COMP and CRV: names, runs of one entry
 //! SITE/runs/ENTRY/INSTANCE/EXAMINATION.N.stdout.txt   raw outputs of attempt N (with a record)
@@ -37,6 +38,7 @@ mod output;
 mod pictures;
 pub mod plots;
 mod progress;
+mod rate;
 mod rule_links;
 mod rule_page;
 mod run;
@@ -49,6 +51,7 @@ mod tool;
 
 pub use contest::SiteInput;
 pub use other_contests::write_other_site;
+pub use rate::write_rating;
 pub use show::visible;
 
 use mcc_base::names::RunId;

@@ -74,7 +74,7 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
     let site = NewSite::create(out)?;
     let scores = plots::scores(judgement);
     let mut pages = 0;
-    for category in 0..judgement.categories.len() {
+    for category in shown(judgement) {
         let runs = runs(judgement, category);
         site.page(&path(judgement, category, "html"), &category_page(judgement, category, &runs, &scores))?;
         site.file(&path(judgement, category, "js"), &script::call("mcc_lists", &[runs]))?;
@@ -92,6 +92,12 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
     Ok(pages)
+}
+
+/// The categories with a score. The structure of a year has many that a smaller input does not have.
+fn shown(judgement: &Judgement) -> Vec<usize> {
+    let has_score = |category: &usize| judgement.scores.iter().any(|score| score.category == *category);
+    (0..judgement.categories.len()).filter(has_score).collect()
 }
 
 /// The path of the page of a category; with another file name ending, of its data.
@@ -156,7 +162,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     };
     let size = [
         count(judgement.entries.len(), "entry", "entries"),
-        count(judgement.categories.len(), "category", "categories"),
+        count(shown(judgement).len(), "category", "categories"),
         count(judgement.blocks.iter().map(|block| block.cells.len()).sum(), "run", "runs"),
     ];
     let row = |number: usize| {
@@ -171,14 +177,18 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 }
             }
         };
-        (entry(judgement, number), (0..judgement.categories.len()).map(cell).collect())
+        (entry(judgement, number), shown(judgement).into_iter().map(cell).collect())
     };
     Ok(OtherFrontPage {
         frame: frame(judgement, String::new(), ""),
         size: size.join(" · "),
-        notes: judgement.notes.iter().map(|note| visible(note)).collect(),
+        notes: {
+            let warnings = judgement.edition.warnings();
+            judgement.notes.iter().cloned().chain(warnings).map(|note| visible(&note)).collect()
+        },
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
-        categories: (0..judgement.categories.len())
+        categories: shown(judgement)
+            .into_iter()
             .map(|number| (path(judgement, number, "html"), visible(&judgement.categories[number].category)))
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
-const TOP_LEVEL: [&str; 24] = [
+const TOP_LEVEL: [&str; 25] = [
     "index.html",
     "instance.html",
     "instances.html",
@@ -27,6 +27,7 @@ const TOP_LEVEL: [&str; 24] = [
     "pictures",
     "compare.html",
     "contest.js",
+    "values.js",
     "site.css",
     "scripts",
     "examinations",

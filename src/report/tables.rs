@@ -53,6 +53,15 @@ pub(crate) fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
     Ok(json)
 }
 
+/// Rows as a CSV table.
+pub(crate) fn csv(rows: &[Vec<String>]) -> Vec<u8> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        table.write_record(row).expect("rows have one length, and writing to memory cannot fail");
+    }
+    table.into_inner().expect("writing to memory cannot fail")
+}
+
 /// A place on a podium: rank, entry, note beside its name, points, medal.
 type LatexPlace<'a> = (Option<u32>, &'a Entry, &'a str, &'a BigRational, &'a str);
 

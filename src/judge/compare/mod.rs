@@ -60,12 +60,16 @@ pub struct Comparison {
     pub bases: Vec<BasisChange>,
     /// Normalized points by entry and examination; points by entry and category.
     pub points: Vec<PointsChange>,
+    /// Parts of points by entry and category that differ (CRV).
+    pub parts: Vec<PartChange>,
     /// Podium places whose rank, points or medal differ.
     pub places: Vec<PlaceChange>,
     /// Number of runs that are in both judgements.
     pub runs_compared: u64,
     /// Runs whose points (with weights) differ.
     pub run_points: Vec<RunChange<Points>>,
+    /// Parts of the points of these runs that differ (CRV).
+    pub run_parts: Vec<RunPartChange>,
     /// Number of answers of these runs that are in at least one of the judgements.
     pub answers_compared: u64,
     /// Answers of these runs that differ.
@@ -77,6 +81,10 @@ pub struct Comparison {
     pub times: Vec<RunChange<u64>>,
     /// Number of runs with a measured time in both judgements.
     pub times_compared: u64,
+    /// Runs whose memory, in bytes, differs by more than the given factor and by a megabyte or more.
+    pub memory: Vec<RunChange<u64>>,
+    /// Number of runs with measured memory in both judgements.
+    pub memory_compared: u64,
 }
 
 /// A difference of a named item.
@@ -183,6 +191,31 @@ pub struct PointsChange {
     pub after: Option<Points>,
 }
 
+/// A part of the points of an entry in a category that differs, such as those for memory.
+#[derive(Debug, Serialize)]
+pub struct PartChange {
+    /// Name of the entry.
+    pub entry: String,
+    /// Name of the category.
+    pub examination: String,
+    /// Name of the part.
+    pub part: String,
+    /// Points in the first judgement.
+    pub before: Option<Points>,
+    /// Points in the second judgement.
+    pub after: Option<Points>,
+}
+
+/// A part of the points of a run that differs.
+#[derive(Debug, Serialize)]
+pub struct RunPartChange {
+    /// Name of the part.
+    pub part: String,
+    /// The points for this part in both judgements.
+    #[serde(flatten)]
+    pub change: RunChange<Points>,
+}
+
 impl PointsChange {
     /// The points in the second judgement minus those in the first; a missing score counts as 0.
     pub fn difference(&self) -> BigRational {
@@ -265,10 +298,13 @@ pub enum EndingOrVerdict {
     Verdict(RunVerdict),
 }
 
+/// Smaller differences between memory figures, in bytes, are not reported, whatever their ratio.
+const NOISE_BYTES: u64 = 1_000_000;
+
 /// Smaller differences between times, in milliseconds, are not reported, whatever the ratio of the times.
 const NOISE_MS: u64 = 1000;
 
-/// Compares two judgements. Two times differ if one is more than `factor` times the other.
+/// Compares two judgements. Two times, or two memory figures, differ if one is more than `factor` times the other.
 ///
 /// # Errors
 /// The judgements are of different contests or have no run in common; then no difference would be found, which would be
@@ -289,14 +325,18 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
         values: Vec::new(),
         bases: Vec::new(),
         points: points(&points_before, &points_after),
+        parts: parts(&before.parts(), &after.parts()),
         places: places(&before.podiums(), &after.podiums()),
         runs_compared: 0,
         run_points: Vec::new(),
+        run_parts: Vec::new(),
         answers_compared: 0,
         answers: Vec::new(),
         endings: Vec::new(),
         times: Vec::new(),
         times_compared: 0,
+        memory: Vec::new(),
+        memory_compared: 0,
     };
     let (names_before, names_after) = (before.blocks(), after.blocks());
     let mut blocks: BTreeMap<BlockRef<'_>, usize> =
@@ -419,6 +459,11 @@ impl Comparison {
             let [before, after] = [a, b].map(|run| Points(run.points.clone()));
             self.run_points.push(a.change(block, before, after));
         }
+        for ((part, before), (_, after)) in a.parts.iter().zip(&b.parts).filter(|((_, a), (_, b))| a != b) {
+            let [before, after] = [before, after].map(|points| Points((*points).clone()));
+            self.run_parts
+                .push(RunPartChange { part: (*part).to_owned(), change: a.change(block, before, after) });
+        }
         if let (Some(before), Some(after)) = (a.how_ended, b.how_ended)
             && before != after
         {
@@ -426,12 +471,35 @@ impl Comparison {
         }
         if let (Some(before), Some(after)) = (a.time_ms, b.time_ms) {
             self.times_compared += 1;
-            let (less, more) = (before.min(after), before.max(after));
-            if more - less >= NOISE_MS && more > less.saturating_mul(factor) {
+            if is_far(before, after, factor, NOISE_MS) {
                 self.times.push(a.change(block, before, after));
             }
         }
+        if let (Some(before), Some(after)) = (a.memory_bytes, b.memory_bytes) {
+            self.memory_compared += 1;
+            if is_far(before, after, factor, NOISE_BYTES) {
+                self.memory.push(a.change(block, before, after));
+            }
+        }
     }
+}
+
+/// Whether two figures differ by more than a factor, and by `noise` or more.
+fn is_far(before: u64, after: u64, factor: u64, noise: u64) -> bool {
+    let (less, more) = (before.min(after), before.max(after));
+    more - less >= noise && more > less.saturating_mul(factor)
+}
+
+/// The parts of points that differ.
+fn parts(before: &Parts<'_>, after: &Parts<'_>) -> Vec<PartChange> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let change = |key: &&(&str, &str, &str)| {
+        let of = |parts: &Parts<'_>| parts.get(*key).map(|points| Points((*points).clone()));
+        let (entry, examination, part) = **key;
+        let [entry, examination, part] = [entry, examination, part].map(str::to_owned);
+        PartChange { entry, examination, part, before: of(before), after: of(after) }
+    };
+    keys.iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
 impl RunView<'_> {
@@ -496,6 +564,9 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
         other => drop(into.insert(key.to_owned(), other.to_string())),
     }
 }
+
+/// The parts of points by entry, category and part.
+type Parts<'j> = BTreeMap<(&'j str, &'j str, &'j str), &'j BigRational>;
 
 /// Points by entry and examination (or category).
 type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;

@@ -1,8 +1,8 @@
 //! The parts of a judgement that are compared, for the MCC and for other contests.
 
-use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
+use super::{BlockName, ComparedPlace, EndingOrVerdict, Parts, Podiums, Scores};
 use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
-use crate::other_contests;
+use crate::other_contests::{self, Points};
 use mcc_benchkit::Value;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -28,6 +28,10 @@ pub trait JudgementSide {
     fn instances(&self) -> BTreeMap<String, String>;
     /// Points by entry and examination.
     fn scores(&self) -> Scores<'_>;
+    /// Parts of the points by entry, category and part; empty where points have no parts.
+    fn parts(&self) -> Parts<'_> {
+        Parts::new()
+    }
     /// Places by category, in order, and by entry.
     fn podiums(&self) -> Podiums<'_>;
     /// The names of the blocks, in order.
@@ -74,8 +78,12 @@ pub struct RunView<'j> {
     pub how_ended: Option<EndingOrVerdict>,
     /// Points with weights.
     pub points: &'j BigRational,
+    /// The parts of the points with their names (CRV).
+    pub parts: Vec<(&'j str, &'j BigRational)>,
     /// CPU time (CRV: execution time) in milliseconds, if known.
     pub time_ms: Option<u64>,
+    /// Peak of memory in bytes, if known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// An answer: a value of the MCC, or the text of an answer of another contest.
@@ -171,7 +179,9 @@ impl JudgementSide for Judgement {
             answers: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),
             how_ended: (cell.ending != Ending::NotStated).then_some(EndingOrVerdict::Ending(cell.ending)),
             points: &cell.points,
+            parts: Vec::new(),
             time_ms: cell.cost.map(|cost| cost.cpu_ms),
+            memory_bytes: cell.cost.and_then(|cost| cost.memory_kib).map(|kib| kib.saturating_mul(1024)),
         });
         BlockView { values: values.collect(), runs: runs.collect() }
     }
@@ -191,11 +201,13 @@ impl JudgementSide for other_contests::Judgement {
         let mut settings = serde_json::to_value(&self.edition).unwrap_or_default();
         for category in &self.categories {
             let mut facts = format!("{} tasks", category.tasks);
-            if let Some(parent) = category.parent {
-                facts += &format!(", part of {}", self.categories[parent].category);
+            for parent in category.parent.iter().chain(&category.more_parents) {
+                facts += &format!(", part of {}", self.categories[*parent].category);
             }
             if !category.held {
                 facts += &format!(", no podium: {}", category.note);
+            } else if !category.note.is_empty() {
+                facts += &format!(", {}", category.note);
             }
             settings["categories"][&category.category] = facts.into();
         }
@@ -228,6 +240,17 @@ impl JudgementSide for other_contests::Judgement {
         named.collect()
     }
 
+    fn parts(&self) -> Parts<'_> {
+        let mut parts = Parts::new();
+        for of in &self.scores {
+            let (entry, category) = (&self.entries[of.entry].entry, &self.categories[of.category].category);
+            for (part, Points(points)) in self.parts.iter().zip(&of.parts) {
+                parts.insert((entry, category, part), points);
+            }
+        }
+        parts
+    }
+
     fn podiums(&self) -> Podiums<'_> {
         let place = |other_contests::CategoryPlace { rank, entry, points, medal, .. }: &other_contests::CategoryPlace| {
             let place = ComparedPlace { rank: *rank, medal: *medal, points: points.clone() };
@@ -253,14 +276,21 @@ impl JudgementSide for other_contests::Judgement {
             answers: vec![ComparedAnswer::words(&cell.answer)],
             how_ended: Some(EndingOrVerdict::Verdict(cell.verdict)),
             points: &cell.points,
-            time_ms: time_ms(&cell.measured),
+            parts: self
+                .parts
+                .iter()
+                .map(String::as_str)
+                .zip(cell.parts.iter().map(|Points(of)| of))
+                .collect(),
+            time_ms: measured(&cell.measured, &["cpu_s", "time_s"], 1000),
+            memory_bytes: measured(&cell.measured, &["memory_mb"], 1_000_000),
         });
         BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
     }
 }
 
-/// CPU time (SV-COMP) or execution time (CRV) in milliseconds, rounded.
-fn time_ms(measured: &[other_contests::Measure]) -> Option<u64> {
-    let seconds = &measured.iter().find(|of| ["cpu_s", "time_s"].contains(&of.what.as_str()))?.mean;
-    (seconds * BigRational::from_integer(1000.into())).round().to_integer().to_u64()
+/// The first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
+fn measured(measured: &[other_contests::Measure], what: &[&str], factor: u64) -> Option<u64> {
+    let mean = &measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
+    (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
 }

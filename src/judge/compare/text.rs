@@ -57,6 +57,20 @@ impl fmt::Display for Comparison {
             ]
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
+        if self.contest == "crv" {
+            let of = |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
+            let parts = self.parts.iter().map(|change| {
+                let names = [&change.entry, &change.examination, &change.part].map(String::clone);
+                [&names[..], &[of(&change.before), "->".to_owned(), of(&change.after)]].concat()
+            });
+            section(out, "parts of scores differ", parts.collect(), &[3, 5])?;
+            let parts = self.run_parts.iter().map(|RunPartChange { part, change }| {
+                let mut row = run(change, decimals(&change.before.0), decimals(&change.after.0));
+                row.insert(2, part.clone());
+                row
+            });
+            section(out, "parts of the points of runs differ", parts.collect(), &[3, 5])?;
+        }
         let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
         section(
             out,
@@ -79,7 +93,10 @@ impl fmt::Display for Comparison {
         section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;
         let slower =
             self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
-        section(out, &format!("of {} {times} differ", self.times_compared), slower.collect(), &[2, 4])
+        section(out, &format!("of {} {times} differ", self.times_compared), slower.collect(), &[2, 4])?;
+        let more =
+            self.memory.iter().map(|change| run(change, megabytes(change.before), megabytes(change.after)));
+        section(out, &format!("of {} memory peaks differ", self.memory_compared), more.collect(), &[2, 4])
     }
 }
 
@@ -168,6 +185,11 @@ fn place(change: &PlaceChange) -> Vec<String> {
 
 fn run<T>(change: &RunChange<T>, before: String, after: String) -> Vec<String> {
     vec![change.entry.clone(), change.block.to_string(), before, "->".to_owned(), after]
+}
+
+/// Bytes as megabytes of a million bytes.
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{:03} MB", bytes / 1_000_000, bytes % 1_000_000 / 1000)
 }
 
 fn seconds(ms: u64) -> String {

@@ -144,6 +144,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     let categories = edition.tracks.iter().enumerate().map(|(number, track)| Category {
         category: track.name.clone(),
         parent: None,
+        more_parents: Vec::new(),
         tasks: blocks.iter().filter(|block| block.category == number).count() as u64,
         held: tracks.contains(&number),
         note: if tracks.contains(&number) { String::new() } else { "no result".to_owned() },

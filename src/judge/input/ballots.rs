@@ -332,6 +332,24 @@ impl Ballots {
         })
     }
 
+    /// Renames entries; the rows of an entry for which `to` returns None are removed. Returns the new names. Facts of
+    /// entries are removed.
+    pub(crate) fn rename_entries(&mut self, to: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let mut renamed = NameTable::default();
+        let numbers: Vec<Option<u32>> =
+            self.entries.names.iter().map(|name| to(name).map(|new| renamed.number(&new))).collect();
+        self.rows.retain_mut(|row| match numbers[row.entry as usize] {
+            Some(number) => {
+                row.entry = number;
+                true
+            }
+            None => false,
+        });
+        self.entries = renamed;
+        self.known_entries = BTreeMap::new();
+        self.entry_names().map(str::to_owned).collect()
+    }
+
     /// Renames instances and property ids, from old to new. A name that is in neither map stays.
     ///
     /// # Errors
@@ -499,6 +517,12 @@ impl Values {
         assert_eq!(values.number(Value::True), TRUE);
         assert_eq!(values.number(Value::NotKept), NOT_KEPT);
         values
+    }
+
+    /// Returns, by its number in `others`, the number of each value here.
+    pub fn numbers_of(&mut self, others: &Self) -> Vec<u32> {
+        let number = |value: &Option<Value>| value.clone().map_or(NONE, |value| self.number(value));
+        others.list.iter().map(number).collect()
     }
 
     /// Returns the number of a value, a new one where the value is new.

@@ -6,4 +6,5 @@ mod contest_table;
 pub mod overrides;
 pub mod record;
 pub mod source;
+pub mod sources;
 pub mod values;

@@ -57,11 +57,14 @@ pub struct Category {
     /// Index of the meta category that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
+    /// Indices of further meta categories that it is a part of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_parents: Vec<usize>,
     /// Number of verification tasks (SV-COMP) or benchmarks (CRV).
     pub tasks: u64,
     /// Whether it has a podium. If not, `note` gives the reason.
     pub held: bool,
-    /// Why the category is not held; else empty.
+    /// Why the category is not held, or which answers count in it; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -315,7 +318,10 @@ impl Judgement {
         if (entries_named.len(), categories_named.len()) != (entries, categories) {
             return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
         }
-        let nested = self.categories.iter().all(|category| category.parent.is_none_or(|of| of < categories));
+        let nested = self
+            .categories
+            .iter()
+            .all(|category| category.parent.iter().chain(&category.more_parents).all(|of| *of < categories));
         let scores = self.scores.iter().all(|score| known(score.entry, score.category));
         let podiums = self.podiums.iter().all(|podium| {
             podium.category < categories && podium.places.iter().all(|place| place.entry < entries)

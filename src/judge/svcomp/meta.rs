@@ -3,12 +3,12 @@
 
 use super::results::{GivenScore, Results};
 use super::source::SvcompError;
-use super::verdict::RunScore;
+use super::verdict::{RunScore, Witness};
 use crate::judgement::Entry;
 use crate::other_contests::{
     self, Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties,
 };
-use mcc_edition::svcomp::{Category, SvcompEdition};
+use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, SvcompEdition};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,36 @@ pub(super) struct CategoryTally {
     with_points: Vec<ScoredRun>,
 }
 
+/// The sums of an entry in a category over the runs whose answers count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CategoryTallies {
+    all: CategoryTally,
+    false_only: CategoryTally,
+    true_only: CategoryTally,
+}
+
+impl CategoryTallies {
+    /// Adds a run. `answer`: the kind of its answer, None for UNKNOWN.
+    pub fn add(&mut self, judged: &RunScore, answer: Option<Witness>) {
+        self.all.add(judged);
+        match answer {
+            Some(Witness::Violation) => self.false_only.add(judged),
+            Some(Witness::Correctness) => self.true_only.add(judged),
+            None => {}
+        }
+    }
+
+    fn of(&self, counted: CountedAnswers) -> &CategoryTally {
+        match counted {
+            CountedAnswers::All => &self.all,
+            CountedAnswers::FalseOnly => &self.false_only,
+            CountedAnswers::TrueOnly => &self.true_only,
+        }
+    }
+}
+
 impl CategoryTally {
-    pub fn add(&mut self, judged: &RunScore) {
+    fn add(&mut self, judged: &RunScore) {
         match judged.verdict {
             RunVerdict::Right => self.right += 1,
             RunVerdict::Unconfirmed => self.unconfirmed += 1,
@@ -80,17 +108,23 @@ struct CategoryTree<'a> {
     edition: &'a SvcompEdition,
     categories: &'a [Category],
     children: Vec<Vec<usize>>,
-    parent: Vec<Option<usize>>,
+    parents: Vec<Vec<usize>>,
+    /// The answers that count where the category is shown.
+    counted: Vec<CountedAnswers>,
     /// Number of tasks (n) of each category; of a meta category the sum over its held parts.
     tasks: Vec<u64>,
-    held: Vec<bool>,
+    /// Why a category is not held; empty if it is held.
+    not_held: Vec<String>,
+    /// Whether a category, or a part of it, has neither results nor a number of tasks, so that no score of a meta category can
+    /// be computed from it.
+    missing: Vec<bool>,
     entries: &'a [Entry],
-    tallies: &'a BTreeMap<(usize, usize), CategoryTally>,
+    tallies: &'a BTreeMap<(usize, usize), CategoryTallies>,
     given: BTreeMap<(&'a str, &'a str), &'a GivenScore>,
     /// Entry and category of opt-outs; a dash is shown there.
     opted_out: &'a BTreeSet<(usize, usize)>,
-    /// By (entry, category).
-    values: BTreeMap<(usize, usize), CategoryScore>,
+    /// By (entry, category) and the answers that count.
+    values: BTreeMap<(usize, usize, CountedAnswers), CategoryScore>,
     notes: Vec<String>,
 }
 
@@ -99,29 +133,36 @@ pub(super) fn score(
     edition: &SvcompEdition,
     results: &Results,
     entries: &[Entry],
-    tallies: &BTreeMap<(usize, usize), CategoryTally>,
+    tallies: &BTreeMap<(usize, usize), CategoryTallies>,
     shown_tasks: &[u64],
     opted_out: &BTreeSet<(usize, usize)>,
 ) -> Result<ScoredCategories, SvcompError> {
     let categories = &results.categories;
     let number: BTreeMap<&str, usize> =
         categories.iter().enumerate().map(|(number, of)| (of.name.as_str(), number)).collect();
-    let parent: Vec<Option<usize>> =
-        categories.iter().map(|of| of.parent.as_ref().map(|parent| number[parent.as_str()])).collect();
+    let parents: Vec<Vec<usize>> = categories
+        .iter()
+        .map(|of| of.parents.iter().map(|parent| number[parent.as_str()]).collect())
+        .collect();
     let mut children = vec![Vec::new(); categories.len()];
-    for (at, parent) in parent.iter().enumerate() {
-        if let Some(parent) = parent {
-            children[*parent].push(at);
-        }
+    for (at, parents) in parents.iter().enumerate() {
+        parents.iter().for_each(|parent: &usize| children[*parent].push(at));
     }
+    let counted = |(at, of): (usize, &Category)| match children[at].is_empty() {
+        true => CountedAnswers::All,
+        false => edition.counted_answers(&of.name),
+    };
+    let counted: Vec<CountedAnswers> = categories.iter().enumerate().map(counted).collect();
     let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
     let mut tree = CategoryTree {
         edition,
         categories,
         children,
-        parent,
+        parents,
+        counted,
         tasks: vec![0; categories.len()],
-        held: vec![true; categories.len()],
+        not_held: vec![String::new(); categories.len()],
+        missing: vec![false; categories.len()],
         entries,
         tallies,
         given,
@@ -130,21 +171,36 @@ pub(super) fn score(
         notes: Vec::new(),
     };
     // Sub-categories come before their meta category.
-    let mut order: Vec<usize> = (0..categories.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(tree.depth(*at)));
-    for category in order {
+    for category in tree.order() {
         tree.compute_category(category, shown_tasks[category])?;
     }
     Ok(tree.finish())
 }
 
 impl CategoryTree<'_> {
-    fn depth(&self, category: usize) -> usize {
-        std::iter::successors(self.parent[category], |at| self.parent[*at]).count()
+    /// All categories, each after its parts.
+    fn order(&self) -> Vec<usize> {
+        let mut open: Vec<usize> = self.children.iter().map(Vec::len).collect();
+        let mut order: Vec<usize> = (0..open.len()).filter(|at| open[*at] == 0).collect();
+        let mut at = 0;
+        while let Some(category) = order.get(at).copied() {
+            for parent in &self.parents[category] {
+                open[*parent] -= 1;
+                if open[*parent] == 0 {
+                    order.push(*parent);
+                }
+            }
+            at += 1;
+        }
+        order
+    }
+
+    fn is_held(&self, category: usize) -> bool {
+        self.not_held[category].is_empty()
     }
 
     fn held_parts(&self, category: usize) -> impl Iterator<Item = usize> + '_ {
-        self.children[category].iter().copied().filter(|part| self.held[*part])
+        self.children[category].iter().copied().filter(|part| self.is_held(*part))
     }
 
     fn given(&self, entry: usize, category: usize) -> Option<&GivenScore> {
@@ -172,29 +228,61 @@ impl CategoryTree<'_> {
             }
             of.tasks.unwrap_or(shown)
         };
-        if let (0, Some(parent), false) = (self.tasks[category], &of.parent, is_meta) {
+        let has_score = |entry| self.given(entry, category).is_some();
+        if let (0, Some(parent), false) = (self.tasks[category], of.parents.first(), is_meta)
+            && (0..self.entries.len()).any(has_score)
+        {
             return Err(SvcompError::Tasks { category: of.name.clone(), parent: parent.clone() });
         }
-        for entry in 0..self.entries.len() {
-            let value = if is_meta { self.meta(entry, category) } else { self.plain_score(entry, category) };
+        let kinds = BTreeSet::from_iter(self.counted.iter().copied().chain([CountedAnswers::All]));
+        for (entry, counted) in
+            (0..self.entries.len()).flat_map(|entry| kinds.iter().map(move |of| (entry, *of)))
+        {
+            let value = match is_meta {
+                true => self.meta(entry, category, counted),
+                false => self.plain_score(entry, category, counted),
+            };
             if let Some(value) = value {
-                self.values.insert((entry, category), value);
+                self.values.insert((entry, category, counted), value);
             }
         }
         let teams: BTreeSet<&str> = (0..self.entries.len())
             .filter(|entry| {
-                let of = (*entry, category);
-                self.values.contains_key(&of) && !self.opted_out.contains(&of)
+                self.values.contains_key(&(*entry, category, CountedAnswers::All))
+                    && !self.opted_out.contains(&(*entry, category))
             })
             .map(|entry| self.entries[entry].tool.as_str())
             .collect();
         let needed = self.edition.qualification.teams_for_a_new_category;
-        self.held[category] = !(self.categories[category].new && teams.len() < needed)
-            && (!is_meta || self.held_parts(category).next().is_some());
+        let of = &self.categories[category];
+        let missing_part = self.children[category].iter().find(|part| self.missing[**part]);
+        let missing_part = missing_part.map(|part| &self.categories[*part].name);
+        let no_results = !is_meta && self.tasks[category] == 0 && !of.parents.is_empty();
+        self.missing[category] = of.role == CategoryRole::Ranked && (no_results || missing_part.is_some());
+        self.not_held[category] = match of.role {
+            CategoryRole::Demo => {
+                "not held: a demonstration category, and no part of a meta category".to_owned()
+            }
+            CategoryRole::ValidationOnly => "not held: for validators of witnesses only".to_owned(),
+            CategoryRole::Ranked if is_meta => match missing_part {
+                Some(part) => format!("not held: there are no results of its part {part}"),
+                None if self.held_parts(category).next().is_none() => {
+                    "not held: none of its parts is held".to_owned()
+                }
+                None => String::new(),
+            },
+            CategoryRole::Ranked if no_results => {
+                "not held: no results, and no number of tasks is given".to_owned()
+            }
+            CategoryRole::Ranked if of.new && teams.len() < needed => {
+                format!("new and not held: fewer than {needed} teams took part")
+            }
+            CategoryRole::Ranked => String::new(),
+        };
         Ok(())
     }
 
-    fn plain_score(&self, entry: usize, category: usize) -> Option<CategoryScore> {
+    fn plain_score(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
         let usable = |points, success_cpu_s| CategoryScore {
             points,
             success_cpu_s,
@@ -202,19 +290,26 @@ impl CategoryTree<'_> {
             usable: true,
         };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
+            let tally = tally.of(counted);
             return Some(usable(tally.points.clone(), tally.success_cpu_s()));
         }
-        let given = self.given(entry, category)?;
+        // A score in a table is that of all answers.
+        let given = self.given(entry, category).filter(|_| counted == CountedAnswers::All)?;
         Some(usable(given.score.clone()?, given.success_cpu_s.clone()))
     }
 
     /// The score of a meta category, or the printed one if it cannot be computed. A part that the entry opted out of never
     /// counts as 0.
-    fn meta(&self, entry: usize, category: usize) -> Option<CategoryScore> {
+    fn meta(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
+        let participants = &self.categories[category].participants;
+        if !participants.is_empty() && !participants.contains(&self.entries[entry].entry) {
+            return None;
+        }
+        let of_part = |part: usize| self.values.get(&(entry, part, counted));
         let parts: Vec<usize> = self.held_parts(category).collect();
         let values: Option<Vec<&CategoryScore>> =
-            parts.iter().map(|part| self.values.get(&(entry, *part)).filter(|of| of.usable)).collect();
-        let given = self.given(entry, category);
+            parts.iter().map(|part| of_part(*part).filter(|of| of.usable)).collect();
+        let given = self.given(entry, category).filter(|_| counted == self.counted[category]);
         let printed_time = given.and_then(|given| given.success_cpu_s.clone());
         if let Some(values) = values.filter(|values| !values.is_empty()) {
             let normalized: BigRational =
@@ -230,9 +325,7 @@ impl CategoryTree<'_> {
         }
         let given = given?;
         // Without any result in the parts, the printed score counts as a result.
-        let usable = parts
-            .iter()
-            .all(|part| self.given(entry, *part).is_none() && !self.values.contains_key(&(entry, *part)));
+        let usable = parts.iter().all(|part| self.given(entry, *part).is_none() && of_part(*part).is_none());
         let note = if usable { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
         Some(CategoryScore {
             points: given.score.clone()?,
@@ -251,7 +344,7 @@ impl CategoryTree<'_> {
         for category in 0..self.categories.len() {
             let mut contenders = Vec::new();
             for entry in 0..self.entries.len() {
-                let value = self.values.get(&(entry, category)).cloned();
+                let value = self.values.get(&(entry, category, self.counted[category])).cloned();
                 let opted_out = self.opted_out.contains(&(entry, category));
                 if value.is_none() && !opted_out && self.given(entry, category).is_none() {
                     continue;
@@ -263,24 +356,21 @@ impl CategoryTree<'_> {
                 let CategoryScore { points, success_cpu_s, note, .. } = value;
                 contenders.push(Contender { entry, points, success_cpu_s, note });
             }
-            if self.held[category] && !contenders.is_empty() {
+            if self.is_held(category) && !contenders.is_empty() {
                 podiums.push(other_contests::podium(category, self.entries, contenders, &Ties::Equal));
             }
         }
         let category = |(number, of): (usize, &Category)| other_contests::Category {
             category: of.name.clone(),
-            parent: self.parent[number],
+            parent: self.parents[number].first().copied(),
+            more_parents: self.parents[number].iter().skip(1).copied().collect(),
             tasks: self.tasks[number],
-            held: self.held[number],
-            note: match self.held[number] {
-                true => String::new(),
-                false if !self.children[number].is_empty() && self.held_parts(number).next().is_none() => {
-                    "not held: none of its parts is held".to_owned()
-                }
-                false => format!(
-                    "new and not held: fewer than {} teams took part",
-                    self.edition.qualification.teams_for_a_new_category
-                ),
+            held: self.is_held(number),
+            note: match self.counted[number] {
+                _ if !self.is_held(number) => self.not_held[number].clone(),
+                CountedAnswers::All => String::new(),
+                CountedAnswers::FalseOnly => "only answers FALSE count".to_owned(),
+                CountedAnswers::TrueOnly => "only answers TRUE count".to_owned(),
             },
         };
         ScoredCategories {
@@ -299,7 +389,7 @@ impl CategoryTree<'_> {
             Some(_) => self
                 .base_categories(category)
                 .iter()
-                .filter_map(|(of, _)| self.tallies.get(&(entry, *of)))
+                .filter_map(|(of, _)| Some(self.tallies.get(&(entry, *of))?.of(self.counted[category])))
                 .collect(),
         };
         let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
@@ -360,7 +450,7 @@ impl CategoryTree<'_> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
         for (of, weight) in self.base_categories(category) {
-            let tally = self.tallies.get(&(entry, of))?;
+            let tally = self.tallies.get(&(entry, of))?.of(self.counted[category]);
             start += &tally.negative * &weight;
             for (cpu_s, points) in &tally.with_points {
                 runs.push((cpu_s.clone()?, points * &weight));

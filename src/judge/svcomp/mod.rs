@@ -9,14 +9,14 @@ mod verdict;
 
 pub use benchexec::RawRun;
 pub use results::{GivenScore, Results, Run};
-pub use source::{SvcompError, read};
+pub use source::{SvcompError, read, with_categories};
 pub use verdict::Confirmation;
 
 use crate::judgement::Entry;
 use crate::other_contests::{Block, Cell, Judgement, Measure, RunVerdict};
 use mcc_edition::svcomp::{Category, OptOut, SvcompEdition, Unconfirmed};
 use mcc_edition::{OtherEdition, Status, StatusRule, fits};
-use meta::CategoryTally;
+use meta::CategoryTallies;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use verdict::{Answer, Witness, judge as judge_run};
@@ -35,6 +35,8 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     let JudgedRuns { tallies, started, mut blocks, notes } = judged_runs;
     results.notes.extend(notes);
     results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
+    let notes = not_participating(edition, &names, &results);
+    results.notes.extend(notes);
     results.notes.extend(unmatched_opt_outs(edition, &names, &results.categories));
     results.runs = Vec::new();
     let entries = entries(edition, &names, &started);
@@ -102,7 +104,7 @@ fn unknown_run(run: &Run) -> SvcompError {
 #[derive(Default)]
 struct JudgedRuns {
     /// By (entry, category).
-    tallies: BTreeMap<(usize, usize), CategoryTally>,
+    tallies: BTreeMap<(usize, usize), CategoryTallies>,
     /// By entry: number of tasks on which it started, and of all its tasks.
     started: Vec<(u64, u64)>,
     blocks: Vec<Block>,
@@ -116,7 +118,8 @@ impl JudgedRuns {
         let (started, all) = &mut self.started[run.entry];
         *started += u64::from(judged.verdict != RunVerdict::NotStarted);
         *all += 1;
-        self.tallies.entry((run.entry, run.category)).or_default().add(&judged);
+        let answer = Answer::parse(&run.raw.status).map(|answer| answer.witness());
+        self.tallies.entry((run.entry, run.category)).or_default().add(&judged, answer);
         // A megabyte is a million bytes.
         let memory_mb =
             run.raw.memory.as_ref().map(|bytes| bytes / BigRational::from_integer(1_000_000.into()));
@@ -181,9 +184,34 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
     names.iter().zip(started).map(entry).collect()
 }
 
+/// Notes on entries with results in a category although, by the category structure, they take part neither in its meta
+/// category nor in it by an opt-in.
+fn not_participating(edition: &SvcompEdition, names: &[String], results: &Results) -> Vec<String> {
+    let categories = &results.categories;
+    let takes_part = |entry: &String, category: &Category| {
+        let named = |meta: &&String| categories.iter().find(|of| of.name == **meta);
+        let mut metas = category.parents.iter().filter_map(|meta| named(&meta)).peekable();
+        let mut opt_ins = edition.opt_ins.iter().filter(|opt_in| opt_in.entry == *entry);
+        metas.peek().is_none()
+            || metas.any(|meta| meta.participants.is_empty() || meta.participants.contains(entry))
+            || opt_ins.any(|opt_in| fits(&opt_in.categories, &category.name))
+    };
+    let pairs: BTreeSet<(usize, usize)> = results.runs.iter().map(|run| (run.entry, run.category)).collect();
+    let note = |(entry, category): (usize, usize)| {
+        let (entry, category) = (&names[entry], &categories[category]);
+        (!takes_part(entry, category)).then(|| {
+            format!(
+                "{entry} has results in {} and is no participant of it in the category structure; check its name",
+                category.name
+            )
+        })
+    };
+    pairs.into_iter().filter_map(note).collect()
+}
+
 /// Notes on opt-outs of the edition that match no entry or category: their names may be misspelt.
 fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[Category]) -> Vec<String> {
-    let note = |OptOut { entry, categories: patterns }: &OptOut| match names.binary_search(entry) {
+    let note = |OptOut { entry, categories: patterns, .. }: &OptOut| match names.binary_search(entry) {
         _ if edition.status_of(entry) == Status::Resigned => None,
         Err(_) => Some(format!("{entry} opted out and has no results; check its name in the edition")),
         Ok(_) if categories.iter().any(|of| fits(patterns, &of.name)) => None,
@@ -191,7 +219,8 @@ fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[C
             "{entry} opted out of categories that do not exist; check their names in the edition"
         )),
     };
-    edition.opt_outs.iter().filter_map(note).collect()
+    // The category structure of a year names verifiers and categories that most inputs do not have.
+    edition.opt_outs.iter().filter(|opt_out| !opt_out.from_structure).filter_map(note).collect()
 }
 
 /// Entry and category of all opt-outs, stated by the edition or by a column of a table; a dash is shown there.

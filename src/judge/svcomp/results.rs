@@ -70,5 +70,5 @@ pub struct GivenScore {
 
 /// A category of which only the name is known; it is part of no other category.
 pub(super) fn unlisted_category(name: &str) -> Category {
-    Category { name: name.to_owned(), parent: None, tasks: None, new: false }
+    Category::named(name)
 }

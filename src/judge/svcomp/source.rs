@@ -6,8 +6,8 @@ use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
 use crate::input::values::digest;
 use mcc_benchkit::published::{Table, TableError, open};
-use mcc_edition::Status;
-use mcc_edition::svcomp::{EntryName, SvcompEdition};
+use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
+use mcc_edition::{CategoryStructure, Status, StructureError};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
@@ -22,6 +22,9 @@ pub enum SvcompError {
     /// A result file cannot be read.
     #[error(transparent)]
     Result(#[from] ResultError),
+    /// The category structure cannot be used.
+    #[error(transparent)]
+    Structure(#[from] StructureError),
     /// A folder cannot be read.
     #[error("cannot read the folder {path}: {source}")]
     Folder {
@@ -110,8 +113,31 @@ enum FileKind {
 /// Limit for the number of entries. More indicate that the wrong attribute names them.
 const MOST_ENTRIES: usize = 1000;
 
+/// Whether `--categories` names the contest's category structure (`.yml`, `.yaml`), not a table.
+fn is_structure(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+}
+
+/// The edition with the categories, opt-outs, opt-ins and statuses of the given category structure; the edition itself if
+/// the file is a table of categories.
+///
+/// # Errors
+/// The file cannot be read or has wrong content.
+pub fn with_categories(edition: &SvcompEdition, path: &Path) -> Result<SvcompEdition, SvcompError> {
+    match is_structure(path) {
+        true => Ok(edition.clone().with_structure(CategoryStructure::read(path)?)),
+        false => Ok(edition.clone()),
+    }
+}
+
+/// A note if a category structure is that of another year than the edition.
+fn other_year(edition: &SvcompEdition, structure: &CategoryStructure, path: &Path) -> Option<String> {
+    let year = structure.year.filter(|year| !edition.name.ends_with(&year.to_string()))?;
+    Some(format!("{} is the category structure of {year}; the edition is {}", file_name(path), edition.name))
+}
+
 /// Reads all results at `path`. The table of categories is the given one, else the one in the folder, else that of the
-/// edition.
+/// edition. `edition` has the categories of a category structure already (`with_categories`).
 ///
 /// # Errors
 /// A file cannot be read or has wrong content, an entry has two results for a task or two scores in a category, or the
@@ -126,7 +152,11 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
         return Err(SvcompError::TwoCategories { first: first.clone(), second: second.clone() });
     }
     if let Some(path) = categories.or(found.first().map(PathBuf::as_path)) {
-        results.categories = tables::read_categories(path)?;
+        if is_structure(path) {
+            results.notes.extend(other_year(edition, &CategoryStructure::read(path)?, path));
+        } else {
+            results.categories = tables::read_categories(path)?;
+        }
         results.inputs.push(digest(path)?);
     }
     let whole_definitions = skip_superseded(&mut files, &mut results.notes);
@@ -346,7 +376,8 @@ impl ResultFiles {
         if results.entries.len() > MOST_ENTRIES {
             return Err(SvcompError::Entries(MOST_ENTRIES));
         }
-        let category = results.category(category_name(header, results));
+        let name = category_name(header, results).to_owned();
+        let category = results.category(&name);
         let number = self.files.len();
         self.files.push(path.to_owned());
         let mut repeated = None;
@@ -468,13 +499,26 @@ fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str 
 
 /// The category of a file: the name of the block, or what follows the last `.` of the run definition. A name of a known
 /// category has precedence. Empty if the file names none.
-fn category_name<'a>(header: &'a ResultHeader, results: &Results) -> &'a str {
+fn category_name<'a>(header: &'a ResultHeader, results: &'a Results) -> &'a str {
     let last = header.name.rsplit('.').next().unwrap_or_default();
     let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
     let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
+    // `SV-COMP24_unreach-call.ReachSafety-Arrays` with the block `ReachSafety-Arrays`: the category structure has the name
+    // with the property.
+    let with_property = |of: &Category| {
+        let before = header.name.strip_suffix(of.name.as_str());
+        before.is_some_and(|before| before.ends_with(['_', '.']))
+            || !header.block.is_empty()
+                && of.name.strip_suffix(header.block.as_str()).is_some_and(|before| before.ends_with('.'))
+    };
     let named =
         [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
-    names.into_iter().find(known).or(named).unwrap_or("")
+    let qualified = || {
+        let mut fitting = results.categories.iter().filter(|of| with_property(of));
+        // Several properties can have a category of the same name.
+        fitting.next().filter(|_| fitting.next().is_none()).map(|of| of.name.as_str())
+    };
+    names.into_iter().find(known).or_else(qualified).or(named).unwrap_or("")
 }
 
 impl Results {

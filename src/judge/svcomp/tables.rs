@@ -153,8 +153,9 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
         if !row[name].trim().is_empty() {
             check_name("the category", row[name].trim()).map_err(|bad| format!("column category: {bad}"))?;
         }
-        let parent = Some(row[parent].trim().to_owned()).filter(|parent| !parent.is_empty());
-        categories.push(Category { name: row[name].trim().to_owned(), parent, tasks, new });
+        let parents = Some(row[parent].trim().to_owned()).filter(|parent| !parent.is_empty());
+        let parents = parents.into_iter().collect();
+        categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim()) });
         lines.push(line(row));
         match categories.len() > MOST_CATEGORIES {
             true => Err(format!("more than {MOST_CATEGORIES} categories")),

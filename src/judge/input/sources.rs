@@ -1,0 +1,193 @@
+//! Combines the ballots of several sources, such as the runs of an author and a published table, so that they are judged
+//! together.
+
+use super::ballots::{Ballots, RunRow};
+use mcc_edition::Edition;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The ballots of one source.
+pub struct Source {
+    /// Its name in messages: the path that was given.
+    pub name: String,
+    /// Its ballots.
+    pub ballots: Ballots,
+}
+
+/// Why sources cannot be judged together.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CombineError {
+    /// An entry is in two sources.
+    #[error(
+        "entry {entry} is in {first} and in {second}; state the source whose runs count: --replace '{entry}={first}' or \
+         --replace '{entry}={second}'"
+    )]
+    Repeated {
+        /// Name of the entry.
+        entry: String,
+        /// The first source.
+        first: String,
+        /// The second source.
+        second: String,
+    },
+    /// `--replace` names an entry that is not in two sources, or a source without this entry.
+    #[error("--replace {entry}={source_name}: {problem}")]
+    Replace {
+        /// Name of the entry.
+        entry: String,
+        /// Name of the source.
+        source_name: String,
+        /// What is wrong, and the remedy.
+        problem: String,
+    },
+    /// A source has no run of a block that another source has.
+    #[error(
+        "{source_name} has no instance and examination in common with the other sources; give sources of one contest"
+    )]
+    NothingInCommon {
+        /// Name of the source.
+        source_name: String,
+    },
+    /// Two sources give an instance another family or status.
+    #[error(
+        "instance {instance} has family {} and status {} in one source, family {} and status {} in {source_name}; give \
+         sources of one contest", known[0], known[1], other[0], other[1]
+    )]
+    Instance {
+        /// Name of the instance.
+        instance: String,
+        /// Family and status in an earlier source.
+        known: [String; 2],
+        /// Family and status in this source.
+        other: [String; 2],
+        /// Name of the source.
+        source_name: String,
+    },
+    /// Two sources have different property ids.
+    #[error(
+        "{instance} {examination} has other property ids in {source_name} than in an earlier source; judge runs on one \
+         set of property files only"
+    )]
+    Ids {
+        /// Name of the instance.
+        instance: String,
+        /// Name of the examination.
+        examination: String,
+        /// Name of the source.
+        source_name: String,
+    },
+}
+
+/// Combines sources that were read with the same edition. `replace` has, for entries that are in several sources, the
+/// name of the source whose runs count; the runs of the other sources are left out.
+///
+/// # Errors
+/// An entry is in two sources without a decision, a decision is wrong, or sources contradict each other or have nothing
+/// in common.
+pub fn combine(
+    edition: &Edition,
+    sources: Vec<Source>,
+    replace: &BTreeMap<String, String>,
+) -> Result<Ballots, CombineError> {
+    let mut of_entry: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, source) in sources.iter().enumerate() {
+        for entry in source.ballots.entry_names() {
+            of_entry.entry(entry.to_owned()).or_default().push(number);
+        }
+    }
+    let name = |number: usize| sources[number].name.clone();
+    for (entry, source_name) in replace {
+        let found = of_entry.get(entry).map(Vec::as_slice).unwrap_or_default();
+        let problem = match found {
+            [] => "no source has this entry; check its name".to_owned(),
+            [only] => format!("only {} has this entry; remove the option", name(*only)),
+            several if several.iter().all(|number| name(*number) != *source_name) => {
+                let names: Vec<String> = several.iter().map(|number| name(*number)).collect();
+                format!("the entry is in {}; give one of these", names.join(" and "))
+            }
+            _ => continue,
+        };
+        let (entry, source_name) = (entry.clone(), source_name.clone());
+        return Err(CombineError::Replace { entry, source_name, problem });
+    }
+    if let Some((entry, of)) =
+        of_entry.iter().find(|(entry, of)| of.len() > 1 && !replace.contains_key(*entry))
+    {
+        return Err(CombineError::Repeated { entry: entry.clone(), first: name(of[0]), second: name(of[1]) });
+    }
+    nothing_in_common(&sources)?;
+    let mut combined = Ballots::new(edition);
+    for Source { name, ballots } in sources {
+        let counts = |entry: &str| replace.get(entry).is_none_or(|source| *source == name);
+        combined.append(ballots, &name, counts)?;
+    }
+    Ok(combined)
+}
+
+/// Refuses a source without a block of another source: entries that were asked different questions cannot be compared.
+fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
+    let blocks = |source: &Source| -> BTreeSet<(u16, String)> {
+        let name = |row: &RunRow| source.ballots.instances.names[row.instance as usize].clone();
+        source.ballots.rows.iter().map(|row| (row.examination, name(row))).collect()
+    };
+    let blocks: Vec<_> = sources.iter().map(blocks).collect();
+    for (at, of) in blocks.iter().enumerate() {
+        let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
+        if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(of)) {
+            return Err(CombineError::NothingInCommon { source_name: sources[at].name.clone() });
+        }
+    }
+    Ok(())
+}
+
+impl Ballots {
+    /// Adds the ballots of another source, of the entries for which `counts` returns true.
+    fn append(
+        &mut self,
+        other: Ballots,
+        source: &str,
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<(), CombineError> {
+        let entries: Vec<Option<u32>> =
+            other.entries.names.iter().map(|name| counts(name).then(|| self.entries.number(name))).collect();
+        let instances: Vec<u32> =
+            other.instances.names.iter().map(|name| self.instances.number(name)).collect();
+        let values = self.values.numbers_of(&other.values);
+        for row in &other.rows {
+            let Some(entry) = entries[row.entry as usize] else { continue };
+            let first = self.given.len();
+            let given = row.first..row.first + self.examinations[row.examination as usize].1;
+            self.given.extend(other.given[given].iter().map(|number| values[*number as usize]));
+            let (instance, number) = (instances[row.instance as usize], self.rows.len() as u32 + 1);
+            self.rows.push(RunRow { entry, instance, first, number, ..row.clone() });
+        }
+        for ((examination, instance), ids) in other.ids {
+            let key = (examination, instances[instance as usize]);
+            if *self.ids.entry(key).or_insert_with(|| ids.clone()) != ids {
+                return Err(CombineError::Ids {
+                    instance: other.instances.names[instance as usize].clone(),
+                    examination: self.examinations[examination as usize].0.clone(),
+                    source_name: source.to_owned(),
+                });
+            }
+        }
+        for (instance, facts) in other.known_instances {
+            match self.known_instances.get(&instance) {
+                Some(known) if *known != facts => {
+                    return Err(CombineError::Instance {
+                        known: [known.family.clone(), known.status.clone()],
+                        other: [facts.family, facts.status],
+                        instance,
+                        source_name: source.to_owned(),
+                    });
+                }
+                Some(_) => {}
+                None => self.describe_instance(&instance, facts),
+            }
+        }
+        let stated = other.known_entries.into_iter().filter(|(entry, _)| counts(entry));
+        self.known_entries.extend(stated);
+        self.inputs.extend(other.inputs);
+        self.notes.extend(other.notes);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! The page of a rating: an author's runs within a published field.
+
+use super::contest::Frame;
+use super::list::{Field, List};
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::{ReportError, rule_page, script, tables};
+use askama::Template;
+use mcc_benchkit::Value;
+use mcc_judge::judgement::JudgementError;
+use mcc_judge::rate::{EntryRating, RatedValue, Rating, Rival, WouldBePlace};
+use num_rational::BigRational;
+use std::path::Path;
+
+#[derive(Template)]
+#[template(path = "rate.html")]
+struct RatePage {
+    frame: Frame,
+    notes: Vec<String>,
+    unresolved: usize,
+    entries: Vec<RatedEntry>,
+    data: Vec<&'static str>,
+}
+
+struct RatedEntry {
+    name: String,
+    has_baseline: bool,
+    /// Name, counts and points of each examination.
+    examinations: Vec<(String, Vec<String>)>,
+    places: Vec<Vec<String>>,
+    /// Number of listed values.
+    values: usize,
+}
+
+/// Names of the files of data.
+const DATA: [&str; 2] = ["rating.json", "values.csv"];
+
+/// Writes the page of a rating and its files of data to `out`.
+///
+/// # Errors
+/// As `write_site`.
+pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
+    let site = NewSite::create(out)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let frame = || Frame {
+        title: "Rating".into(),
+        contest: visible(&rating.title),
+        root: "",
+        version: version.clone(),
+        unresolved: 0,
+        unfinished: None,
+        hidden: 0,
+        pages: Vec::new(),
+    };
+    let lists: Vec<List> = rating.entries.iter().map(values).collect();
+    site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
+    site.file("values.js", &script::call("mcc_lists", &lists))?;
+    let json =
+        serde_json::to_vec_pretty(rating).map_err(|error| JudgementError::Broken(error.to_string()))?;
+    site.file("data/rating.json", &json)?;
+    site.file("data/values.csv", &csv(rating))?;
+    rule_page::write(frame(), &site)?;
+    let page = RatePage {
+        frame: frame(),
+        notes: rating.notes.iter().map(|note| visible(note)).collect(),
+        unresolved: rating.unresolved,
+        entries: rating.entries.iter().map(entry).collect(),
+        data: DATA.to_vec(),
+    };
+    site.page("index.html", &page)?;
+    site.finish(&version)
+}
+
+fn entry(rating: &EntryRating) -> RatedEntry {
+    let places = show::places(rating.examinations.iter().map(|of| &of.points));
+    let examinations = rating.examinations.iter().map(|of| {
+        let mut counts = vec![of.right, of.wrong, of.missed, of.alone, of.unjudged, of.not_run];
+        if rating.has_baseline {
+            counts.extend([of.regressions, of.gains]);
+        }
+        let mut cells: Vec<String> = counts.into_iter().map(show::thousands).collect();
+        cells.push(show::decimal(&of.points, places));
+        (visible(&of.examination), cells)
+    });
+    RatedEntry {
+        name: visible(&rating.entry),
+        has_baseline: rating.has_baseline,
+        examinations: examinations.collect(),
+        places: rating.places.iter().map(place).collect(),
+        values: rating.values.len(),
+    }
+}
+
+fn place(of: &WouldBePlace) -> Vec<String> {
+    let points = |points: &BigRational| show::decimal(points, 2);
+    let rival = |rival: &Option<Rival>| {
+        rival.as_ref().map_or(String::new(), |of| format!("{} by {}", visible(&of.entry), points(&of.points)))
+    };
+    vec![
+        visible(&of.category),
+        of.rank.map_or("–".to_owned(), |rank| format!("{rank} of {}", of.ranked)),
+        of.medal.to_string(),
+        points(&of.points),
+        rival(&of.behind),
+        rival(&of.ahead),
+    ]
+}
+
+fn text(value: &Option<Value>) -> String {
+    value.as_ref().map_or(String::new(), ToString::to_string)
+}
+
+fn values(rating: &EntryRating) -> List {
+    let short = |value: &Option<Value>| {
+        let text = value.as_ref().map_or(String::new(), show::value);
+        Field::Text(show::shortened(&text).unwrap_or(text))
+    };
+    let row = |of: &RatedValue| {
+        vec![
+            Field::Text(of.kind.word().to_owned()),
+            Field::Text(visible(&of.instance)),
+            Field::Text(visible(&of.examination)),
+            Field::from(of.position),
+            short(&of.given),
+            short(&of.baseline),
+            short(&of.trusted),
+            Field::from(of.others_right),
+        ]
+    };
+    List {
+        columns: vec![
+            ("Kind", "text"),
+            ("Instance", "text"),
+            ("Examination", "text"),
+            ("Position", "position"),
+            ("Given", "text"),
+            ("Baseline", "text"),
+            ("Trusted", "text"),
+            ("Others right", "number"),
+        ],
+        rows: rating.values.iter().map(row).collect(),
+    }
+}
+
+/// The listed values of all entries as a table.
+fn csv(rating: &Rating) -> Vec<u8> {
+    let header = "kind,entry,instance,examination,position,given,baseline,trusted,others_right".split(',');
+    let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
+    for EntryRating { entry, values, .. } in &rating.entries {
+        rows.extend(values.iter().map(|of| {
+            vec![
+                of.kind.word().to_owned(),
+                entry.clone(),
+                of.instance.clone(),
+                of.examination.clone(),
+                format!("{:02}", of.position),
+                text(&of.given),
+                text(&of.baseline),
+                text(&of.trusted),
+                of.others_right.to_string(),
+            ]
+        }));
+    }
+    tables::csv(&rows)
+}
