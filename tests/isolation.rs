@@ -41,15 +41,14 @@ fn as_root(script: &str, limits: &Limits) -> AttemptResult {
     attempt(attempt_spec, &mut |_| {})
 }
 
-const LIMITS: Limits =
-    Limits {
-        cpu_s: 60,
-        cpu_reading: CpuReading::PerVcpu,
-        wall_s: 900,
-        confinement_s: 900,
-        output_bytes: 1,
-        memory_reserve_mib: 128,
-    };
+const LIMITS: Limits = Limits {
+    cpu_s: 60,
+    cpu_reading: CpuReading::PerVcpu,
+    wall_s: 900,
+    confinement_s: 900,
+    output_bytes: 1,
+    memory_reserve_mib: 128,
+};
 
 #[test]
 fn a_hostile_guest_changes_only_its_own_outcome() {

@@ -77,8 +77,12 @@ fn a_job_runs_as_its_user_and_all_its_output_arrives() {
     assert!(stdout.starts_with("mcc\n4\n2018\nlo\n1\n2\n"), "{}", &stdout[..50]);
     assert!(stdout.ends_with("\n100000\n"));
     assert_eq!(fs::read_to_string(folder.path().join("stderr")).unwrap(), "oops\n");
-    let complete =
-        GuestEvent::OutputComplete { stdout_bytes: stdout.len() as u64, stderr_bytes: 5, written: vec![], search_cut: false };
+    let complete = GuestEvent::OutputComplete {
+        stdout_bytes: stdout.len() as u64,
+        stderr_bytes: 5,
+        written: vec![],
+        search_cut: false,
+    };
     assert_eq!(events[2], complete);
 }
 

@@ -208,7 +208,9 @@ fn texts<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<St
     let texts = Vec::<String>::deserialize(from)?;
     match texts.len() <= MOST {
         true => Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect()),
-        false => Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len()))),
+        false => {
+            Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
+        }
     }
 }
 
@@ -241,10 +243,7 @@ impl GuestEvent {
                     && left_behind <= u64::from(MAX_THREADS)
                     && io_wait_ms <= max_ms
             }
-            Self::Failed { .. }
-            | Self::Started
-            | Self::SessionLost
-            | Self::OutputComplete { .. } => true,
+            Self::Failed { .. } | Self::Started | Self::SessionLost | Self::OutputComplete { .. } => true,
         }
     }
 }

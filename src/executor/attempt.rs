@@ -413,7 +413,12 @@ impl AttemptRunner<'_> {
     ) -> Result<Option<Outcome>, VmError> {
         let complete = loop {
             match tool.next(deadline)? {
-                Step::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written, search_cut }) => {
+                Step::Guest(GuestEvent::OutputComplete {
+                    stdout_bytes,
+                    stderr_bytes,
+                    written,
+                    search_cut,
+                }) => {
                     self.written = written;
                     if search_cut {
                         self.mark(Mark::FILE_SEARCH_CUT);

@@ -208,8 +208,7 @@ impl Qmp {
             while Instant::now() < deadline
                 && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
             {
-                let message =
-                    parse(&line).map_err(|problem| VmError::Qmp(format!("{what}: {problem}")))?;
+                let message = parse(&line).map_err(|problem| VmError::Qmp(format!("{what}: {problem}")))?;
                 if let Some(value) = found(&message) {
                     return Ok(value);
                 }
@@ -250,7 +249,8 @@ mod tests {
     #[test]
     fn only_the_guest_ends_a_machine_with_a_reason_of_guests() {
         let end = |event: &str, data: Value| MachineEnd::of(&json!({ "event": event, "data": data }));
-        let shutdown = |guest: bool, reason: &str| end("SHUTDOWN", json!({ "guest": guest, "reason": reason }));
+        let shutdown =
+            |guest: bool, reason: &str| end("SHUTDOWN", json!({ "guest": guest, "reason": reason }));
         for (reason, how) in [
             ("guest-panic", GuestEnd::Panic),
             ("guest-shutdown", GuestEnd::Shutdown),

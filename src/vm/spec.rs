@@ -286,7 +286,11 @@ fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
         let options = match bus {
             Bus::Virtio => {
                 // Only the guest can cause a failed write: it ignored that the disk is read-only. It gets the error.
-                format!("format={},readonly=on,werror=report,rerror=stop,file={}", disk.format, file(&disk.path))
+                format!(
+                    "format={},readonly=on,werror=report,rerror=stop,file={}",
+                    disk.format,
+                    file(&disk.path)
+                )
             }
             // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
             Bus::Ide => snapshot_drive(disk),
