@@ -4,14 +4,14 @@ table-generator; and what a keystroke in the filter of its longest table costs i
 
     benches/site.py HARNESS TABLE_GENERATOR [--times N] [--rounds N] [--harness-only]
 
-Real answers (shared/mcc/2018-answers), seeded times; no raw outputs. With --times 10 every instance stands there ten
+Real answers (tests/data/mcc/2018), seeded times; no raw outputs. With --times 10 every instance stands there ten
 times, under names of its own. Prints wall-clock and CPU seconds, bytes and files of both, and their ratios.
 """
 import argparse, json, os, random, resource, shutil, subprocess, sys, tempfile, time
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-SHARED = Path(os.environ.get("MCC_HARNESS_DATA", Path(__file__).resolve().parents[1] / "../shared"))
+ANSWERS = Path(__file__).resolve().parents[1] / "tests/data/mcc/2018"
 
 
 def timed(command, **options):
@@ -31,9 +31,8 @@ def size(folder):
 
 def judgement(harness, folder, times):
     """Judges the answers of 2018, then gives every run seeded times and every instance its copies."""
-    answers = SHARED / "mcc/2018-answers"
     judged = folder / "judged"
-    timed([harness, "judge", answers / "answers-2018.csv.gz", "--models", answers / "models-2018.csv",
+    timed([harness, "judge", ANSWERS / "answers.csv.gz", "--models", ANSWERS / "models.csv",
            "--edition", "mcc-2018", "--out", judged])
     content = json.loads((judged / "judgement.json").read_text())
     dice = random.Random(2018)
@@ -179,9 +178,6 @@ def main():
     arguments.add_argument("--rounds", type=int, default=int(os.environ.get("ROUNDS", 3)))
     arguments.add_argument("--harness-only", action="store_true")
     given = arguments.parse_args()
-    if not (SHARED / "mcc/2018-answers").is_dir():
-        print(f"not run: {SHARED}/mcc/2018-answers is not there")
-        return
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         harness = given.harness.resolve()

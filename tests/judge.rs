@@ -24,20 +24,19 @@ fn fraction(text: &str) -> BigRational {
     text.parse().unwrap()
 }
 
-/// Judges the contest of 2018 under its edition, with one text of the edition replaced if `change` is given. Returns
-/// None where the published answers are not available.
-fn judge_2018(change: Option<(&str, &str)>) -> Option<TempDir> {
+/// Judges the contest of 2018 under its edition, with one text of the edition replaced if `change` is given.
+fn judge_2018(change: Option<(&str, &str)>) -> TempDir {
     judge_2018_in(change, &[])
 }
 
 /// Judges the contest of 2018 with more arguments.
-fn judge_2018_with(more: &[&str]) -> Option<TempDir> {
+fn judge_2018_with(more: &[&str]) -> TempDir {
     judge_2018_in(None, more)
 }
 
-fn judge_2018_in(change: Option<(&str, &str)>, more: &[&str]) -> Option<TempDir> {
-    let answers = data::shared("mcc/2018-answers/answers-2018.csv.gz")?;
-    let models = data::shared("mcc/2018-answers/models-2018.csv")?;
+fn judge_2018_in(change: Option<(&str, &str)>, more: &[&str]) -> TempDir {
+    let answers = data::published("mcc/2018/answers.csv.gz");
+    let models = data::published("mcc/2018/models.csv");
     let dir = TempDir::new().unwrap();
     let edition = match change {
         None => PathBuf::from("mcc-2018"),
@@ -50,7 +49,7 @@ fn judge_2018_in(change: Option<(&str, &str)>, more: &[&str]) -> Option<TempDir>
         .assert()
         .success();
     assert_eq!(String::from_utf8_lossy(&judged.get_output().stderr), "");
-    Some(dir)
+    dir
 }
 
 /// Writes the edition of 2018 with one text replaced.
@@ -73,7 +72,7 @@ fn podium(dir: &Path, category: &str) -> Vec<(String, String, String)> {
 
 #[test]
 fn the_contest_of_2018_is_reproduced_exactly() {
-    let Some(dir) = judge_2018(None) else { return };
+    let dir = judge_2018(None);
     let dir = dir.path();
 
     let mut bases: BTreeMap<String, usize> = BTreeMap::new();
@@ -130,7 +129,7 @@ fn the_contest_of_2018_is_reproduced_exactly() {
 
 #[test]
 fn only_the_best_variant_is_ranked_and_no_virtual_tool() {
-    let Some(dir) = judge_2018(None) else { return };
+    let dir = judge_2018(None);
     let places = rows(&dir.path().join("podiums.csv"));
     let place = |category: &str, tool: &str| {
         let row = places.iter().find(|row| row["category"] == category && row["tool"] == tool).unwrap();
@@ -150,7 +149,7 @@ fn only_the_best_variant_is_ranked_and_no_virtual_tool() {
 
 #[test]
 fn without_normalization_tina_wins_state_space_of_2018() {
-    let Some(dir) = judge_2018(Some(("\"family-linear\"", "\"none\""))) else { return };
+    let dir = judge_2018(Some(("\"family-linear\"", "\"none\"")));
     let podium = podium(dir.path(), "StateSpace");
     let first: Vec<(&str, &str)> =
         podium.iter().take(2).map(|(tool, _, points)| (tool.as_str(), points.as_str())).collect();
@@ -159,7 +158,7 @@ fn without_normalization_tina_wins_state_space_of_2018() {
 
 #[test]
 fn confidence_over_all_values_leaves_single_votes_unknown() {
-    let Some(dir) = judge_2018(Some(("\"answered\"", "\"all-trusted\""))) else { return };
+    let dir = judge_2018(Some(("\"answered\"", "\"all-trusted\"")));
     let trusted = rows(&dir.path().join("trusted.csv"));
     let count = |basis: &str| trusted.iter().filter(|row| row["basis"] == basis).count();
     assert_eq!((count("single"), count("unknown:single")), (0, 8868));
@@ -170,7 +169,7 @@ fn confidence_over_all_values_leaves_single_votes_unknown() {
 
 #[test]
 fn explain_shows_an_error_of_2018_on_one_screen() {
-    let Some(dir) = judge_2018(None) else { return };
+    let dir = judge_2018(None);
     let mut explain = harness();
     explain.arg("explain").arg(dir.path());
     explain.args(["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"]);

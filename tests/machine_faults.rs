@@ -362,13 +362,13 @@ fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
         ("RUNNING; exit 0".to_owned(), &crash, "guest-shutdown"),
         (format!("RUNNING; ended; {reset}"), &crash, "guest-reset"),
         ("RUNNING; eval \"exec $control>&-\"; linger".to_owned(), &crash, "connection-lost"),
-        ("RUNNING; printf %01100000d 0 >&$control; linger".to_owned(), &crash, "guest-messages"),
-        ("RUNNING; agent_event prepared; linger".to_owned(), &crash, "guest-messages"),
-        ("RUNNING; agent_event failed '\"reason\":\"x\"'; linger".to_owned(), &crash, "guest-messages"),
+        ("RUNNING; printf %01100000d 0 >&$control; linger".to_owned(), &crash, "unexpected-message"),
+        ("RUNNING; agent_event prepared; linger".to_owned(), &crash, "unexpected-message"),
+        ("RUNNING; agent_event failed '\"reason\":\"x\"'; linger".to_owned(), &crash, "unexpected-message"),
         (
             "RUNNING; ended; agent_event failed '\"reason\":\"x\"'; linger".to_owned(),
             &Outcome::Finished { exit_code: 0 },
-            "guest-messages",
+            "unexpected-message",
         ),
     ];
     let folder = Folder::with_fake_qemu(cases.len(), &EXAMINATIONS[..1], "[hosts]\njobs = 10\nretries = 0\n");
@@ -417,6 +417,17 @@ fn impossible_figures_of_a_guest_are_marked() {
     folder.run(&[]).success();
     for (run, marked) in folder.runs().values().zip([true, true, false]) {
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
-        assert_eq!(run.last.marks.contains(&"guest-messages".into()), marked, "{}", run.run.id());
+        assert_eq!(run.last.marks.contains(&"unexpected-message".into()), marked, "{}", run.run.id());
     }
+}
+
+#[test]
+fn a_qemu_that_floods_its_log_is_not_disturbed() {
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "");
+    let flood = "for ((n = 0; n < 100; n++)); do printf '%1000000s\\n' >&2; done";
+    folder.fake_qemu(&format!("{flood}; whole_run $'hello\\n'"));
+    folder.run(&[]).success();
+    let log = folder.output("tool-0/DiningTable-PT-03/StateSpace", 1, "qemu.log");
+    assert!(log.len() < 2 << 20, "{}", log.len());
+    assert!(log.ends_with("mcc-harness: the log is truncated here, at 1 MiB\n"));
 }

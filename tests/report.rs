@@ -519,8 +519,8 @@ fn the_whole_contest_of_2018_has_pages_of_limited_size() {
 
 #[test]
 fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
-    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
-    let Some(models) = data::shared("mcc/2018-answers/models-2018.csv") else { return };
+    let (answers, models) =
+        (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let dir = tempfile::tempdir().expect("a folder");
     let run = |arguments: &[&std::ffi::OsStr]| {
         let mut command = Command::cargo_bin("mcc-harness").expect("the program");

@@ -1,7 +1,6 @@
 //! Results do not depend on the number of threads or on block sizes, and memory is bounded for large input.
 
 mod data;
-#[path = "../benches/scale/generated_record.rs"]
 mod generated_record;
 #[path = "../benches/scale/synthetic.rs"]
 mod synthetic;
@@ -93,8 +92,8 @@ fn judged_with_any_threads(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<Stri
 
 #[test]
 fn a_table_is_judged_to_the_same_bytes_on_any_thread_count() {
-    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
-    let Some(models) = data::shared("mcc/2018-answers/models-2018.csv") else { return };
+    let (answers, models) =
+        (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let made = TempDir::new().unwrap();
     let (answers, models) = synthetic::editions(&answers, &models, 2, 7, made.path()).unwrap();
     let edition = Edition::load("mcc-2018").unwrap();
@@ -183,7 +182,6 @@ fn memory_for_a_net_is_bounded_by_the_net_not_its_file() {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
-        // Only the thread that reads the document is counted; another thread receives nodes and arcs only.
         let (net, counted) = counted(|| Net::read(file, "model.pnml").unwrap());
         (fs::metadata(&path).unwrap().len(), net, counted.peak)
     };

@@ -337,7 +337,7 @@ fn an_attempt_with_an_invalid_run_id_is_refused() {
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
     db.execute("UPDATE attempts SET facts = json_set(facts, '$.run', 'LoLA/../..')", []).unwrap();
     let error = record.attempts(&id).unwrap_err().to_string();
-    assert!(error.contains("LoLA/../..") && error.contains("special meaning"), "{error}");
+    assert!(error.contains("LoLA/../..") && error.contains("must begin with a letter"), "{error}");
 }
 
 /// Writes the attempts as programs of formats 1 to 3 did: the key of the environment was `room`.

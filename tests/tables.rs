@@ -186,8 +186,8 @@ fn a_bad_row_of_the_contests_table_is_refused_with_its_place() {
 
 #[test]
 fn the_contest_of_2018_exported_and_read_again_judges_the_same() {
-    let Some(answers) = data::shared("mcc/2018-answers/answers-2018.csv.gz") else { return };
-    let models = data::shared("mcc/2018-answers/models-2018.csv").unwrap();
+    let (answers, models) =
+        (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let folder = TempDir::new().unwrap();
     let (answers, models) = (answers.to_str().unwrap(), models.to_str().unwrap());
     let rules = ["--edition", "mcc-2018", "--models"];
@@ -608,7 +608,7 @@ fn an_oracle_with_infinite_counts_is_compared_by_value() {
 #[test]
 fn the_judgement_of_2018_agrees_with_the_oracle() {
     let Some(oracle) = data::shared("mcc/oracle") else { return };
-    let answers = data::shared("mcc/2018-answers/answers-2018.csv.gz").unwrap();
+    let answers = data::published("mcc/2018/answers.csv.gz");
     let folder = TempDir::new().unwrap();
     let judge = ["judge", answers.to_str().unwrap(), "--edition", "mcc-2018", "--out", "out", "--oracle"];
     let (_, note) = done(folder.path(), &[&judge[..], &[oracle.to_str().unwrap()]].concat());

@@ -158,8 +158,12 @@ pub enum GuestEvent {
     },
     /// The control session or the tool's session was ended in the guest, which still runs. Only with the ssh channel,
     /// where the host creates this event.
-    #[serde(rename = "lost")]
+    #[serde(skip)]
     SessionLost,
+    /// The control session sent something that it does not send by itself. Only with the ssh channel, where the host
+    /// creates this event.
+    #[serde(skip)]
+    UnexpectedMessage,
     /// Every byte of output was written to the ports. It is the last event of a job.
     #[serde(rename = "drained")]
     OutputComplete {
@@ -243,7 +247,11 @@ impl GuestEvent {
                     && left_behind <= u64::from(MAX_THREADS)
                     && io_wait_ms <= max_ms
             }
-            Self::Failed { .. } | Self::Started | Self::SessionLost | Self::OutputComplete { .. } => true,
+            Self::Failed { .. }
+            | Self::Started
+            | Self::SessionLost
+            | Self::UnexpectedMessage
+            | Self::OutputComplete { .. } => true,
         }
     }
 }

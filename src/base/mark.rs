@@ -38,16 +38,18 @@ impl Mark {
     pub const CPU_WHILE_COLLECTING: Self = Self::new("cpu-while-collecting");
     /// Processes of the tool were still running when its main process ended.
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
-    /// The channel to the guest was closed while its machine ran: the ssh connection, or the port of the agent.
+    /// The channel to the guest was closed while its machine ran: a session over ssh, or the port of the agent.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
+    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected.
+    pub const UNEXPECTED_MESSAGE: Self = Self::new("unexpected-message");
+    /// The programs of an original disk did not prepare the instance.
+    pub const NOT_PREPARED: Self = Self::new("not-prepared");
     /// The kernel of the guest panicked after the tool's start.
     pub const GUEST_PANIC: Self = Self::new("guest-panic");
     /// The guest switched its machine off after the tool's start.
     pub const GUEST_SHUTDOWN: Self = Self::new("guest-shutdown");
     /// The guest reset its machine after the tool's start.
     pub const GUEST_RESET: Self = Self::new("guest-reset");
-    /// The guest sent messages that are invalid, impossible or unexpected.
-    pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
     /// The search for files that the tool left in its home ended at a bound; there may be more files.
     pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
     /// The run has no attempt yet.

@@ -310,16 +310,12 @@ impl<'a> Reader<'a> {
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
             self.add_anomaly_with(|reader| AnomalyKind::UnusualTechnique { id: id(reader), word: cut(word) });
         }
-        let given = self.set_value(position, text);
-        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
-            given.techniques =
-                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        }
+        self.set_value(position, text, techniques);
         true
     }
 
     /// Sets the value of a position to that of this line, and records how it was repeated.
-    fn set_value(&mut self, position: usize, text: &str) -> &mut StatedValue {
+    fn set_value(&mut self, position: usize, text: &str, techniques: &[&[u8]]) {
         let asked = &mut self.positions[position];
         if let Some(before) = &asked.given {
             let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
@@ -333,13 +329,9 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        // Some tools repeat a value a million times: an equal text is not copied.
-        let given = self.positions[position].given.get_or_insert_default();
-        given.line = self.line;
-        if given.text != text {
-            text.clone_into(&mut given.text);
-        }
-        given
+        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        self.positions[position].given =
+            Some(StatedValue { text: text.to_owned(), line: self.line, techniques });
     }
 
     fn set_cannot_compute(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
@@ -381,17 +373,11 @@ impl<'a> Reader<'a> {
 
     /// The position of an id. In an examination with one position, the name of the examination is an id too.
     fn find(&self, subject: &[u8]) -> Option<usize> {
-        self.exactly(subject).or_else(|| {
+        let exactly = self.positions.iter().position(|position| position.id.as_bytes() == subject);
+        exactly.or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
             (sole && self.answers_alone(subject)).then_some(0)
         })
-    }
-
-    fn exactly(&self, subject: &[u8]) -> Option<usize> {
-        // Ids of one examination differ in their last bytes, so the last byte is compared first.
-        let last = subject.last();
-        let same = |id: &[u8]| id.last() == last && id == subject;
-        self.positions.iter().position(|position| same(position.id.as_bytes()))
     }
 
     fn answers_alone(&self, subject: &[u8]) -> bool {
@@ -472,15 +458,10 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         let mut answers = Answers {
-            ids: Vec::new(),
-            values: Vec::new(),
-            techniques: Vec::new(),
-            lines: Vec::new(),
-            cannot_compute: Vec::new(),
-            repeated: Vec::new(),
             declared: self.declared,
             anomalies: self.anomalies,
             anomalies_dropped: self.dropped,
+            ..Answers::default()
         };
         for position in self.positions {
             answers.ids.push(position.id);

@@ -6,14 +6,13 @@
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use mcc_base::files;
 use mcc_edition::AnswerKind;
-use memchr::memchr;
-use std::cell::Cell;
-use std::fs::File;
+use memchr::{memchr, memchr_iter};
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
 /// The header of the compact table.
 pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answers", "wrong"];
@@ -61,67 +60,22 @@ pub enum TableError {
     },
 }
 
-/// Opens a file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
+/// Opens a regular file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
 ///
 /// # Errors
 /// The file cannot be opened or read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let read = |source| TableError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
+    let mut file = files::open(path).map_err(read)?;
     let mut magic = Vec::new();
     file.by_ref().take(3).read_to_end(&mut magic).map_err(read)?;
     file.rewind().map_err(read)?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(Decompressor::by(MultiGzDecoder::new(file))),
-        b"BZh" => Box::new(Decompressor::by(MultiBzDecoder::new(file))),
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
+        b"BZh" => Box::new(MultiBzDecoder::new(file)),
         _ => Box::new(file),
     })
-}
-
-/// Reads decompressed data from a separate thread, which decompresses a few chunks ahead.
-struct Decompressor {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    chunk: io::Cursor<Vec<u8>>,
-}
-
-impl Decompressor {
-    const CHUNK: u64 = 256 << 10;
-
-    fn by(mut packed: impl Read + Send + 'static) -> Self {
-        let (full, chunks) = sync_channel(4);
-        std::thread::spawn(move || {
-            loop {
-                let mut chunk = Vec::with_capacity(Self::CHUNK as usize);
-                let read = packed.by_ref().take(Self::CHUNK).read_to_end(&mut chunk);
-                let last = read.as_ref().map_or(true, |bytes| *bytes == 0);
-                // Data before an error is part of the file. Sending fails if the reader was dropped.
-                let sent = (chunk.is_empty() || full.send(Ok(chunk)).is_ok())
-                    && read.err().is_none_or(|error| full.send(Err(error)).is_ok());
-                if last || !sent {
-                    return;
-                }
-            }
-        });
-        Self { chunks, chunk: io::Cursor::default() }
-    }
-}
-
-impl Read for Decompressor {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.chunk.read(into)?;
-        if read > 0 || into.is_empty() {
-            return Ok(read);
-        }
-        match self.chunks.recv() {
-            Ok(chunk) => {
-                self.chunk = io::Cursor::new(chunk?);
-                self.chunk.read(into)
-            }
-            // The thread ends at the end of the file.
-            Err(_) => Ok(0),
-        }
-    }
 }
 
 /// Limit for the size of a row or header in bytes. 16 values of the greatest length fit; compressed input that expands
@@ -136,7 +90,24 @@ pub struct Table {
     in_row: Rc<Cell<u64>>,
     /// The offset of the first quoted field that is not closed.
     unclosed: Rc<Cell<Option<u64>>>,
+    chunk: Rc<RefCell<Chunk>>,
     header: Vec<String>,
+}
+
+/// The bytes that the csv reader got last.
+#[derive(Default)]
+struct Chunk {
+    /// The offset of the first byte in the file.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Chunk {
+    /// Whether the byte before this offset ends a line.
+    fn ends_line_before(&self, offset: u64) -> bool {
+        let at = offset.checked_sub(self.start + 1).and_then(|at| self.bytes.get(at as usize));
+        at == Some(&b'\n')
+    }
 }
 
 /// Limits the size of a row, and finds quotes that are not closed. The csv reader does not report them: it reads the
@@ -146,6 +117,7 @@ struct CheckedSource {
     in_row: Rc<Cell<u64>>,
     quotes: Quotes,
     unclosed: Rc<Cell<Option<u64>>>,
+    chunk: Rc<RefCell<Chunk>>,
 }
 
 impl Read for CheckedSource {
@@ -157,6 +129,13 @@ impl Read for CheckedSource {
         }
         let read = self.source.read(into)?;
         self.in_row.set(self.in_row.get() + read as u64);
+        // At the end of the file the last chunk stays: the position of the last row is in it.
+        if read > 0 {
+            let mut chunk = self.chunk.borrow_mut();
+            chunk.start += chunk.bytes.len() as u64;
+            chunk.bytes.clear();
+            chunk.bytes.extend_from_slice(&into[..read]);
+        }
         if self.unclosed.get().is_none() {
             self.unclosed.set(self.quotes.unclosed_in(&into[..read]));
         }
@@ -218,16 +197,18 @@ impl Table {
     /// The file cannot be read, or its first line is not a header.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let (in_row, unclosed) = <(Rc<Cell<u64>>, Rc<Cell<Option<u64>>>)>::default();
+        let chunk = Rc::<RefCell<Chunk>>::default();
         let source = CheckedSource {
             source: open(path)?,
             in_row: in_row.clone(),
             quotes: Quotes::default(),
             unclosed: unclosed.clone(),
+            chunk: chunk.clone(),
         };
         let mut rows = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(source);
         let header = rows.headers().map_err(|source| unreadable(path, 1, source))?;
         let header = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
-        let table = Self { path: path.to_owned(), rows, in_row, unclosed, header };
+        let table = Self { path: path.to_owned(), rows, in_row, unclosed, chunk, header };
         table.closed().map_err(|message| TableError::Row { path: path.to_owned(), line: 1, message })?;
         Ok(table)
     }
@@ -253,7 +234,7 @@ impl Table {
         TableError::Header { path: self.path.clone(), found, expected: expected.into() }
     }
 
-    /// Calls `each` with every row. Every row has as many columns as the header.
+    /// Calls `each` with every row. Every row has as many columns as the header; its position has its first line.
     ///
     /// # Errors
     /// The file cannot be read, a row has another number of columns, or `each` fails; then its message is reported with file
@@ -262,26 +243,39 @@ impl Table {
         &mut self,
         mut each: impl FnMut(&csv::StringRecord) -> Result<(), String>,
     ) -> Result<(), TableError> {
-        let mut row = csv::StringRecord::new();
+        let mut bytes = csv::ByteRecord::new();
         loop {
             self.in_row.set(0);
             let line = self.rows.position().line();
-            let more = self.rows.read_record(&mut row);
+            let more = self.rows.read_byte_record(&mut bytes);
             if !more.map_err(|source| unreadable(&self.path, line, source))? {
                 return Ok(());
             }
+            let line = self.first_line_of(&bytes);
+            let mut position = self.rows.position().clone();
+            bytes.set_position(Some(position.set_line(line).clone()));
+            let row = csv::StringRecord::from_byte_record(bytes).map_err(|error| {
+                let source = std::io::Error::other(error.to_string()).into();
+                TableError::Csv { path: self.path.clone(), line, source }
+            })?;
             let checked = self.closed().and_then(|()| match (row.len(), self.header.len()) {
                 (found, expected) if found == expected => each(&row),
                 (found, expected) => {
                     Err(format!("{found} columns, the header has {expected}: {}", self.header.join(",")))
                 }
             });
-            checked.map_err(|message| TableError::Row {
-                path: self.path.clone(),
-                line: row.position().map_or(0, csv::Position::line),
-                message,
-            })?;
+            checked.map_err(|message| TableError::Row { path: self.path.clone(), line, message })?;
+            bytes = row.into_byte_record();
         }
+    }
+
+    /// The first line of the row that was read last. The position of the csv reader before a row is that of the line
+    /// before it if that line ends with CR LF or lines between are empty.
+    fn first_line_of(&self, row: &csv::ByteRecord) -> u64 {
+        let end = self.rows.position();
+        let ended = u64::from(self.chunk.borrow().ends_line_before(end.byte()));
+        let inside = memchr_iter(b'\n', row.as_slice()).count() as u64;
+        end.line() - ended - inside
     }
 }
 
@@ -350,6 +344,30 @@ mod tests {
             [("a,\"b\nc,d\n", 2), ("\"", 0), ("a\n\"b\"\"\n", 2), ("a,\"b\nc,\"d\"\n", 2), ("\"a\" ,b\n", 0)]
         {
             assert_eq!(unclosed(bad), Some(at), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_has_its_first_line_for_every_kind_of_line_end() {
+        let rows = ["a,b", "c,d", "", "\"e\n2\",f", "g,h", "i,j"];
+        for end in ["\n", "\r\n"] {
+            for last in ["", end] {
+                let file = tempfile::NamedTempFile::new().unwrap();
+                std::fs::write(file.path(), rows.join(end) + last).unwrap();
+                let mut lines = vec![];
+                let read = Table::open(file.path()).unwrap().each_row(|row| {
+                    lines.push((row[0].to_owned(), row.position().unwrap().line()));
+                    if &row[0] == "i" { Err("bad".to_owned()) } else { Ok(()) }
+                });
+                let lines: Vec<_> = lines.iter().map(|(name, line)| (name.as_str(), *line)).collect();
+                assert_eq!(lines, [("c", 2), ("e\n2", 4), ("g", 6), ("i", 7)], "{end:?}");
+                assert!(read.unwrap_err().to_string().ends_with(":7: bad"));
+                std::fs::write(file.path(), [b"a,b".as_slice(), b"c,d", b"\xff,x"].join(end.as_bytes()))
+                    .unwrap();
+                let read = Table::open(file.path()).unwrap().each_row(|_| Ok(()));
+                let error = read.unwrap_err().to_string();
+                assert!(error.contains(":3: ") && error.contains("UTF-8"), "{error}");
+            }
         }
     }
 

@@ -124,7 +124,7 @@ impl FromStr for Value {
     }
 }
 
-/// Parses `d.ddddE+dddd`; the first digit must not be 0.
+/// Parses `d.ddddE+dddd`; the first digit must not be 0, and the number must be an integer.
 fn rounded_form(text: &[u8]) -> Option<Value> {
     let figure = |c: u8| c.is_ascii_digit().then(|| u32::from(c - b'0'));
     let [first @ b'1'..=b'9', b'.', a, b, c, d, b'E', b'+', power @ ..] = text else { return None };
@@ -138,6 +138,11 @@ fn rounded_form(text: &[u8]) -> Option<Value> {
     let mut exponent = 0;
     for part in power {
         exponent = exponent * 10 + figure(*part)?;
+    }
+    // A count has no decimals: 1.2345E+0002 would be 123.45.
+    let decimals = 4_u32.saturating_sub(exponent);
+    if digits % 10_u32.pow(decimals) != 0 {
+        return None;
     }
     Some(Value::Rounded { digits, exponent })
 }
@@ -194,6 +199,16 @@ mod tests {
         {
             let error = text.parse::<Value>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("decimal number"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_rounded_number_with_decimals_is_no_count() {
+        for text in ["1.2345E+0002", "1.0001E+0003", "7.5000E+0000"] {
+            assert!(text.parse::<Value>().is_err(), "{text}");
+        }
+        for text in ["1.2300E+0002", "1.2345E+0004", "7.0000E+0000", "1.2345E+0012"] {
+            assert_eq!(value(text).to_string(), text);
         }
     }
 

@@ -49,6 +49,8 @@ pub struct Campaign {
     pub phase: Phase,
     /// How machines start.
     pub start: Start,
+    /// Whether tools get `GenericPropertiesVerdict.xml` of an instance.
+    pub generic_properties: GenericProperties,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -94,6 +96,8 @@ pub struct Original {
     pub user: String,
     /// The private key for the login.
     pub key: PathBuf,
+    /// The private key for root, who then has the control session.
+    pub root_key: Option<PathBuf>,
     /// The bus of its disks.
     pub disk: DiskBus,
     /// Its network device.
@@ -133,6 +137,17 @@ pub enum Phase {
     Contest,
     /// One minute per run, to test whether a disk works before it is submitted.
     Qualification,
+}
+
+/// Whether tools get the file `GenericPropertiesVerdict.xml` of an instance, which has known answers (T-5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GenericProperties {
+    /// Yes, as the contest distributes it.
+    #[default]
+    Keep,
+    /// No. Digests in the record are those of the complete archives.
+    Remove,
 }
 
 /// How the machine of every run starts.
@@ -317,6 +332,9 @@ impl Campaign {
         }
         if self.start != Start::default() {
             settings.insert("start".to_owned(), "restore".to_owned());
+        }
+        if self.generic_properties != GenericProperties::default() {
+            settings.insert("generic_properties".to_owned(), "remove".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {

@@ -1,8 +1,10 @@
+use super::failure::{export_failure, oracle_failure};
 use super::judge_inputs::JudgeInputs;
+use super::outputs::refuse_inputs;
 use super::record_source::failure;
 use super::{Exit, Failure, print};
 use crate::archive::{self, ArchiveInputs};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use mcc_benchkit::contest_table::Form;
 use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::Edition;
@@ -68,6 +70,15 @@ pub struct Args {
     login: String,
 }
 
+impl Args {
+    /// The files and folders that are read.
+    fn read_files(&self) -> Vec<PathBuf> {
+        let mut read = self.inputs.files();
+        read.push(self.input.clone());
+        read
+    }
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(out) = &args.bkjobs {
         return job_file(&args, out);
@@ -75,10 +86,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(out) = &args.archive {
         return archive(&args, out);
     }
+    let outputs = args.csv.iter().chain(&args.summary).flat_map(|out| {
+        let beside = ["models", "tools", "overrides"].map(|what| out.with_extension(format!("{what}.csv")));
+        [out.clone()].into_iter().chain(beside)
+    });
+    refuse_inputs(&args.read_files(), outputs)?;
     let (edition, ballots) = args.inputs.read(&args.input)?;
     if let Some(folder) = &args.oracle {
         let judge = mcc::Judge::new(&edition, ballots).map_err(Failure::usage)?;
-        let written = oracle::write(&judge, folder)?;
+        let written = oracle::write(&judge, folder).map_err(oracle_failure)?;
         print::text(&format!("{} (files: {written})\n", folder.display()))?;
         return Ok(Exit::Done);
     }
@@ -89,7 +105,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage(anyhow!("give what to write, such as --csv FILE"))),
     };
     let cores = cores(&args.input)?;
-    let written = export(&edition, ballots, &cores, layout, out)?;
+    let written = export(&edition, ballots, &cores, layout, out).map_err(export_failure)?;
     let paths: Vec<String> = written.paths.iter().map(|path| path.display().to_string()).collect();
     print::text(&format!("{} (rows: {})\n", paths.join(", "), written.rows))?;
     Ok(Exit::Done)
@@ -105,6 +121,9 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
 }
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
+    let mut read = args.read_files();
+    read.extend(args.disk.iter().cloned());
+    refuse_inputs(&read, [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let (edition, ballots) = args.inputs.read(&args.input)?;
     let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
@@ -132,6 +151,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
 }
 
 fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
+    refuse_inputs(&args.read_files(), [out.to_owned()])?;
     let campaign = Campaign::load(&args.input).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);
@@ -148,7 +168,7 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let options = JobFileOptions { benchmark: &benchmark, login, host, kind };
     let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
-    print::file(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
+    print::file(out, &text)?;
     print::text(&format!("{} (runs: {})\n", out.display(), file.jobs.len()))?;
     Ok(Exit::Done)
 }

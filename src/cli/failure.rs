@@ -5,7 +5,11 @@ use super::record_source::failure as archive_failure;
 use crate::cluster::ClusterError;
 use crate::qualify::QualifyError;
 use crate::runner::RunnerError;
+use mcc_base::files::is_wrong_path;
 use mcc_executor::ExecutorError;
+use mcc_judge::WriteError;
+use mcc_judge::contest_table::ExportError;
+use mcc_judge::oracle::OracleError;
 use mcc_store::StoreError;
 
 /// An error with its exit code. The operator `?` uses the exit code of a `RunnerError`, and `Exit::Failed` for other
@@ -64,6 +68,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::InstanceErrors(_)
         | RunnerError::OtherEdition { .. }
         | RunnerError::StaleInputs { .. }
+        | RunnerError::OtherGenericProperties(_)
         | RunnerError::ChangedArchives { .. }
         | RunnerError::NoReason
         | RunnerError::NothingToRerun { .. }
@@ -82,6 +87,27 @@ fn executor_failure(error: ExecutorError) -> Failure {
         ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } => Failure::host(error),
         ExecutorError::DiskChanged { .. } => Failure::usage(error),
         error => error.into(),
+    }
+}
+
+/// A file that cannot be written: bad input if its path is wrong, else a failure of the host, such as a full disk.
+pub(super) fn write_failure(error: WriteError) -> Failure {
+    let WriteError::Io { source, .. } = &error;
+    if is_wrong_path(source) { Failure::usage(error) } else { error.into() }
+}
+
+pub(super) fn export_failure(error: ExportError) -> Failure {
+    match error {
+        ExportError::Write(error) => write_failure(error),
+        error => Failure::usage(error),
+    }
+}
+
+/// An oracle that cannot be read or has bad lines is bad input.
+pub(super) fn oracle_failure(error: OracleError) -> Failure {
+    match error {
+        OracleError::Write(error) => write_failure(error),
+        error => Failure::usage(error),
     }
 }
 

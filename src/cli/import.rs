@@ -1,3 +1,4 @@
+use super::outputs::refuse_inputs;
 use super::{Exit, Failure, print};
 use anyhow::Context;
 use mcc_benchkit::JobFile;
@@ -25,6 +26,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    refuse_inputs(&[args.jobs.clone(), PathBuf::from(&args.edition)], [args.out.clone()])?;
     let rules = Edition::load(&args.edition).map_err(Failure::usage)?;
     let shown = args.jobs.display().to_string();
     let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
@@ -32,8 +34,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let converted = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
         .context(shown)
         .map_err(Failure::usage)?;
-    print::file(&args.out, &converted.text)
-        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    print::file(&args.out, &converted.text)?;
     print::text(&format!("{} (runs: {})\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
     if !converted.added.is_empty() {
         let added = converted.added.len();

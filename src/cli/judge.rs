@@ -1,9 +1,11 @@
+use super::failure::{oracle_failure, write_failure};
 use super::judge_inputs::JudgeInputs;
+use super::outputs::refuse_inputs;
 use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
 use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
-use mcc_judge::judgement::{Judgement, Podium, RunName};
+use mcc_judge::judgement::{Entry, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_judge::show::decimals;
@@ -79,6 +81,9 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
 }
 
 fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
+    let mut read = args.inputs.files();
+    read.extend([input.to_owned()].into_iter().chain(args.categories.clone()));
+    refuse_inputs(&read, write::FILES.map(|name| out.join(name)))?;
     let rules = args.inputs.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
     if let Some(Rules::Other(edition)) = rules {
         let mcc_only_option = args.inputs.mcc_only_option();
@@ -93,17 +98,17 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let (edition, ballots) = args.inputs.read(input)?;
     let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
-    let totals = write::write(&judge, out)?;
+    let totals = write::write(&judge, out).map_err(write_failure)?;
     let sensitivity = match args.sensitivity {
         Some(few) => Some(sensitivity(&judge, &totals, few)?),
         None => None,
     };
     if let Some(sensitivity) = &sensitivity {
-        write::write_sensitivity(sensitivity, out)?;
+        write::write_sensitivity(sensitivity, out).map_err(write_failure)?;
     }
     if let Some(folder) = &args.oracle {
         let oracle::OracleComparison { same, different, only_oracle } =
-            oracle::compare(&judge, folder, &out.join("oracle.csv"))?;
+            oracle::compare(&judge, folder, &out.join("oracle.csv")).map_err(oracle_failure)?;
         eprintln!(
             "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle} \
              (oracle.csv lists the last two groups)"
@@ -135,6 +140,9 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
         );
         list(&header.excluded);
     }
+    if no_entry_competes(&header.entries) {
+        return Ok(Exit::Failed);
+    }
     if header.unresolved.is_empty() {
         return Ok(Exit::Done);
     }
@@ -148,6 +156,18 @@ fn judge(input: &Path, out: &Path, args: &Args) -> Result<Exit, Failure> {
     );
     list(&header.unresolved);
     Ok(Exit::Failed)
+}
+
+/// Prints a message if no entry is competing, so that no podium has a ranked place.
+pub(super) fn no_entry_competes(entries: &[Entry]) -> bool {
+    let none = entries.iter().all(|entry| entry.status != Status::Competing);
+    if none {
+        eprintln!(
+            "no entry competes, so no podium has a place: every entry is resigned, withdrawn, virtual or out of \
+             competition; check the status of the entries (--tools, or the edition)"
+        );
+    }
+    none
 }
 
 /// Returns a usage error with this message if `wrong` is true.

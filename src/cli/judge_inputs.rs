@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
-use mcc_judge::record::{edition_of, read_record, read_unfinished};
+use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::{Ballots, source};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,16 @@ impl JudgeInputs {
         given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
     }
 
+    /// The files that the options name.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let edition = self.edition.as_ref().map(PathBuf::from);
+        [&edition, &self.models, &self.tools, &self.names, &self.overrides]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
+    }
+
     /// Returns the edition and the ballots of a record (RESULTS), a table of answers, or a folder of BenchKit's results
     /// (CSV and OUTPUTS), completed by the files of the other options.
     pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
@@ -103,9 +113,9 @@ impl JudgeInputs {
             let record = Record::open_readonly(input).map_err(Failure::usage)?;
             let edition = named.map_or_else(|| edition_of(&record), Ok).map_err(Failure::usage)?;
             let ballots = if self.unfinished {
-                read_unfinished(&edition, &record)?
+                read_unfinished(&edition, &record).map_err(unreadable)?
             } else {
-                read_record(&edition, &record)?
+                read_record(&edition, &record).map_err(unreadable)?
             };
             return Ok((edition, ballots));
         }
@@ -120,5 +130,14 @@ impl JudgeInputs {
             source::read_answers(&edition, input).map_err(Failure::usage)?
         };
         Ok((edition, ballots))
+    }
+}
+
+/// A record that is damaged or was changed is bad input. Open runs, and errors of the host, are not.
+fn unreadable(error: RecordError) -> Failure {
+    match error {
+        RecordError::Store(error) if !error.is_usage() => error.into(),
+        RecordError::Unfinished { .. } => error.into(),
+        error => Failure::usage(error),
     }
 }

@@ -1,6 +1,7 @@
 //! `judge` for the other contests, SV-COMP and CRV.
 
-use super::judge::reject_if;
+use super::failure::write_failure;
+use super::judge::{no_entry_competes, reject_if};
 use super::{Exit, Failure, Format, print};
 use mcc_edition::OtherEdition;
 use mcc_judge::show::decimals;
@@ -25,7 +26,7 @@ pub(super) fn judge(
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
-    other_contests::write(&judgement, out)?;
+    other_contests::write(&judgement, out).map_err(write_failure)?;
     for note in &judgement.notes {
         eprintln!("note: {}", print::escaped(note));
     }
@@ -33,7 +34,7 @@ pub(super) fn judge(
         Format::Text => print::text(&table(&judgement))?,
         Format::Json => print::raw(&json(&judgement))?,
     }
-    Ok(Exit::Done)
+    Ok(if no_entry_competes(&judgement.entries) { Exit::Failed } else { Exit::Done })
 }
 
 /// The podiums with their ranked places. Points are rounded for display.

@@ -1,5 +1,7 @@
+use super::failure::write_failure;
 use super::{Exit, Failure, print};
 use anyhow::Context;
+use mcc_judge::WriteError;
 use std::path::PathBuf;
 
 /// Write the man pages: mcc-harness.1 and one page for each command.
@@ -12,7 +14,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = || format!("cannot write the man pages to {}", args.out.display());
-    std::fs::create_dir_all(&args.out).with_context(failed)?;
+    let refused = |source| write_failure(WriteError::Io { path: args.out.clone(), source });
+    std::fs::create_dir_all(&args.out).map_err(refused)?;
     // clap adds a command `help`, which has no page.
     let mut command = super::command().disable_help_subcommand(true);
     command.build();
@@ -24,7 +27,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         clap_mangen::Man::new(page.clone()).render(&mut text).with_context(failed)?;
         let name = page.get_display_name().unwrap_or(page.get_name()).to_owned();
         let text = String::from_utf8(text).with_context(failed)?;
-        print::file(&args.out.join(format!("{name}.1")), &text).with_context(failed)?;
+        print::file(&args.out.join(format!("{name}.1")), &text)?;
         written += 1;
         pages.extend(page.get_subcommands().filter(shown).cloned());
     }

@@ -16,6 +16,7 @@ mod judge_inputs;
 mod judge_other;
 mod lint;
 mod man;
+mod outputs;
 mod plan;
 mod print;
 mod progress;

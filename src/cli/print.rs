@@ -1,7 +1,9 @@
 //! Output of the commands: results on stdout, errors on stderr.
 
 use super::Failure;
+use super::failure::write_failure;
 use crate::runner::InputsEvent;
+use mcc_judge::WriteError;
 use mcc_report::visible;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -36,7 +38,11 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
 }
 
 /// Writes a file under a temporary name and renames it, so that it is complete or absent.
-pub fn file(path: &Path, text: &str) -> std::io::Result<()> {
+pub fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    write_file(path, text).map_err(|source| write_failure(WriteError::Io { path: path.to_owned(), source }))
+}
+
+fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))

@@ -1,4 +1,5 @@
 use super::Failure;
+use super::failure::{export_failure, write_failure};
 use crate::archive::{ArchiveError, ArchiveLimits, unpack};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,8 @@ pub fn open(path: &Path) -> Result<RecordSource, Failure> {
 pub fn failure(error: ArchiveError) -> Failure {
     match error {
         ArchiveError::Store(error) if !error.is_usage() => error.into(),
-        ArchiveError::Write(error) => error.into(),
+        ArchiveError::Write(error) => write_failure(error),
+        ArchiveError::Export(error) => export_failure(error),
         error => Failure::usage(error),
     }
 }

@@ -252,11 +252,8 @@ pub struct Machine {
     pub concurrent_cores: u32,
 }
 
-/// The longest limit of time in seconds (366 days). A longer one is probably a typing error; it could also overflow when
-/// converted to milliseconds.
-pub const YEAR_S: u64 = 366 * 86_400;
-/// The largest limit of size in bytes.
-pub const MOST_BYTES: u64 = 1 << 50;
+// The bounds of limits are those of figures.
+pub use mcc_base::figures::{MOST_BYTES, YEAR_S};
 
 /// Deserializes a number from LEAST to MOST.
 ///

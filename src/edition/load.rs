@@ -210,6 +210,13 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_list_of_examinations_is_an_error_in_its_own_file() {
+        let message = based("base = \"mcc-2018\"\nname = \"x\"\nexamination = []\n").unwrap_err();
+        assert!(message.starts_with("mine.toml:3: key `examination`: "), "{message}");
+        assert!(message.contains("at least one examination"), "{message}");
+    }
+
+    #[test]
     fn an_invalid_base_is_an_error_with_its_place() {
         for (text, part) in [
             ("\nbase = \"mcc-2o18\"", "no edition `mcc-2o18` (did you mean `mcc-2018`?)"),

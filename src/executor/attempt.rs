@@ -212,7 +212,7 @@ impl AttemptRunner<'_> {
         }
         let Metered { mut machine, meter, .. } = tool;
         if machine.has_invalid_messages() {
-            self.mark(Mark::GUEST_MESSAGES);
+            self.mark(Mark::UNEXPECTED_MESSAGE);
         }
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
@@ -293,17 +293,25 @@ impl AttemptRunner<'_> {
                         phases.prepare_cpu = phases.figures.1;
                         return Ok(outcome);
                     }
+                    Step::Deadline if over_ssh => break None,
                     Step::Deadline => return Err(tool.machine.timeout_error(what)),
                     Step::OutputLimit => {}
-                    Step::Guest(event) => break event,
+                    Step::Guest(event) => break Some(event),
                 }
             };
-            match (&request, &event) {
-                (Request::Prepare(_), GuestEvent::Prepared { memory_limit_kib }) => {
-                    phases.memory_limit_kib = *memory_limit_kib;
+            match (&request, event) {
+                (Request::Prepare(_), Some(GuestEvent::Prepared { memory_limit_kib })) => {
+                    phases.memory_limit_kib = memory_limit_kib;
                 }
-                (Request::Start, GuestEvent::Started) => {}
-                _ => return Err(unexpected(&event)),
+                (Request::Start, Some(GuestEvent::Started)) => {}
+                // The disk has the name of the instance, so its programs may cause a failure on purpose.
+                (_, event) if over_ssh => {
+                    phases.figures = tool.read()?;
+                    phases.prepare_cpu = phases.figures.1;
+                    return Ok(self.ended_over_ssh(event.as_ref()));
+                }
+                (_, Some(event)) => return Err(unexpected(&event)),
+                (_, None) => return Err(tool.machine.timeout_error(what)),
             }
         }
         phases.prepare_cpu = tool.read()?.1;
@@ -354,7 +362,7 @@ impl AttemptRunner<'_> {
             VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
             VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
             VmError::PortClosed => Mark::CONNECTION_LOST,
-            _ => Mark::GUEST_MESSAGES,
+            _ => Mark::UNEXPECTED_MESSAGE,
         });
         // What the tool wrote last may not have reached the host.
         self.mark(Mark::OUTPUT_INCOMPLETE);
@@ -393,26 +401,40 @@ impl AttemptRunner<'_> {
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
-                Step::Guest(GuestEvent::SessionLost) => {
-                    self.mark(Mark::CONNECTION_LOST);
-                    return Ok(Outcome::ToolCrash { signal: i32::from(SIGKILL) });
+                Step::Guest(event @ (GuestEvent::SessionLost | GuestEvent::UnexpectedMessage)) => {
+                    return Ok(self.ended_over_ssh(Some(&event)));
                 }
                 Step::Guest(other) => return Err(unexpected(&other)),
             }
         }
     }
 
+    /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance. It is the
+    /// tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
+    fn ended_over_ssh(&mut self, event: Option<&GuestEvent>) -> Outcome {
+        self.mark(match event {
+            Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
+            Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
+            Some(_) => Mark::UNEXPECTED_MESSAGE,
+        });
+        Outcome::ToolCrash { signal: i32::from(SIGKILL) }
+    }
+
     /// Reads the rest of the output after the end of the tool. If the guest does not deliver it, the run is marked. Over
-    /// ssh, the limits still apply, because the tool may have forged its end and still run; the limit that it exceeded is
-    /// returned.
+    /// ssh, the limits still apply, because the tool may have forged its end and still run; the outcome that replaces its
+    /// end is returned.
     fn collect(
         &mut self,
         tool: &mut Metered,
         phases: &mut Phases,
         deadline: Instant,
     ) -> Result<Option<Outcome>, VmError> {
+        let mut over = None;
         let complete = loop {
             match tool.next(deadline)? {
+                Step::Guest(event @ GuestEvent::UnexpectedMessage) => {
+                    over = Some(self.ended_over_ssh(Some(&event)));
+                }
                 Step::Guest(GuestEvent::OutputComplete {
                     stdout_bytes,
                     stderr_bytes,
@@ -428,7 +450,7 @@ impl AttemptRunner<'_> {
                 Step::Over(outcome) => return Ok(Some(outcome)),
                 Step::Deadline => break false,
                 Step::Guest(other) => {
-                    self.mark(Mark::GUEST_MESSAGES);
+                    self.mark(Mark::UNEXPECTED_MESSAGE);
                     phases.guest_end = Some(unexpected(&other).to_string());
                     if matches!(other, GuestEvent::Failed { .. }) {
                         break false;
@@ -440,7 +462,7 @@ impl AttemptRunner<'_> {
         if !complete {
             self.mark(Mark::OUTPUT_INCOMPLETE);
         }
-        Ok(None)
+        Ok(over)
     }
 }
 

@@ -336,6 +336,7 @@ impl Scheduler<'_> {
             lease = loop {
                 match self.lease(&mut shared, run.vcpus)? {
                     Some(lease) => break Some(lease),
+                    None if self.executor.stop.load(Ordering::Relaxed) => return Ok(()),
                     None => shared = self.wait(shared),
                 }
             };

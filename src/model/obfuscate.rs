@@ -5,7 +5,7 @@
 //! All other data that identify the model are removed: labels, layout, formulas as `.txt`, sections of other tools,
 //! comments. The net and the formulas at each position stay the same.
 
-use super::xml::{Item, Xml, attributes, element_name, local_part};
+use super::xml::{Item, Xml, attribute, attributes, element_name};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
 use flate2::{Compression, GzBuilder};
 use mcc_base::digest;
@@ -219,8 +219,8 @@ impl Renamer<'_> {
             io::BufWriter::new(out),
             |start, open| {
                 let element = element_name(start);
-                let tool = || attributes(start).find(|(key, _)| key == "tool").map(|(_, tool)| tool);
-                let is_nupn = element == "toolspecific" && tool().is_some_and(|tool| tool == "nupn");
+                let is_nupn =
+                    element == "toolspecific" && attribute(start, "tool").is_some_and(|tool| tool == "nupn");
                 if is_nupn {
                     nupn = Some(open.len());
                 } else if element == "toolspecific" || element == "graphics" {
@@ -230,11 +230,11 @@ impl Renamer<'_> {
                 let mut id = String::new();
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
                 for (key, value) in attributes(start) {
-                    let new = match local_part(&key) {
+                    let new = match key.rsplit(':').next().unwrap_or(key) {
                         "id" if element == "net" => self.new.to_string(),
                         "id" | "name" | "source" | "target" | "ref" | "declaration" | "refvariable"
                         | "refpartition" | "root" => self.node(&value),
-                        _ => value.clone(),
+                        _ => value.clone().into_owned(),
                     };
                     if key == "id" {
                         id.clone_from(&new);
@@ -244,7 +244,7 @@ impl Renamer<'_> {
                             renamed(Renamed { kind: element, original: &value, obfuscated: &new })?;
                         }
                     }
-                    written.push_attribute((key.as_str(), new.as_str()));
+                    written.push_attribute((key, new.as_str()));
                 }
                 let parent = open.last().map_or("", |parent| parent.name.as_str());
                 let (text, label) = match (parent, element) {
@@ -320,8 +320,8 @@ impl Renamer<'_> {
                 }
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
                 for (key, value) in attributes(start) {
-                    let value = if key == "modelname" { self.new.family().to_owned() } else { value };
-                    written.push_attribute((key.as_str(), value.as_str()));
+                    let value = if key == "modelname" { self.new.family() } else { &value };
+                    written.push_attribute((key, value));
                 }
                 Ok(Some(OutputElement {
                     start: written,
@@ -429,7 +429,7 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
     let mut inside: Option<String> = None;
     loop {
         match xml.next_item()? {
-            Item::Start(start) if start.local() == "id" => inside = Some(String::new()),
+            Item::Start(start) if element_name(&start) == "id" => inside = Some(String::new()),
             Item::Text(part) => {
                 if let Some(id) = &mut inside {
                     id.push_str(&part);

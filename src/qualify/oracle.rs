@@ -1,13 +1,13 @@
 //! Known answers, with which the answers of a tool are compared.
 
 use super::counted;
+use mcc_base::files;
 use mcc_benchkit::{Answers, Questions, Reading, Value};
 use mcc_edition::Examination;
 use mcc_judge::oracle;
 use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -107,7 +107,7 @@ impl Oracle {
 
     fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
-        let mut rows = csv::Reader::from_path(path).map_err(|error| row(error.to_string()))?;
+        let mut rows = csv::Reader::from_reader(files::open(path).map_err(|error| row(error.to_string()))?);
         let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
         let needed = ["examination", "id", "value"].into_iter().chain(of.is_none().then_some("instance"));
         for column in needed {
@@ -183,7 +183,7 @@ impl Oracle {
         let path = folder.join(format!("{instance}-{}.out", questions.examination));
         if path.is_file() {
             let reading = Reading { strict: false, published: true };
-            let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
+            let read = files::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
             let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
             let bad =
                 || answers.anomalies.iter().filter(|anomaly| anomaly.kind.severity() == Severity::Error);

@@ -121,7 +121,8 @@ impl ReportError {
     /// Whether the input or the arguments caused the error, rather than this program or its host.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::Write { .. } | Self::Template { .. } => false,
+            Self::Write { source, .. } => mcc_base::files::is_wrong_path(source),
+            Self::Template { .. } => false,
             Self::Record(error) => error.is_usage(),
             _ => true,
         }

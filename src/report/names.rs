@@ -70,9 +70,9 @@ pub fn names(contest: &Contest) -> SiteNames {
     let instance = |&instance: &usize| {
         let of = &judgement.instances[instance];
         let mut parts = vec![visible(&of.instance), visible(&of.family), visible(&of.status)];
-        let segment = contest.instance_segment(instance);
-        if segment != of.instance {
-            parts.push(segment.to_owned());
+        let file = contest.instance_file(instance);
+        if file != of.instance {
+            parts.push(file.to_owned());
         }
         parts
     };

@@ -2,7 +2,8 @@
 
 use mcc_base::Mark;
 use mcc_base::digest;
-use mcc_base::names::RunId;
+use mcc_base::figures::{self, BadFigure};
+use mcc_base::names::{Name, RunId, text_of};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -186,6 +187,31 @@ pub struct RunFacts {
     pub samples: Vec<Sample>,
 }
 
+impl RunFacts {
+    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    ///
+    /// # Errors
+    /// The first figure that is not, with its key.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        figures::check_ms([
+            ("boot_ms", Some(self.boot_ms)),
+            ("wall_ms", Some(self.wall_ms)),
+            ("cpu_ms", Some(self.cpu_ms)),
+            ("prepare_cpu_ms", Some(self.prepare_cpu_ms)),
+            ("collect_cpu_ms", Some(self.collect_cpu_ms)),
+            ("io_wait_ms", self.io_wait_ms),
+        ])?;
+        figures::check_kib([
+            ("memory_kib", self.memory_kib),
+            ("balloon_memory_kib", self.balloon_memory_kib),
+            ("host_memory_kib", self.host_memory_kib),
+        ])?;
+        let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
+        figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
+        self.samples.iter().try_for_each(Sample::check)
+    }
+}
+
 /// A measurement of the running tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -212,10 +238,28 @@ pub struct Sample {
     pub stdout_bytes: u64,
 }
 
+impl Sample {
+    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    ///
+    /// # Errors
+    /// The first figure that is not, with its key.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        let times = [("at_ms", self.at_ms), ("cpu_ms", self.cpu_ms), ("io_wait_ms", self.io_wait_ms)];
+        figures::check_ms(times.map(|(key, ms)| (key, Some(ms))))?;
+        figures::check_kib([
+            ("memory_kib", Some(self.memory_kib)),
+            ("balloon_memory_kib", self.balloon_memory_kib),
+            ("host_memory_kib", Some(self.host_memory_kib)),
+        ])?;
+        figures::check_bytes([("stdout_bytes", Some(self.stdout_bytes))])
+    }
+}
+
 /// A file by its digest: a disk of a machine, or an output of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// `disk`, `kernel`, `initrd`, `inputs`, `stdout`, ...
+    #[serde(deserialize_with = "text_of::<Name, _>")]
     pub role: String,
     /// SHA-256, lower-case hex.
     pub sha256: String,

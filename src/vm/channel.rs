@@ -17,6 +17,7 @@ pub enum Channel {
 }
 
 /// A line that was received.
+#[derive(Debug)]
 pub enum Received {
     /// A message of the guest.
     Message(GuestMessage),
@@ -48,6 +49,15 @@ impl Channel {
         };
         let line = lines.next().map_err(VmError::Agent)?;
         Ok(line.map(|line| serde_json::from_slice(&line).map_or(Received::Invalid, Received::Message)))
+    }
+
+    /// Must be called for a message with impossible content. Over ssh, once the guest has the name of the instance, such a
+    /// message ends the sessions; the result is the event of that.
+    pub fn refuse(&mut self, message: &str) -> Option<GuestEvent> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Ssh(ssh) => ssh.refuse(message),
+        }
     }
 
     /// Whether QEMU's end of the port is open. Always true for ssh, where a lost connection is opened again.

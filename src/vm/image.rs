@@ -43,6 +43,9 @@ pub struct ImageFacts {
     /// The edition for which an inputs disk was made, if it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edition: Option<String>,
+    /// Name of a file that was left out of the archives on an inputs disk; None: the archives are complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// Names of the files that QEMU boots, within the image folder.

@@ -24,12 +24,14 @@ mod stall;
 mod states;
 mod stream_file;
 
+pub use channel::Channel;
 pub use cpu_time::probe as probe_cpu_time;
 pub use error::{GuestEnd, VmError};
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;
 pub use machine::{Event, Machine, Stream};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
+pub use qmp::{Lines, Qmp};
 pub use saved_state::{SavedError, SavedState};
 pub use spec::{Backend, Bus, DiskFile, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use states::SavedStates;

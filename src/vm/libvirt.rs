@@ -12,6 +12,7 @@ use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
 use super::saved_state::overlay;
 use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
+use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE, tail};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use mcc_host::{Accelerator, Qemu, find_program};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -160,7 +161,14 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         VmError::Libvirt(format!("other processes are connected to its sockets: {peers:?}"))
     })?;
     let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
-    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, outputs: vec![], isolation, own: None })
+    Ok(StartedQemu {
+        qemu: Process::Domain(domain),
+        host_side,
+        messages: None,
+        outputs: vec![],
+        isolation,
+        own: None,
+    })
 }
 
 /// Accepts the connection of QEMU; returns the stream and the process number of its peer.
@@ -254,8 +262,11 @@ impl Domain {
             }
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
             // Only root can read it, and only the system's libvirt writes it.
-            if let Ok(text) = fs::read_to_string(&log)
-                && fs::write(&self.log, qemu_messages(&text)).is_ok()
+            let size = fs::metadata(&log).map_or(0, |log| log.len());
+            if let Ok(text) = tail(&log, LOG_CAP)
+                && let text = String::from_utf8_lossy(&text)
+                && let truncated = if size > LOG_CAP { TRUNCATED_BEFORE } else { "" }
+                && fs::write(&self.log, format!("{truncated}{}", qemu_messages(&text))).is_ok()
             {
                 let _ = fs::remove_file(log);
             }

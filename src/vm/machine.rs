@@ -11,7 +11,7 @@ use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
 use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
-use super::stream_file::{ReadResult, Sink};
+use super::stream_file::{ReadResult, Sink, tail};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_base::guest_kernel_log;
 use mcc_host::Qemu;
@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
 
-/// The largest number of bytes that is kept of the guest's console: enough for the messages of a kernel panic.
-const CONSOLE_CAP: u64 = 1 << 20;
+/// The end of a log in which the cause of an error is searched, in bytes.
+const LOG_END: u64 = 1 << 16;
 
 /// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
@@ -122,17 +122,18 @@ impl Machine {
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
         // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
-        let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
-            Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
+        let StartedQemu { qemu, host_side, messages, outputs, isolation, own: _own } = match spec.backend {
+            Backend::Qemu => Self::spawn(spec, folder)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
         };
         let [qmp, console, control, stdout, stderr] = host_side;
+        let log = messages.map(|log| create("qemu.log").map(|file| Sink::log(log, file))).transpose()?;
         let mut machine = Self {
             qemu,
-            qmp: Qmp::new(qmp),
+            qmp: Qmp::new(qmp, log),
             control: Channel::Agent(Lines::new(control, MAX_LINE)),
-            console: Sink::new(console, create("console")?, CONSOLE_CAP),
+            console: Sink::log(console, create("console")?),
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
             vcpu_threads: vec![],
@@ -153,8 +154,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Starts QEMU as a child of the controller. Its messages go to `log`.
-    fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<StartedQemu, VmError> {
+    /// Starts QEMU as a child of the controller.
+    fn spawn(spec: &MachineSpec, folder: &Path) -> Result<StartedQemu, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
             let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
@@ -185,7 +186,9 @@ impl Machine {
         let pre_exec_setup = isolation.pre_exec_setup();
         let mut command = Command::new(QEMU);
         command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
+        messages.set_nonblocking(true).map_err(VmError::Start)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(OwnedFd::from(qemu_stderr));
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
         let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
@@ -218,7 +221,8 @@ impl Machine {
         // The controller closes its copies of QEMU's ends, so that every stream ends when QEMU ends.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
-        Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
+        let (qemu, messages) = (Process::Child(qemu), Some(messages));
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, own: Some(own) })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -233,7 +237,7 @@ impl Machine {
         self.qmp.negotiate(deadline)?;
         if let (Guest::Ssh(original), Ok([stdout, stderr])) = (&spec.guest, <[_; 2]>::try_from(outputs)) {
             let port = self.qmp.forwarded_port(deadline)?;
-            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr));
+            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr))?;
             self.control = Channel::Ssh(Box::new(ssh));
         }
         let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
@@ -299,7 +303,12 @@ impl Machine {
                     {
                         return Ok(Event::Guest(message.event));
                     }
-                    _ => self.has_invalid_messages = true,
+                    invalid => {
+                        self.has_invalid_messages = true;
+                        if let Some(event) = self.control.refuse(&format!("{invalid:?}")) {
+                            return Ok(Event::Guest(event));
+                        }
+                    }
                 }
             } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
                 let message = parse(&line).map_err(VmError::Qmp)?;
@@ -426,7 +435,7 @@ impl Machine {
 
     fn open_sinks(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|sink| sink.is_open());
-        sinks.map(|sink| sink.stream().as_fd())
+        sinks.map(|sink| sink.stream().as_fd()).chain(self.qmp.log_stream())
     }
 
     /// Copies available output to the files, at most one buffer per stream.
@@ -436,7 +445,8 @@ impl Machine {
             (&mut self.stdout, "stdout", Some(Stream::Stdout)),
             (&mut self.stderr, "stderr", Some(Stream::Stderr)),
         ];
-        for (sink, name, stream) in sinks {
+        let log = self.qmp.log.as_mut().map(|log| (log, "qemu.log", None));
+        for (sink, name, stream) in sinks.into_iter().chain(log) {
             let read = sink.read_available(&mut self.buffer);
             let read = read.map_err(|source| VmError::Io { path: self.folder.join(name), source })?;
             if let (ReadResult::Full, Some(stream)) = (read, stream) {
@@ -533,9 +543,11 @@ impl Machine {
     fn drain(&mut self) -> Result<(), VmError> {
         self.control.close();
         loop {
-            let before = (self.received(), self.console.received());
+            let logs =
+                |machine: &Self| (machine.console.received(), machine.qmp.log.as_ref().map(Sink::received));
+            let before = (self.received(), logs(self));
             self.read_available()?;
-            if (self.received(), self.console.received()) == before {
+            if (self.received(), logs(self)) == before {
                 return Ok(());
             }
         }
@@ -603,7 +615,7 @@ impl Machine {
 
     /// Returns the last lines of a log, without empty ones and those that contain `noise`.
     fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
-        let text = fs::read(self.folder.join(log)).ok()?;
+        let text = tail(&self.folder.join(log), LOG_END).ok()?;
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(strip_timestamp);
         let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
@@ -620,6 +632,8 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
+        // The last messages of QEMU. An error of the machine has already been returned.
+        let _ = self.drain();
     }
 }
 

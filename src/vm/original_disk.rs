@@ -96,6 +96,7 @@ impl Image {
             rootfs_recipe: String::new(),
             instances: vec![],
             edition: None,
+            left_out: None,
         };
         Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), facts })
     }

@@ -27,6 +27,8 @@ pub(super) struct StartedQemu {
     pub qemu: Process,
     /// The host's ends of QMP, console, control, stdout, stderr: non-blocking.
     pub host_side: [UnixStream; 5],
+    /// The host's end of QEMU's stderr, non-blocking; None under libvirt.
+    pub messages: Option<UnixStream>,
     /// QEMU's ends of stdout and stderr. With the ssh channel, the tool's session writes to them.
     pub outputs: Vec<OwnedFd>,
     pub isolation: Isolation,

@@ -1,6 +1,7 @@
 //! QMP, QEMU's control protocol: JSON, one object per line.
 
 use super::error::{GuestEnd, VmError};
+use super::stream_file::{ReadResult, Sink};
 use mcc_base::guest::capped;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -101,12 +102,20 @@ pub(super) fn text(of_qemu: Option<&str>) -> String {
 pub struct Qmp {
     /// The lines of QEMU.
     pub lines: Lines,
+    /// QEMU's stderr and its log. It is copied while a command waits, because a QEMU whose stderr is full does not answer.
+    /// None under libvirt, which writes the log itself.
+    pub log: Option<Sink>,
 }
 
 impl Qmp {
     /// `stream` must be non-blocking.
-    pub fn new(stream: UnixStream) -> Self {
-        Self { lines: Lines::new(stream, MAX_LINE) }
+    pub fn new(stream: UnixStream, log: Option<Sink>) -> Self {
+        Self { lines: Lines::new(stream, MAX_LINE), log }
+    }
+
+    /// QEMU's stderr, while it is open.
+    pub fn log_stream(&self) -> Option<BorrowedFd<'_>> {
+        self.log.as_ref().filter(|log| log.is_open()).map(|log| log.stream().as_fd())
     }
 
     /// Waits for the greeting and leaves negotiation mode.
@@ -203,7 +212,13 @@ impl Qmp {
         deadline: Instant,
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
+        let mut buffer = vec![0; 1 << 16];
         loop {
+            // The log only helps to find a cause: if it cannot be written, the machine fails for the same cause later.
+            let copied = self.log.as_mut().map(|log| log.read_available(&mut buffer));
+            if matches!(copied, Some(Ok(ReadResult::Some | ReadResult::Full))) && Instant::now() < deadline {
+                continue;
+            }
             // The deadline is checked for each line, so that a flood of events cannot delay it.
             while Instant::now() < deadline
                 && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
@@ -220,7 +235,8 @@ impl Qmp {
             if left.is_zero() {
                 return Err(VmError::Qmp(format!("no answer to {what:?} in time")));
             }
-            poll_readable(&[self.lines.stream.as_fd()], left.min(Duration::from_secs(60)));
+            let streams: Vec<_> = [self.lines.stream.as_fd()].into_iter().chain(self.log_stream()).collect();
+            poll_readable(&streams, left.min(Duration::from_secs(60)));
         }
     }
 }

@@ -56,13 +56,15 @@ pub enum Guest {
     Ssh(Original),
 }
 
-/// The user and the key of an ssh login.
+/// The users and keys of ssh logins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Name of the guest's user.
+    /// Name of the guest's user who runs the tool.
     pub user: String,
     /// Path of the private key on the host.
     pub key: PathBuf,
+    /// Path of the private key for root, who then has the control session; None: the user has it.
+    pub root_key: Option<PathBuf>,
 }
 
 /// The settings of an original disk.
@@ -339,7 +341,7 @@ mod tests {
 
     #[test]
     fn an_original_disk_boots_itself_and_has_only_the_ssh_port() {
-        let login = Login { user: "mcc".into(), key: "/i/key".into() };
+        let login = Login { user: "mcc".into(), key: "/i/key".into(), root_key: None };
         let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
         let args =

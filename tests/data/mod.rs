@@ -1,24 +1,31 @@
-//! Real contest data, which is read from its folder and never copied into the project.
+//! Real contest data: published facts in this folder, and larger data outside of the project.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// The file or folder `path` of the real data, below `MCC_HARNESS_DATA` or, without that variable, `../shared`.
+/// The folder of the project. A test of another package of the workspace has another `CARGO_MANIFEST_DIR`.
+fn project() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().find(|folder| folder.join("pnml-fixtures").is_dir()).unwrap()
+}
+
+/// The file or folder `path` of the published facts in `tests/data`.
+#[allow(dead_code, reason = "not every test program uses both kinds of data")]
+pub fn published(path: &str) -> PathBuf {
+    let found = project().join("tests/data").join(path);
+    assert!(found.exists(), "{} is missing", found.display());
+    found
+}
+
+/// The file or folder `path` of the data outside of the project, below `MCC_HARNESS_DATA` or, without that variable,
+/// `../shared`.
 ///
 /// Returns None and prints a line to stderr if it does not exist; the caller then returns without a test. With
 /// `CI=true` missing data fails the test.
+#[allow(dead_code, reason = "not every test program uses both kinds of data")]
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("MCC_HARNESS_DATA").map_or_else(
-        || {
-            let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-            package
-                .ancestors()
-                .find(|folder| folder.join("pnml-fixtures").is_dir())
-                .unwrap()
-                .join("../shared")
-        },
-        PathBuf::from,
-    );
+    let root =
+        std::env::var_os("MCC_HARNESS_DATA").map_or_else(|| project().join("../shared"), PathBuf::from);
     let found = root.join(path);
     if found.exists() {
         return Some(found);

@@ -25,7 +25,7 @@ struct Truth {
 
 impl Truth {
     fn load(mcc: &Path) -> Self {
-        let answers = File::open(mcc.join("2018-answers/answers-2018.csv.gz")).unwrap();
+        let answers = File::open(data::published("mcc/2018/answers.csv.gz")).unwrap();
         let rows = csv::Reader::from_reader(GzDecoder::new(answers)).into_records().map(Result::unwrap);
         let consensus = rows
             .filter(|row| &row[0] == "BVT" && &row[2] == "StateSpace")

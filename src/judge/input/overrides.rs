@@ -14,7 +14,7 @@ use std::path::Path;
 const UNKNOWN: &str = "unknown";
 
 /// Reads overrides from a table with the columns instance,examination,position,value,reason. The value `unknown` gives
-/// 0 points to every entry.
+/// 0 points to every entry. `TRUE` and `FALSE` are read as `T` and `F`.
 ///
 /// # Errors
 /// The table cannot be read, or a row is wrong; the message has file, line and column.
@@ -39,6 +39,12 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         if reason.is_empty() {
             return Err("column reason is empty; give the reason of the override".to_owned());
         }
+        // The words of the answer protocol (E-1.7) have the same meaning as those of the tables.
+        let value = match (value, edition.examinations[examination].answers) {
+            ("TRUE", AnswerKind::Boolean) => "T",
+            ("FALSE", AnswerKind::Boolean) => "F",
+            (value, _) => value,
+        };
         let number = match value {
             UNKNOWN => NONE,
             _ => match value_number(ballots, value, edition.examinations[examination].answers, "value") {
@@ -46,7 +52,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
                 _ => {
                     let shown: String = value.chars().take(60).collect();
                     let allowed = match edition.examinations[examination].answers {
-                        AnswerKind::Boolean => "T, F",
+                        AnswerKind::Boolean => "T, F, TRUE, FALSE",
                         AnswerKind::Number => "a number, inf",
                         AnswerKind::StateSpace => "a number",
                     };

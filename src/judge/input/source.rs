@@ -5,6 +5,7 @@ use super::contest_table::{self, Columns};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
 use crate::judgement::Ending;
+use mcc_base::names::check_name;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
 use mcc_edition::{AnswerKind, Edition, Status};
@@ -58,6 +59,8 @@ fn read_compact(
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and instance must not be empty".to_owned());
         }
+        check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the instance", instance).map_err(|bad| format!("column instance: {bad}"))?;
         let number = ballots.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         values.clear();
@@ -141,6 +144,8 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
         if instance.is_empty() || family.is_empty() {
             return Err("instance and family must not be empty".to_owned());
         }
+        check_name("the instance", instance).map_err(|bad| format!("column instance: {bad}"))?;
+        check_name("the family", family).map_err(|bad| format!("column family: {bad}"))?;
         if !edition.judging.multipliers.contains_key(status) {
             let known: Vec<&str> = edition.judging.multipliers.keys().map(String::as_str).collect();
             return Err(format!(
@@ -186,6 +191,8 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
         if entry.is_empty() || tool.is_empty() {
             return Err("entry and tool must not be empty".to_owned());
         }
+        check_name("the entry", entry).map_err(|bad| format!("column entry: {bad}"))?;
+        check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
         if status == Status::Withdrawn && note.trim().is_empty() {
             return Err(format!(
                 "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"
@@ -231,6 +238,9 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
             "property" => &mut ids,
             _ => return Ok(()),
         };
+        for (column, name) in [("original", &row[2]), ("obfuscated", &row[3])] {
+            check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
+        }
         // A property whose name is that of its examination has the same name in every instance.
         match names.insert(row[3].to_owned(), row[2].to_owned()) {
             Some(other) if other != row[2] => Err(format!(

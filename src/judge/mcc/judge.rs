@@ -432,6 +432,16 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
         let InstanceFacts { family, status } = facts;
         instances.push(Instance { instance: name.clone(), family, status, weight: BigRational::zero() });
     }
+    let with_status = |status: &'static str| {
+        let of = instances.iter().filter(move |instance: &&Instance| instance.status == status);
+        of.map(|instance| instance.family.as_str()).collect::<BTreeSet<_>>()
+    };
+    for family in with_status("known").intersection(&with_status("surprise")) {
+        ballots.notes.push(format!(
+            "family {family} has instances with the status `known` and others with `surprise`, but a surprise model is new \
+             with all its instances (M-7); check the models file"
+        ));
+    }
     if from_names > 0 {
         ballots.notes.push(format!(
             "family and status of {from_names} of {} instances are not given, so the family is the text before -PT- or \

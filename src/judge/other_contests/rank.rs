@@ -4,7 +4,7 @@ use super::{CategoryPlace, Podium, Points};
 use crate::judgement::{Entry, Medal};
 use mcc_edition::Status;
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{Signed, Zero};
 use std::cmp::{Ordering, Reverse};
 
 /// An entry with the values that it is ranked by.
@@ -27,7 +27,8 @@ pub enum Ties<'a> {
     Margin(&'a BigRational),
 }
 
-/// Ranks the entries of a category: competing entries by points, then by time; the others follow without a rank.
+/// Ranks the entries of a category: competing entries by points, then by time; the others follow without a rank. An entry
+/// with 0 points or less gets no medal.
 pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>, ties: &Ties) -> Podium {
     let competing = |contender: &Contender| entries[contender.entry].status == Status::Competing;
     contenders.sort_by(|a, b| {
@@ -52,13 +53,25 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
             };
         }
         let ranked = competing(of);
+        let of_rank = if ranked { Medal::of_rank(rank) } else { Medal::None };
+        let (medal, note) = match of_rank {
+            Medal::None => (Medal::None, of.note.clone()),
+            _ if !of.points.is_positive() => {
+                let reason = "no medal: its points are not more than 0";
+                (
+                    Medal::None,
+                    if of.note.is_empty() { reason.to_owned() } else { format!("{}; {reason}", of.note) },
+                )
+            }
+            medal => (medal, of.note.clone()),
+        };
         places.push(CategoryPlace {
             rank: ranked.then_some(rank),
             entry: of.entry,
             points: of.points.clone(),
             success_cpu_s: of.success_cpu_s.clone().map(Points),
-            medal: if ranked { Medal::of_rank(rank) } else { Medal::None },
-            note: of.note.clone(),
+            medal,
+            note,
         });
     }
     Podium { category, places }
@@ -104,6 +117,13 @@ mod tests {
     fn equal_points_rank_by_time_and_equal_times_share_a_rank() {
         let contenders = [(166, Some(250)), (166, Some(6)), (166, Some(250)), (9, None), (999, Some(1))];
         assert_eq!(ranks(&Ties::Equal, &contenders), ["1bgold", "2asilver", "2csilver", "4d", "-e"]);
+    }
+
+    #[test]
+    fn an_entry_with_no_points_or_less_gets_no_medal() {
+        let contenders = [(100, Some(1)), (0, Some(2)), (-1600, Some(3))];
+        assert_eq!(ranks(&Ties::Equal, &contenders), ["1agold", "2b", "3c"]);
+        assert_eq!(ranks(&Ties::Margin(&BigRational::zero()), &[(-5, None), (-1600, None)]), ["1a", "2b"]);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 use super::atomic_file::{AtomicFile, WriteError};
 use crate::judgement::Block;
 use crate::mcc::Judge;
+use mcc_base::files;
 use mcc_benchkit::contest_table::spelled;
 use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +100,7 @@ pub fn read_good_lines(
 ) -> Result<Option<GoodLines>, OracleError> {
     let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
     let failed = |source| OracleError::Read { path: path.clone(), source };
-    let file = match File::open(&path) {
+    let file = match files::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };

@@ -101,7 +101,7 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 }
 
 /// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
-const FILES: [&str; 16] = [
+pub const FILES: [&str; 16] = [
     "confidence.csv",
     "trusted.csv",
     "scores.csv",
