@@ -14,7 +14,7 @@ use mcc_harness::judge::{Ballots, crv, mcc, source, svcomp};
 use mcc_harness::model::{Net, Nupn, Property};
 use mcc_harness::report::{SiteInput, write_site};
 use mcc_harness::store::{CampaignFacts, Record, RecordSummary};
-use mcc_harness::vm::{Channel, Lines, Qmp};
+use mcc_harness::vm::{Channel, Lines, Qmp, Received};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -182,7 +182,8 @@ const MAX_MS: u64 = 2 * 3_600_000;
 pub fn guest(data: &[u8]) {
     let (stream, _guest) = sent(data);
     let mut channel = Channel::Agent(Lines::new(stream, MAX_LINE));
-    while let Ok(Some(message)) = channel.next() {
+    while let Ok(Some(received)) = channel.next() {
+        let Received::Message(message) = received else { continue };
         let written = serde_json::to_string(&message).expect("a message is plain data");
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&written).expect("its own JSON")["nonce"],
@@ -220,7 +221,7 @@ fn sent(data: &[u8]) -> (UnixStream, UnixStream) {
 pub fn qmp(data: &[u8]) {
     let deadline = Instant::now() + Duration::from_secs(10);
     let (stream, _qemu) = sent(data);
-    let mut qmp = Qmp::new(stream);
+    let mut qmp = Qmp::new(stream, None);
     let _ = qmp.negotiate(deadline);
     let _ = qmp.forwarded_port(deadline);
     let _ = qmp.execute("query-cpus-fast", deadline);

@@ -106,7 +106,7 @@ fn a_fork_bomb_does_not_stop_the_agent() {
         perl -e 'for (1 .. 20000) { my $child = fork; defined $child or last; $child or sleep 1000 } print 1'; exit 0";
     let (ended, _) = run("mcc", script, 10);
     assert!(!ended.outcome.is_infrastructure(), "{:?}", ended.outcome);
-    for mark in ["guest-panic", "guest-reset", "unexpected-message"] {
+    for mark in ["guest-panic", "guest-reset", "guest-messages"] {
         assert!(!has(&ended, mark), "{:?}", ended.marks);
     }
 }

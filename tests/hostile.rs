@@ -466,7 +466,8 @@ fn special_files_in_a_record_are_refused() {
     let judgement = contest::small();
     drop(contest::record(&judgement, &folder.path().join("good"), |_| None));
     let stdout = "outputs/breadth-first/Philosophers-PT-000005/StateSpace/1/stdout";
-    let changes: [(&str, &dyn Fn(&Path), &str); 4] = [
+    type Change<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+    let changes: [Change; 4] = [
         ("database", &|dir| pipe(&dir.join("record.db")), "it is a pipe"),
         ("log", &|dir| pipe(&dir.join("record.db-wal")), "it is a pipe"),
         ("output", &|dir| pipe(&dir.join(stdout)), "it is a pipe"),

@@ -314,7 +314,8 @@ fn run(folder: &Folder, problems: &mut Vec<String>) {
     let ended = folder.run_command(&[]).env("TMPDIR", &tmp).output().unwrap();
     let messages = String::from_utf8_lossy(&ended.stderr);
     if ended.status.code() != Some(0) || messages.contains("panicked") {
-        problems.push(format!("run: {}: {messages}", ended.status));
+        let last: Vec<&str> = messages.lines().filter(|line| !line.ends_with("begins")).collect();
+        problems.push(format!("run: {}: {}", ended.status, last[last.len().saturating_sub(20)..].join("\n")));
     }
     for (command, args) in
         [("judge", ["judge", "results", "--out"]), ("report", ["report", "judgement", "--out"])]
@@ -326,7 +327,7 @@ fn run(folder: &Folder, problems: &mut Vec<String>) {
             problems.push(format!("{command}: {}: {messages}", ended.status));
         }
     }
-    let files = |place: PathBuf| fs::read_dir(place).map_or(0, |files| files.count());
+    let files = |place: PathBuf| fs::read_dir(place).map_or(0, Iterator::count);
     for (what, left) in [
         ("machines", folder.machines().len()),
         ("folders of attempts", folder.running_folders().len()),
@@ -416,7 +417,7 @@ fn hostile_tools_do_not_affect_an_honest_one() {
         ("ranks", alone.ranks == beside.ranks),
     ] {
         if !same {
-            problems.push(format!("the {what} of the honest tool differ from those alone"));
+            problems.push(format!("the {what} of the honest tool differ: {alone:#?}\n{beside:#?}"));
         }
     }
     let (mut hostile, mut outcomes) = (0, BTreeMap::<&str, usize>::new());
@@ -437,10 +438,5 @@ fn hostile_tools_do_not_affect_an_honest_one() {
         beside.runs.len(),
         begun.elapsed().as_secs()
     );
-    assert!(
-        problems.is_empty(),
-        "{} problems:\n{}\n{alone:#?}\n{beside:#?}",
-        problems.len(),
-        problems.join("\n")
-    );
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }

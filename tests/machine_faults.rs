@@ -362,13 +362,13 @@ fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
         ("RUNNING; exit 0".to_owned(), &crash, "guest-shutdown"),
         (format!("RUNNING; ended; {reset}"), &crash, "guest-reset"),
         ("RUNNING; eval \"exec $control>&-\"; linger".to_owned(), &crash, "connection-lost"),
-        ("RUNNING; printf %01100000d 0 >&$control; linger".to_owned(), &crash, "unexpected-message"),
-        ("RUNNING; agent_event prepared; linger".to_owned(), &crash, "unexpected-message"),
-        ("RUNNING; agent_event failed '\"reason\":\"x\"'; linger".to_owned(), &crash, "unexpected-message"),
+        ("RUNNING; printf %01100000d 0 >&$control; linger".to_owned(), &crash, "guest-messages"),
+        ("RUNNING; agent_event prepared; linger".to_owned(), &crash, "guest-messages"),
+        ("RUNNING; agent_event failed '\"reason\":\"x\"'; linger".to_owned(), &crash, "guest-messages"),
         (
             "RUNNING; ended; agent_event failed '\"reason\":\"x\"'; linger".to_owned(),
             &Outcome::Finished { exit_code: 0 },
-            "unexpected-message",
+            "guest-messages",
         ),
     ];
     let folder = Folder::with_fake_qemu(cases.len(), &EXAMINATIONS[..1], "[hosts]\njobs = 10\nretries = 0\n");
@@ -417,7 +417,7 @@ fn impossible_figures_of_a_guest_are_marked() {
     folder.run(&[]).success();
     for (run, marked) in folder.runs().values().zip([true, true, false]) {
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
-        assert_eq!(run.last.marks.contains(&"unexpected-message".into()), marked, "{}", run.run.id());
+        assert_eq!(run.last.marks.contains(&"guest-messages".into()), marked, "{}", run.run.id());
     }
 }
 

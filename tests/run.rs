@@ -283,7 +283,7 @@ fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
 
 /// T-5: a campaign can withhold the known answers that the contest distributes with an instance.
 #[test]
-fn a_tool_gets_no_known_answers_if_the_campaign_says_so() {
+fn a_tool_gets_no_known_answers_if_the_campaign_removes_them() {
     let campaign = ABNORMAL_TOOL.split("[[tool]]\nentry = \"abnormal-4\"").next().unwrap();
     let folder = Folder::new(&format!("generic_properties = \"remove\"{campaign}"));
     abnormal_tool_image(&folder);

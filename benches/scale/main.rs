@@ -1,7 +1,7 @@
 //! Cost of judging and reading large inputs, as ratios that one run of this program measures. mcc-harness and the program
 //! that it is compared with run alternately, each in a process of its own.
 //!
-//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [editions] [logs] [nets]
+//!     [ROUNDS=n] [PERCENT=n] cargo bench --bench scale -- [judge] [logs] [nets]
 //!
 //! PERCENT makes the generated inputs smaller. Needs the real data (MCC_HARNESS_DATA, else `../shared`), python3 and grep.
 
@@ -11,7 +11,7 @@ mod synthetic;
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
 use mcc_harness::model::Net;
-use measure::{Measurement, in_turns, line, ratio, run};
+use measure::{in_turns, line, ratio, run};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,7 @@ fn main() {
         _ => {}
     }
     let asked = |section: &str| words.is_empty() || words.iter().any(|word| word == section);
-    let sections: [(&str, Section); 4] =
-        [("judge", judge), ("editions", editions), ("logs", logs), ("nets", nets)];
+    let sections: [(&str, Section); 3] = [("judge", judge), ("logs", logs), ("nets", nets)];
     for (name, section) in sections.into_iter().filter(|(name, _)| asked(name)) {
         let folder = tempfile::tempdir().unwrap();
         println!("{name}");
@@ -72,13 +71,6 @@ fn this(words: &[&str], path: &Path) -> Command {
     command
 }
 
-fn harness_judge(answers: &Path, models: &Path, out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
-    command.arg("judge").arg(answers).args(["--edition", "mcc-2018", "--models"]).arg(models);
-    command.arg("--out").arg(out);
-    command
-}
-
 /// Judges the answers of 2018: from the published table to all result files.
 fn judge(folder: &Path) {
     let (answers, models) = (published("mcc/2018/answers.csv.gz"), published("mcc/2018/models.csv"));
@@ -89,7 +81,11 @@ fn judge(folder: &Path) {
         command.arg(project().join("editions/mcc-2018.toml")).arg(&theirs);
         run(&mut command).0
     };
-    let harness = || run(&mut harness_judge(&answers, &models, &own)).0;
+    let harness = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        command.arg("judge").arg(&answers).args(["--edition", "mcc-2018", "--models"]).arg(&models);
+        run(command.arg("--out").arg(&own)).0
+    };
     let [python, harness] = in_turns(number("ROUNDS", 5), [&mut { python }, &mut { harness }]);
     line("python3 benches/judge.py", python);
     line("mcc-harness judge", harness);
@@ -136,33 +132,6 @@ fn contains(own: &serde_json::Value, python: &serde_json::Value, place: &str) {
             own.iter().zip(python).for_each(|(own, python)| contains(own, python, place));
         }
         _ => assert_eq!(own, python, "{place}"),
-    }
-}
-
-/// One, ten and a hundred editions in one table: time and memory per row stay constant.
-fn editions(folder: &Path) {
-    let (answers, models) = (published("mcc/2018/answers.csv.gz"), published("mcc/2018/models.csv"));
-    let most = percent(100) as usize;
-    let mut first = None;
-    for count in [1, most.div_ceil(10), most] {
-        let dir = folder.join(count.to_string());
-        std::fs::create_dir_all(&dir).unwrap();
-        let (answers, models) = synthetic::editions(&answers, &models, count, SEED, &dir).unwrap();
-        let took = run(&mut harness_judge(&answers, &models, &dir.join("out"))).0;
-        let bytes: u64 = std::fs::read_dir(dir.join("out"))
-            .unwrap()
-            .map(|file| file.unwrap().metadata().unwrap().len())
-            .sum();
-        let rows = count * 83_336;
-        line(&format!("{count} editions, {rows} rows, {} MB written", bytes >> 20), took);
-        let (one, many) = (*first.get_or_insert(took), took);
-        ratio(
-            &format!("times {count} editions / times one"),
-            Measurement { wall: many.wall / count as u32, cpu: many.cpu / count as u32, ..many },
-            one,
-            "about 1",
-        );
-        std::fs::remove_dir_all(dir).unwrap();
     }
 }
 

@@ -41,7 +41,7 @@ impl Mark {
     /// The channel to the guest was closed while its machine ran: a session over ssh, or the port of the agent.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
     /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected.
-    pub const UNEXPECTED_MESSAGE: Self = Self::new("unexpected-message");
+    pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
     /// The programs of an original disk did not prepare the instance.
     pub const NOT_PREPARED: Self = Self::new("not-prepared");
     /// The kernel of the guest panicked after the tool's start.
@@ -57,6 +57,11 @@ impl Mark {
 
     const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
+    }
+
+    /// Whether a run with these marks has an attempt. A run of a campaign that is judged before its end may have none.
+    pub fn was_made(marks: &[Self]) -> bool {
+        !marks.contains(&Self::NOT_RUN_YET)
     }
 
     /// Whether the host did not meet the edition's requirements on the machine.

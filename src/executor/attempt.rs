@@ -212,7 +212,7 @@ impl AttemptRunner<'_> {
         }
         let Metered { mut machine, meter, .. } = tool;
         if machine.has_invalid_messages() {
-            self.mark(Mark::UNEXPECTED_MESSAGE);
+            self.mark(Mark::GUEST_MESSAGES);
         }
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
@@ -362,7 +362,7 @@ impl AttemptRunner<'_> {
             VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
             VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
             VmError::PortClosed => Mark::CONNECTION_LOST,
-            _ => Mark::UNEXPECTED_MESSAGE,
+            _ => Mark::GUEST_MESSAGES,
         });
         // What the tool wrote last may not have reached the host.
         self.mark(Mark::OUTPUT_INCOMPLETE);
@@ -415,7 +415,7 @@ impl AttemptRunner<'_> {
         self.mark(match event {
             Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
             Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
-            Some(_) => Mark::UNEXPECTED_MESSAGE,
+            Some(_) => Mark::GUEST_MESSAGES,
         });
         Outcome::ToolCrash { signal: i32::from(SIGKILL) }
     }
@@ -450,7 +450,7 @@ impl AttemptRunner<'_> {
                 Step::Over(outcome) => return Ok(Some(outcome)),
                 Step::Deadline => break false,
                 Step::Guest(other) => {
-                    self.mark(Mark::UNEXPECTED_MESSAGE);
+                    self.mark(Mark::GUEST_MESSAGES);
                     phases.guest_end = Some(unexpected(&other).to_string());
                     if matches!(other, GuestEvent::Failed { .. }) {
                         break false;

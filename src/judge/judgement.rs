@@ -415,7 +415,7 @@ pub struct Cell {
 impl Cell {
     /// Returns false for a planned run without an attempt, in a campaign that was judged before its end.
     pub fn was_made(&self) -> bool {
-        !self.marks.contains(&Mark::NOT_RUN_YET)
+        Mark::was_made(&self.marks)
     }
 }
 

@@ -185,11 +185,10 @@ impl Oracle {
             let reading = Reading { strict: false, published: true };
             let read = files::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
             let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
-            let bad =
-                || answers.anomalies.iter().filter(|anomaly| anomaly.kind.severity() == Severity::Error);
-            let unread = bad().next().map(|first| {
-                unread(&format!("{}:{}: {}", path.display(), first.line, first.kind), bad().count())
-            });
+            let bad = || answers.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
+            let unread = bad()
+                .next()
+                .map(|first| unread(&format!("{}:{}: {}", path.display(), first.line, first), bad().count()));
             return Ok(Known { values: answers.values, unread });
         }
         // The abbreviated form of the published oracles; their ids may differ from those of the instance.

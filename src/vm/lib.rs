@@ -24,7 +24,7 @@ mod stall;
 mod states;
 mod stream_file;
 
-pub use channel::Channel;
+pub use channel::{Channel, Received};
 pub use cpu_time::probe as probe_cpu_time;
 pub use error::{GuestEnd, VmError};
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};

@@ -36,6 +36,7 @@ impl Lines {
     ///
     /// # Errors
     /// A line is longer than the limit.
+    #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {

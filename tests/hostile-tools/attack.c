@@ -292,7 +292,9 @@ static void forge(const char *kind) {
             }
             if (taken < 0) continue;
             printf("took descriptor %d of %d\n", number, process);
-            if (!strcmp(kind, "errors") && number == 2) {
+            if (!strcmp(kind, "errors")) {
+                // Only the log of the session, not the tool's own stderr.
+                if (number != 2 || !is_control) continue;
                 memset(block, 'E', sizeof block);
                 for (int i = 0; i < 60; i++) if (write(taken, block, sizeof block) < 0) break;
             } else if (!strcmp(kind, "input") && number == 0) {

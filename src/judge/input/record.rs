@@ -262,8 +262,7 @@ const MOST_REMARKS: usize = 20;
 /// The first anomalies of an output, with their lines, and the number of the others.
 fn remarks(answers: &Answers) -> Vec<String> {
     let shown = answers.anomalies.iter().take(MOST_REMARKS);
-    let mut remarks: Vec<_> =
-        shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly.kind)).collect();
+    let mut remarks: Vec<_> = shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly)).collect();
     let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
     if more > 0 {
         remarks.push(format!("and {more} more"));

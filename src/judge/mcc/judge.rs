@@ -315,7 +315,7 @@ impl Judge {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
             let of: &[Mark] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
-            if !of.contains(&Mark::NOT_RUN_YET) {
+            if Mark::was_made(of) {
                 made += 1;
                 of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
@@ -327,7 +327,7 @@ impl Judge {
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
-        facts.filter(|facts| facts.marks.contains(&Mark::NOT_RUN_YET)).count()
+        facts.filter(|facts| !Mark::was_made(&facts.marks)).count()
     }
 
     /// Returns the number of blocks of the examinations for which `within` is true.
@@ -386,8 +386,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     };
     let is_excluded = |row: &RunRow| {
         let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
-        edition.judging.infrastructure == InfrastructureRule::Exclude
-            && !facts.marks.contains(&Mark::NOT_RUN_YET)
+        edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&facts.marks)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));

@@ -109,7 +109,7 @@ pub fn read_good_lines(
     let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
     let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     let mut bad: Vec<_> =
-        answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.kind.to_string())).collect();
+        answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.to_string())).collect();
     let mut values = vec![None; examination.values];
     let known = |id: &String| ids.iter().position(|known| known == id);
     // Some files have other ids than `ids`, and some do not have all positions. In a file with all positions the ids
