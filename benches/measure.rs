@@ -59,7 +59,7 @@ fn measure(spec: &MachineSpec, script: &str) -> Figures {
     loop {
         match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Ready { .. }) => machine.send(&request.take().unwrap()).unwrap(),
-            Event::Guest(GuestEvent::Prepared) => machine.send(&Request::Start).unwrap(),
+            Event::Guest(GuestEvent::Prepared { .. }) => machine.send(&Request::Start).unwrap(),
             Event::Guest(GuestEvent::Started) => {
                 (started, cpu_before) = (Instant::now(), machine.cpu_time().unwrap());
             }
@@ -74,7 +74,6 @@ fn measure(spec: &MachineSpec, script: &str) -> Figures {
                 found.wall_ms = started.elapsed().as_millis() as u64;
                 return found;
             }
-            Event::Qemu(_) => {}
             other => panic!("{script}: {other:?}"),
         }
     }

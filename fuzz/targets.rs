@@ -1,20 +1,36 @@
 //! The fuzz targets: readers of untrusted input. Each accepts any bytes, and panics only if a promise is broken.
 //! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions.
 
+use mcc_harness::archive::{self, ArchiveLimits, ArchivePaths, machine_files};
+use mcc_harness::base::guest::{Exit, GuestEvent, MAX_LINE};
+use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
 use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
+use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
 use mcc_harness::judge::contest_table::{Cores, Layout, export};
+use mcc_harness::judge::record::{edition_of, read_unfinished};
 use mcc_harness::judge::{Ballots, crv, mcc, source, svcomp};
 use mcc_harness::model::{Net, Nupn, Property};
-use std::path::Path;
+use mcc_harness::report::{SiteInput, write_site};
+use mcc_harness::store::{CampaignFacts, Record, RecordSummary};
+use mcc_harness::vm::{Channel, Lines, Qmp, Received};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::Shutdown;
+use std::num::NonZeroUsize;
+use std::os::unix::net::UnixStream;
+use std::path::{Component, Path};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The name of a target and of its corpus, and the function that reads the bytes.
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 14] = [
     ("answers", answers),
     ("table", table),
     ("pnml", pnml),
@@ -24,6 +40,11 @@ pub const TARGETS: [Target; 9] = [
     ("benchexec", benchexec),
     ("scores", scores),
     ("measurements", measurements),
+    ("guest", guest),
+    ("qmp", qmp),
+    ("leases", leases),
+    ("record", record),
+    ("archive", archive),
 ];
 
 /// The output of a tool, read as each kind of examination: every position has an id, and every value can be read back.
@@ -150,4 +171,194 @@ fn other_contests(rules: &OnceLock<Rules>, edition: &str, name: &str, data: &[u8
     };
     let written = || judged().map(|judgement| serde_json::to_string(&judgement).expect("plain data"));
     assert_eq!(written(), written());
+}
+
+/// Memory and CPU time of the machine of the target `guest`.
+const MEMORY_KIB: u64 = 16 << 20;
+const MAX_MS: u64 = 2 * 3_600_000;
+
+/// The lines of a guest on its channel: every message that is accepted is within its bounds and is the same after it is
+/// written and read again.
+pub fn guest(data: &[u8]) {
+    let (stream, _guest) = sent(data);
+    let mut channel = Channel::Agent(Lines::new(stream, MAX_LINE));
+    while let Ok(Some(received)) = channel.next() {
+        let Received::Message(message) = received else { continue };
+        let written = serde_json::to_string(&message).expect("a message is plain data");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&written).expect("its own JSON")["nonce"],
+            *message.nonce
+        );
+        if !message.event.is_possible(MEMORY_KIB, MAX_MS) {
+            continue;
+        }
+        match message.event {
+            GuestEvent::Ready { memory_kib, .. } => assert!(memory_kib <= MEMORY_KIB),
+            GuestEvent::Sample { memory_kib, cpu_ms, io_wait_ms, .. } => {
+                assert!(memory_kib <= MEMORY_KIB && cpu_ms <= MAX_MS && io_wait_ms <= MAX_MS);
+            }
+            GuestEvent::Ended { exit, memory_kib, io_wait_ms, .. } => {
+                assert!(memory_kib <= MEMORY_KIB && io_wait_ms <= MAX_MS);
+                assert!(matches!(exit, Exit::Code(_) | Exit::Signal(1..=64)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A stream with this data that ends, and its other end, which receives what is sent.
+fn sent(data: &[u8]) -> (UnixStream, UnixStream) {
+    let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
+    here.set_nonblocking(true).expect("a socket");
+    there.set_nonblocking(true).expect("a socket");
+    // What exceeds the buffer of a socket is cut.
+    let _ = there.write(data);
+    there.shutdown(Shutdown::Write).expect("a socket");
+    (here, there)
+}
+
+/// The answers and events of QEMU to each command that is sent.
+pub fn qmp(data: &[u8]) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let (stream, _qemu) = sent(data);
+    let mut qmp = Qmp::new(stream, None);
+    let _ = qmp.negotiate(deadline);
+    let _ = qmp.forwarded_port(deadline);
+    let _ = qmp.execute("query-cpus-fast", deadline);
+    if let Ok(state) = File::open("/dev/null") {
+        let _ = qmp.save_state(&state, deadline);
+        let _ = qmp.restore_state(&state, deadline);
+    }
+    while let Ok(Some(_)) = qmp.lines.next() {}
+    assert!(Instant::now() < deadline, "it waited for a stream that has ended");
+}
+
+/// The lease file of another controller and the lock file of the registry, separated by a NUL: a lease is given or refused.
+pub fn leases(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut parts = data.splitn(2, |byte| *byte == 0);
+    let page = folder.path().join("9-other.json");
+    fs::write(&page, parts.next().unwrap_or_default()).expect("a file");
+    if let Some(count) = parts.next() {
+        fs::write(folder.path().join("turn"), count).expect("a file");
+    }
+    // Locked, as by a running controller.
+    let other = File::open(&page).expect("the file");
+    other.lock().expect("a lock");
+    let Ok(registry) = LeaseRegistry::open(folder.path(), "campaign.toml") else { return };
+    let cores = host::Cores {
+        cores: (0..4).map(|cpu| Core { cpus: vec![cpu], ..Core::default() }).collect(),
+        allowed: (0..4).collect(),
+    };
+    let memory = Memory { total_mib: 65_536, available_mib: 60_000, limited_by: None };
+    let mut leases = Leases::new(&cores, &memory).with_registry(registry);
+    for (vcpus, policy) in [(1, Policy::Contest), (2, Policy::AllowDegraded), (4, Policy::Contest)] {
+        if let Ok(Some(lease)) = leases.lease(vcpus, 16_384, policy) {
+            assert_eq!(lease.cpus.len(), vcpus as usize);
+            leases.release(lease);
+        }
+    }
+}
+
+/// The rows of a record, one per line: the table, then its columns; the rest of the line is the last column. `output` is the
+/// standard output of an attempt. A record that is opened can be summarized, judged and shown, or is refused.
+pub fn record(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("results");
+    let Ok(()) = write_record(&String::from_utf8_lossy(data), &results) else { return };
+    let _ = RecordSummary::at(&results);
+    let Ok(record) = Record::open_readonly(&results) else { return };
+    let _ = record.summary();
+    record.open_runs().for_each(drop);
+    for run in record.records() {
+        let Ok(run) = run else { return };
+        let outputs = record.outputs_dir(&run.run.id(), run.attempts);
+        let below = outputs.strip_prefix(&results).expect("below the results");
+        assert!(below.components().all(|part| matches!(part, Component::Normal(_))), "{}", outputs.display());
+        machine_files(&run.last);
+        let _ = record.samples(&run.last);
+        let _ = record.attempts(&run.run.id());
+    }
+    let Ok(edition) = edition_of(&record) else { return };
+    let Ok(ballots) = read_unfinished(&edition, &record) else { return };
+    let Ok(judgement) = mcc::judge(&edition, ballots) else { return };
+    let input = SiteInput { judgement_dir: None, record: Some(&record), embargo: false };
+    let _ = write_site(&judgement, input, NonZeroUsize::MIN, &folder.path().join("site"));
+}
+
+fn write_record(text: &str, results: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
+    let empty = EMPTY.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let facts = CampaignFacts {
+            campaign: String::new(),
+            settings: BTreeMap::new(),
+            edition: "{}".into(),
+            disks: vec![],
+            entries: vec![],
+            instances: vec![],
+            retries: 0,
+        };
+        let results = folder.path().join("results");
+        drop(Record::create_or_open_shared(&results, &facts).expect("a record"));
+        fs::read(results.join("record.db")).expect("its database")
+    });
+    fs::create_dir(results)?;
+    fs::write(results.join("record.db"), empty)?;
+    let db = Connection::open(results.join("record.db"))?;
+    db.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; BEGIN")?;
+    for line in text.lines() {
+        let (table, columns) = line.split_once(' ').unwrap_or((line, ""));
+        let count = match table {
+            "attempt" => 5,
+            "output" | "rerun" => 3,
+            "run" | "open" => 2,
+            _ => 1,
+        };
+        let columns: Vec<&str> = columns.splitn(count, ' ').collect();
+        // A row that SQLite refuses cannot be in a record.
+        let _ = match (table, &columns[..]) {
+            ("campaign", [facts]) => {
+                db.execute("UPDATE facts SET value = ?1 WHERE key = 'campaign'", [facts])
+            }
+            ("instance", [facts]) => db.execute("INSERT INTO instances (facts) VALUES (?1)", [facts]),
+            ("run" | "open", [id, facts]) => db.execute(
+                "INSERT INTO runs (id, facts, recorded, model)
+                 VALUES (?1, ?2, ?3, CASE json_valid(?2) WHEN 1 THEN json_extract(?2, '$.model') END)",
+                (id, facts, table == "run"),
+            ),
+            ("attempt", [run, number, ms, outcome, facts]) => db.execute(
+                "INSERT INTO attempts (run, number, ms, outcome, facts) VALUES (?1, ?2, ?3, ?4, ?5)",
+                (run, number, ms, outcome, facts),
+            ),
+            ("rerun", [run, after, reason]) => db
+                .execute("INSERT INTO reruns (run, after, reason) VALUES (?1, ?2, ?3)", (run, after, reason)),
+            ("output", [id, number, output]) => {
+                if let (Ok(id), Ok(number)) = (id.parse::<RunId>(), number.parse::<u32>()) {
+                    let folder = results.join("outputs").join(id.as_str()).join(number.to_string());
+                    fs::create_dir_all(&folder)?;
+                    fs::write(folder.join("stdout"), output.replace('\t', "\n"))?;
+                }
+                Ok(0)
+            }
+            _ => Ok(0),
+        };
+    }
+    Ok(db.execute_batch("COMMIT")?)
+}
+
+/// The tar of an archive, and the same bytes as its `archive.json`: nothing is written outside of the folder.
+pub fn archive(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("archive.tar.zst");
+    fs::write(&path, zstd::encode_all(data, 1).expect("compression in memory")).expect("a file");
+    let inner = folder.path().join("below");
+    let to = inner.join("unpacked");
+    fs::create_dir_all(&to).expect("a folder");
+    let _ = archive::unpack(&path, &to, ArchiveLimits { entries: 1000, bytes: 1 << 20 });
+    let names = |place: &Path| fs::read_dir(place).expect("the folder").count();
+    assert_eq!((names(folder.path()), names(&inner)), (2, 1), "a file outside of the folder");
+    let _ = ArchivePaths(&to).facts();
+    fs::write(inner.join("archive.json"), data).expect("a file");
+    let _ = ArchivePaths(&inner).facts();
 }

@@ -10,6 +10,7 @@ use campaign::{Folder, Judged, stderr};
 use mcc_harness::edition::{Edition, Rules, known, other_edition_names};
 use mcc_harness::judge::judgement::Basis;
 use mcc_harness::store::Outcome;
+use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -29,11 +30,11 @@ fn the_list_has_every_edition_with_its_unknown_settings() {
     assert_eq!((&row("mcc-2023")["examinations"], &row("mcc-2023")["podiums"]), (&13.into(), &6.into()));
     assert_eq!(row("mcc-2023")["multipliers"]["surprise"], "10");
     assert_eq!(row("mcc-2017")["multipliers"]["stripped"], "1");
-    let unknown = row("mcc-2020")["unknown"].as_array().unwrap();
+    let unknown = row("mcc-2025")["unknown"].as_array().unwrap();
     assert!(unknown.contains(&"judging.multipliers.surprise".into()), "{unknown:?}");
     let text = edition(&["list"]);
     assert!(text.contains("mcc-2018              9        5  known x1, surprise x4\n"), "{text}");
-    assert!(text.contains("unknown: judging.normalization: the organizers' formula"), "{text}");
+    assert!(text.contains("unknown: judging.scale: fitted to published totals"), "{text}");
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn judged(edition: &str, answers: &str, models: &str) -> String {
 }
 
 #[test]
-fn global_properties_share_a_podium_and_surprise_counts_tenfold() {
+fn global_properties_share_a_podium_and_surprise_counts_more() {
     let mut answers = String::new();
     for (examination, _) in &SIX[..5] {
         for (instance, third) in [("Old-PT-1", "T"), ("New-PT-1", "?")] {
@@ -86,10 +87,14 @@ fn global_properties_share_a_podium_and_surprise_counts_tenfold() {
         }
     }
     let models = "Old-PT-1,Old,known\nNew-PT-1,New,surprise\n";
-    for (edition, all) in [("mcc-2022", 5 * 16 * (1 + 4)), ("mcc-2023", 5 * 16 * (1 + 10))] {
+    for (edition, surprise) in [("mcc-2022", 6), ("mcc-2023", 10)] {
+        let scale = Edition::load(edition).unwrap().judging.scale;
+        let points =
+            |weights: i64| (BigRational::from_integer((5 * 16 * weights).into()) * &scale).to_string();
         let podiums = judged(edition, &answers, models);
         let rows: Vec<&str> = podiums.lines().filter(|row| row.starts_with("GlobalProperties,")).collect();
-        let places = [("1,a", all, "gold"), ("1,b", all, "gold"), ("3,c", 80, "bronze")];
+        let all = points(1 + surprise);
+        let places = [("1,a", &all, "gold"), ("1,b", &all, "gold"), ("3,c", &points(1), "bronze")];
         let expected =
             places.map(|(place, points, medal)| format!("GlobalProperties,{place},,{points},{medal}"));
         assert_eq!(rows, expected, "{edition}");
@@ -191,12 +196,15 @@ fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let plan = assert_cmd::Command::from(folder.harness(&["plan", "campaign.toml"])).assert().success();
     let plan = String::from_utf8(plan.get_output().stdout.clone()).unwrap();
     assert!(plan.contains("runs: 26; runs in a machine: 12"), "{plan}");
-    assert!(plan.contains("edition mcc-2025") && plan.contains("unknown judging.normalization: "), "{plan}");
+    assert!(
+        plan.contains("edition mcc-2025") && plan.contains("unknown judging.multipliers.surprise: "),
+        "{plan}"
+    );
 
     folder.run(&[]).success();
     let judge = folder.judge().success();
     let judge = String::from_utf8(judge.get_output().stdout.clone()).unwrap();
-    assert!(judge.contains("`judging.normalization` is unknown: "), "{judge}");
+    assert!(judge.contains("`judging.multipliers.surprise` is unknown: "), "{judge}");
     let runs = folder.runs();
     assert_eq!(runs.len(), 2 * 13);
     let judged = Judged::read(&folder.path().join("judgement"));
@@ -225,7 +233,7 @@ fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let report = ["report", "judgement", "--out", "site"];
     assert_cmd::Command::from(folder.harness(&report)).assert().success();
     let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
-    assert!(page.contains("`judging.normalization` is unknown: the organizers"), "{page}");
+    assert!(page.contains("`judging.multipliers.surprise` is unknown: fitted to published leads"), "{page}");
     assert!(page.contains("GlobalProperties"), "{page}");
     for examination in &judged.0.examinations {
         assert!(page.contains(examination.as_str()), "{examination}");

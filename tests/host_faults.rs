@@ -141,13 +141,7 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     let folder = real("");
     let _disk = SmallDisk::at(&folder.results(), 16 << 20);
     // Free space for the output, but not for the writes of the guest to its disk.
-    let left = |bytes: u32| format!("{FILL}; truncate -s -{bytes} results/ballast");
-    folder.qemu(&left(96 << 10));
-    let stopped = folder.run(&[]).code(1);
-    assert!(stderr(&stopped).contains("Could not create temporary overlay"), "{}", stderr(&stopped));
-    assert!(stderr(&stopped).contains("free space"), "{}", stderr(&stopped));
-    fs::remove_file(folder.results().join("ballast")).unwrap();
-    folder.qemu(&left(320 << 10));
+    folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast", 96 << 10));
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
 }
 
@@ -156,7 +150,9 @@ fn with_disk(disk: &Path) -> String {
     format!(
         r#"for word; do
                shift
-               case "$word" in if=none,id=disk,*) word="${{word%%file=*}}file={}";; esac
+               case "$word" in
+                   *'"node-name":"base-file"'*) word='{{"driver":"file","node-name":"base-file","filename":"{}","read-only":true}}';;
+               esac
                set -- "$@" "$word"
            done"#,
         disk.display()
@@ -357,6 +353,84 @@ fn a_limit_enforced_late_is_marked_and_bounds_the_cost() {
 }
 
 #[test]
+fn a_controller_that_waits_for_a_lock_ends_with_one_sigterm() {
+    let folder = one_run("");
+    let leases = folder.path().join("leases");
+    fs::create_dir(&leases).unwrap();
+    let turn = fs::File::create(leases.join("turn")).unwrap();
+    let _held = nix::fcntl::Flock::lock(turn, nix::fcntl::FlockArg::LockExclusive).unwrap();
+    let controller = folder.run_command(&[]).stderr(Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", controller.id());
+    until("the controller handles SIGTERM", || {
+        let status = fs::read_to_string(&status).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&caught, 16).unwrap() & 1 << (Signal::SIGTERM as u32 - 1) != 0
+    });
+    kill(Pid::from_raw(controller.id() as i32), Signal::SIGTERM).unwrap();
+    let ended = controller.wait_with_output().unwrap();
+    let message = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{message}");
+    assert!(message.contains("turn: stopped while another process had locked it: "), "{message}");
+    assert!(
+        message.contains(&format!("process {} (", std::process::id())) || message.contains("unknown"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_machine_inherits_no_file_of_the_caller() {
+    let folder = one_run("");
+    folder.fake_qemu("[[ ! -e /proc/$$/fd/9 ]] || exit 9; whole_run x");
+    limited(&folder, "exec 9</etc/passwd").success();
+}
+
+#[test]
+fn a_fifo_among_the_leases_is_ignored_and_named() {
+    let folder = one_run("");
+    let leases = folder.path().join("leases");
+    fs::create_dir(&leases).unwrap();
+    nix::unistd::mkfifo(&leases.join("9-x.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let run = folder.run(&[]).success();
+    assert!(stderr(&run).contains("lease file ignored: "), "{}", stderr(&run));
+    assert!(stderr(&run).contains("9-x.json: it is no regular file"), "{}", stderr(&run));
+    let doctor = folder.harness(&["doctor", "--allow-degraded"]).output().unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("9-x.json: it is no regular file"), "{doctor}");
+}
+
+#[test]
+fn a_disk_that_refers_to_a_file_of_the_host_is_refused() {
+    let folder = one_run("");
+    let disk = folder.path().join("image/disk");
+    let secret = folder.path().join("secret");
+    fs::write(&secret, [7; 4096]).unwrap();
+    for name in [secret.to_str().unwrap(), "nbd://127.0.0.1:10809/x"] {
+        let made = Command::new("qemu-img")
+            .args(["create", "-q", "-u", "-f", "qcow2", "-F", "raw", "-b", name])
+            .arg(&disk)
+            .arg("1M")
+            .status();
+        assert!(made.unwrap().success());
+        let refused = folder.run(&[]).code(2);
+        let words =
+            format!("image/disk: it refers to another file, the backing file {name:?}; make one file of it");
+        assert!(stderr(&refused).contains(&words), "{words} in {}", stderr(&refused));
+        let inspected = folder.harness(&["image", "inspect", "image"]).output().unwrap();
+        assert_eq!(inspected.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&inspected.stderr).contains(&words));
+    }
+    fs::write(&disk, campaign::EMPTY_QCOW2).unwrap();
+    let json = folder.path().join("image/image.json");
+    let facts = fs::read_to_string(&json).unwrap();
+    for name in ["nbd:127.0.0.1:10809", "json:{}", "../secret", "/etc/passwd", "a/b", ""] {
+        fs::write(&json, facts.replace("\"disk\": \"disk\"", &format!("\"disk\": {name:?}"))).unwrap();
+        let refused = folder.run(&[]).code(2);
+        let words = [": correct it", "is missing: build the image again"];
+        assert!(words.iter().any(|words| stderr(&refused).contains(words)), "{name}: {}", stderr(&refused));
+    }
+}
+
+#[test]
 fn a_disk_that_changes_during_a_campaign_stops_it() {
     let folder = Folder::with_fake_qemu(1, &EXAMINATIONS, "[hosts]\njobs = 1\n");
     qemu_stays_root(&folder);
@@ -368,7 +442,7 @@ fn a_disk_that_changes_during_a_campaign_stops_it() {
     );
     let stopped = folder.run(&[]).code(2);
     let message = stderr(&stopped);
-    assert!(message.contains("image/disk") && message.contains("9 bytes, before 4"), "{message}");
+    assert!(message.contains("image/disk") && message.contains("77 bytes, before 72"), "{message}");
     assert!(message.contains("restore it and `run` again"), "{message}");
     assert_eq!(folder.record().summary().unwrap().recorded, 1);
     assert_eq!(
@@ -379,7 +453,7 @@ fn a_disk_that_changes_during_a_campaign_stops_it() {
     // With a changed disk the campaign is a different one.
     let refused = folder.run(&[]).code(2);
     assert!(stderr(&refused).contains("disk disk tool-0 differs"), "{}", stderr(&refused));
-    fs::write(disk, "disk").unwrap();
+    fs::write(disk, campaign::EMPTY_QCOW2).unwrap();
     folder.run(&[]).success();
     assert!(folder.runs().values().all(|run| run.attempts == 1));
 }

@@ -1,13 +1,19 @@
 //! Malicious and invalid input: one error with place and remedy, exit code 2, in bounded time and memory (R7).
 
+mod contest;
+
 use assert_cmd::Command;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use mcc_harness::base::names::is_reserved;
+use mcc_harness::judge::judgement::{Cost, Status};
 use mcc_harness::judge::{Ballot, Ballots};
 use mcc_harness::{edition::Edition, judge};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 
 const HEADER: &str = "tool,instance,examination,answers,wrong\n";
@@ -15,7 +21,9 @@ const NET: &str = "<pnml><net id='N-PT-1' type='ptnet'><page><place id='p'/></pa
 
 fn harness(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::cargo_bin("mcc-harness").unwrap();
-    let output = command.current_dir(folder).args(arguments).output().unwrap();
+    // The time limit ends a program that waits for a pipe. It is far longer than any of these commands.
+    let limit = Duration::from_secs(600);
+    let output = command.current_dir(folder).args(arguments).timeout(limit).output().unwrap();
     let message = String::from_utf8(output.stderr).expect("messages are UTF-8");
     (output.status.code().expect("not killed"), message)
 }
@@ -194,9 +202,19 @@ fn campaigns_with_extreme_values_are_refused_with_the_line() {
         (good.to_owned() + "[limits]\nwall_s = 9223372036854775807\n", "campaign.toml:8: `wall_s = 92"),
         (good.to_owned() + "[hosts]\nretries = 4294967295\n", "campaign.toml:8: `retries = 42"),
         (good.to_owned() + "[hosts]\nboot_deadline_s = 0\n", "0 is not from 1 to 86400"),
+        (good.replace("\"a\"", "\"aux.x\""), "campaign.toml:4: entry = \"aux.x\" is a reserved name"),
+        (good.replace("\"a\"", "\"a.\""), "campaign.toml:4: entry = \"a.\" is a reserved name"),
+        (
+            good.to_owned() + "[[tool]]\nentry = \"A\"\nimage = \"x\"\nkind = \"sequential\"\n",
+            "campaign.toml:8: entries \"a\" and \"A\" differ only in upper and lower case",
+        ),
+        (good.replace("inputs", "generic_properties = \"drop\"\ninputs"), "campaign.toml:2: "),
         (good.replace("\"a\"", "\"../x\""), "campaign.toml:4: entry = \"../x\""),
         (good.replace("\"a\"", "\"a\\u001b[31m\""), "campaign.toml:4: entry = \"a⟨ESC⟩[31m\""),
-        ("models = \"/dev/zero\"\n".to_owned() + good, "/dev/zero: it is larger than 67108864 bytes"),
+        (
+            "models = \"/dev/zero\"\n".to_owned() + good,
+            "/dev/zero: it is a character device; give a regular file",
+        ),
     ] {
         fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
         refused(folder.path(), &["plan", "campaign.toml"], &[part]);
@@ -209,7 +227,9 @@ fn a_judgement_changed_by_hand_is_refused() {
     let mut ballots = Ballots::new(&edition);
     for entry in ["a", "b", "c"] {
         let values = ["7", "8", "1", "2"].map(|text| Some(text.parse().unwrap())).to_vec();
-        ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(values)).unwrap();
+        let cost = Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib: Some(3) });
+        let ballot = Ballot { cost, ..Ballot::published(values) };
+        ballots.add(entry, "F-PT-1", "StateSpace", &[], ballot).unwrap();
     }
     let judgement = judge::mcc::judge(&edition, ballots).unwrap();
     let good = serde_json::to_value(&judgement).unwrap();
@@ -224,6 +244,9 @@ fn a_judgement_changed_by_hand_is_refused() {
         ("/scores/0/unjudged", serde_json::json!(u64::MAX)),
         ("/podiums/0/places/0/entry", 9.into()),
         ("/edition/limits/wall_s", serde_json::json!(u64::MAX)),
+        ("/blocks/0/cells/0/cost/cpu_ms", serde_json::json!(u64::MAX)),
+        ("/blocks/0/cells/0/cost/memory_kib", serde_json::json!(u64::MAX)),
+        ("/entries/1/entry", "a".into()),
         ("/instances/0/weight", "1/0".into()),
     ] {
         let mut changed = good.clone();
@@ -256,4 +279,244 @@ fn lint_prints_no_control_characters_of_an_output() {
         let plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
         assert!(printed.chars().all(plain) && printed.len() < 100_000, "{} bytes", printed.len());
     }
+}
+
+#[test]
+fn names_that_are_no_plain_text_are_refused_in_tables() {
+    let folder = TempDir::new().unwrap();
+    for (name, problem) in [
+        ("a\0b", "contains a control character"),
+        ("\"a\nb\"", "contains a control character"),
+        ("a\u{202e}b", "not in ASCII"),
+        ("caf\u{e9}", "not in ASCII"),
+        ("cafe\u{301}", "not in ASCII"),
+        ("../../../outside", "contains a slash"),
+        ("/etc/passwd", "contains a slash"),
+        ("..", "special meaning"),
+        (&"x".repeat(256), "longer than 255 bytes"),
+    ] {
+        let place = "answers.csv:2: column ";
+        judge(
+            folder.path(),
+            format!("{HEADER}{name},F-PT-1,StateSpace,1 2 3 4,\n"),
+            &[place, "tool", problem],
+        );
+        let table = format!("{HEADER}a,{name},StateSpace,1 2 3 4,\n");
+        judge(folder.path(), table, &[place, "instance", problem]);
+        let header = "### tool,Input,Examination,results\n";
+        let table = format!("{header}{name},F-PT-1,StateSpace,1 2 3 4\n");
+        judge(folder.path(), table, &["answers.csv:2: column tool", problem]);
+    }
+}
+
+#[test]
+fn figures_that_are_no_measurement_are_refused_in_tables() {
+    let folder = TempDir::new().unwrap();
+    let header = "### tool,Input,Examination,results,max memory  (MB),CPU (ms),Time (ms)\n";
+    for (figures, problem) in [
+        (
+            "1,18446744073709551615,1",
+            "column CPU (ms): 18446744073709551615 is more than 31622400000 (a year)",
+        ),
+        ("1,1,31622400001", "column Time (ms): 31622400001 is more than"),
+        ("18014398509481983,1,1", "column max memory (MB)"),
+    ] {
+        let table = format!("{header}a,F-PT-1,StateSpace,1 2 3 4,{figures}\n");
+        judge(folder.path(), table, &["answers.csv:2: ", problem]);
+    }
+}
+
+/// Makes a pipe without a writer, in place of a file if there is one.
+fn pipe(path: &Path) {
+    let _ = fs::remove_file(path);
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+}
+
+#[test]
+fn a_pipe_is_refused_as_input_and_never_waited_for() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path();
+    fs::write(path.join("good.csv"), format!("{HEADER}a,F-PT-1,StateSpace,1 2 3 4,\n")).unwrap();
+    for name in ["pipe", "pipe.csv", "pipe.toml", "pipe.tgz", "judgement.json"] {
+        pipe(&path.join(name));
+    }
+    let edition = ["--edition", "mcc-2018"];
+    for arguments in [
+        [&["judge", "pipe.csv", "--out", "out"][..], &edition].concat(),
+        [&["judge", "good.csv", "--tools", "pipe", "--out", "out"][..], &edition].concat(),
+        [&["judge", "good.csv", "--models", "pipe", "--out", "out"][..], &edition].concat(),
+        [&["judge", "good.csv", "--overrides", "pipe", "--out", "out"][..], &edition].concat(),
+        vec!["judge", "good.csv", "--edition", "./pipe.toml", "--out", "out"],
+        vec!["judge", "pipe", "--edition", "svcomp-2013", "--out", "out"],
+        vec!["judge", "pipe.csv", "--edition", "crv-2014", "--out", "out"],
+        vec!["plan", "pipe.toml"],
+        vec!["verify", "pipe"],
+        vec!["report", ".", "--out", "site"],
+        vec!["lint", "good.csv", "--instance", "pipe.tgz", "--examination", "CTLFireability"],
+    ] {
+        refused(path, &arguments, &["pipe; give a regular file"]);
+    }
+}
+
+#[test]
+fn a_pipe_among_the_outputs_of_benchkit_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path();
+    for name in ["CSV", "OUTPUTS"] {
+        fs::create_dir_all(path.join("results").join(name)).unwrap();
+    }
+    let summary = "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),Status,run id\n\
+                   a,F-PT-1,StateSpace,1,1,1,normal,r1\n";
+    fs::write(path.join("results/CSV/summary_a.csv"), summary).unwrap();
+    pipe(&path.join("results/OUTPUTS/a_F-PT-1_StateSpace_r1_host.stdout"));
+    let arguments = ["judge", "results", "--edition", "mcc-2018", "--out", "out"];
+    refused(path, &arguments, &["summary_a.csv:2: ", "it is a pipe; give a regular file"]);
+}
+
+/// Copies a folder with its files.
+fn copy(from: &Path, to: &Path) {
+    for item in walkdir::WalkDir::new(from) {
+        let item = item.unwrap();
+        let place = to.join(item.path().strip_prefix(from).unwrap());
+        match item.file_type().is_dir() {
+            true => fs::create_dir_all(place).unwrap(),
+            false => drop(fs::copy(item.path(), place).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn a_record_changed_by_hand_is_refused_with_its_row() {
+    const RUN: &str = "breadth-first/Philosophers-PT-000005/StateSpace";
+    let folder = TempDir::new().unwrap();
+    let judgement = contest::small();
+    drop(contest::record(&judgement, &folder.path().join("good"), |_| None));
+    fs::create_dir(folder.path().join("outside")).unwrap();
+    fs::write(folder.path().join("outside/secret"), "secret").unwrap();
+    let first = format!("WHERE id = '{RUN}'");
+    let of_first = format!("WHERE run = (SELECT position FROM runs {first})");
+    let set = |key: &str, value: &str| {
+        format!("UPDATE runs SET facts = json_set(facts, '$.{key}', '{value}') {first}")
+    };
+    let attempts = |expression: &str| format!("UPDATE attempts SET facts = {expression} {of_first}");
+    let cases = [
+        (set("entry", "../../../outside"), "row 1 of runs"),
+        (set("entry", "/etc"), "row 1 of runs"),
+        (set("entry", ""), "row 1 of runs"),
+        (set("entry", "a\u{202e}"), "row 1 of runs"),
+        (set("entry", "depth-first"), "row 1 of runs: its id is"),
+        (set("examination", ".."), "row 1 of runs"),
+        (set("instance", "../x-PT-1"), "row 1 of runs"),
+        (set("model", "../../outside"), "row 1 of runs"),
+        (format!("UPDATE runs SET id = '../../../outside/A-PT-1/X' {first}"), "row 1 of runs: its id is"),
+        (format!("UPDATE runs SET id = id || char(10) {first}"), "row 1 of runs: its id is"),
+        (attempts("json_set(facts, '$.run', '../../outside/x/y')"), "has unreadable content in attempt 1 at"),
+        (attempts("json_set(facts, '$.run', 'walk/A-PT-1/X')"), "its facts are of attempt 1 at walk/A-PT-1/X"),
+        (attempts("json_set(facts, '$.number', 4294967295)"), "its facts are of attempt 4294967295"),
+        (attempts("json_set(facts, '$.outputs[0].role', '../../../../../outside/secret')"), "contains a slash"),
+        (attempts("json_set(facts, '$.outputs[0].role', 'STDOUT')"), "two outputs have the same name"),
+        (
+            attempts("replace(facts, '\"cpu_ms\":12340', '\"cpu_ms\":18446744073709551615')"),
+            "cpu_ms: 18446744073709551615 is more than",
+        ),
+        (
+            attempts("replace(facts, '\"memory_kib\":251392', '\"memory_kib\":18446744073709551615')"),
+            "memory_kib: 18446744073709551615 is more than",
+        ),
+        (
+            "UPDATE facts SET value = json_set(value, '$.entries[0].entry', '../outside') WHERE key = 'campaign'"
+                .to_owned(),
+            "unreadable content in the campaign",
+        ),
+        (
+            "UPDATE instances SET facts = json_set(facts, '$.family', '../outside')".to_owned(),
+            "unreadable content in an instance",
+        ),
+    ];
+    for (number, (change, part)) in cases.iter().enumerate() {
+        let name = format!("record-{number}");
+        let dir = folder.path().join(&name);
+        copy(&folder.path().join("good"), &dir);
+        let db = rusqlite::Connection::open(dir.join("record.db")).unwrap();
+        db.execute(change, []).unwrap();
+        // Rows of older formats too.
+        if number % 2 == 1 {
+            db.pragma_update(None, "user_version", [1, 2, 3][number % 3]).unwrap();
+        }
+        drop(db);
+        let replay = ["replay", &name, "--run", RUN];
+        let commands: [&[&str]; 3] = [
+            &["verify", &name],
+            &["judge", &name, "--out", "judged"],
+            &["export", &name, "--archive", "archive"],
+        ];
+        for arguments in commands {
+            refused(folder.path(), arguments, &["record.db", part]);
+        }
+        let (code, message) = harness(folder.path(), &replay);
+        assert!(code == 2 && message.contains("record.db"), "{message}");
+        assert!(!folder.path().join("judged").exists() && !folder.path().join("archive").exists());
+    }
+    assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 1, "nothing is written outside");
+}
+
+#[test]
+fn special_files_in_a_record_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let judgement = contest::small();
+    drop(contest::record(&judgement, &folder.path().join("good"), |_| None));
+    let stdout = "outputs/breadth-first/Philosophers-PT-000005/StateSpace/1/stdout";
+    type Change<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+    let changes: [Change; 4] = [
+        ("database", &|dir| pipe(&dir.join("record.db")), "it is a pipe"),
+        ("log", &|dir| pipe(&dir.join("record.db-wal")), "it is a pipe"),
+        ("output", &|dir| pipe(&dir.join(stdout)), "it is a pipe"),
+        (
+            "link",
+            &|dir| {
+                fs::remove_file(dir.join(stdout)).unwrap();
+                std::os::unix::fs::symlink("/etc/hostname", dir.join(stdout)).unwrap();
+            },
+            "it is a symbolic link",
+        ),
+    ];
+    for (name, change, part) in changes {
+        let dir = folder.path().join(name);
+        copy(&folder.path().join("good"), &dir);
+        change(&dir);
+        refused(folder.path(), &["judge", name, "--unfinished", "--out", "judged"], &[part]);
+    }
+}
+
+#[test]
+fn pages_of_a_site_exist_on_systems_that_ignore_case() {
+    let folder = TempDir::new().unwrap();
+    let mut judgement = contest::small();
+    for (entry, name) in judgement.entries.iter_mut().zip(["A", "a", "CON", "aux.x", "nul."]) {
+        (entry.entry, entry.tool, entry.status) = (name.to_owned(), name.to_owned(), Status::Competing);
+    }
+    judgement.instances[0].instance = "Ring-PT-1".to_owned();
+    judgement.instances[1].instance = "ring-PT-1".to_owned();
+    let text = serde_json::to_string(&judgement).unwrap();
+    fs::write(folder.path().join("judgement.json"), text).unwrap();
+    let (code, message) = harness(folder.path(), &["report", ".", "--out", "site"]);
+    assert_eq!(code, 0, "{message}");
+    let site = folder.path().join("site");
+    let mut seen = BTreeSet::new();
+    for item in walkdir::WalkDir::new(&site).min_depth(1) {
+        let item = item.unwrap();
+        let name = item.file_name().to_str().unwrap();
+        assert!(!is_reserved(name) && !name.contains([':', '\\', '*', '?', '<', '>', '|', '"']), "{name}");
+        let lower = item.path().to_str().unwrap().to_lowercase();
+        assert!(seen.insert(lower), "{} differs from another file only in case", item.path().display());
+        if name.ends_with(".html") {
+            let page = fs::read_to_string(item.path()).unwrap();
+            for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let target = link.split('#').next().unwrap_or_default();
+                let place = item.path().parent().unwrap().join(target);
+                assert!(target.is_empty() || target.contains("://") || place.exists(), "{name}: {link}");
+            }
+        }
+    }
+    assert_eq!(fs::read_dir(site.join("tools")).unwrap().count(), 10, "a page and data of each entry");
 }

@@ -41,8 +41,14 @@ fn as_root(script: &str, limits: &Limits) -> AttemptResult {
     attempt(attempt_spec, &mut |_| {})
 }
 
-const LIMITS: Limits =
-    Limits { cpu_s: 60, cpu_reading: CpuReading::PerVcpu, wall_s: 900, confinement_s: 900, output_bytes: 1 };
+const LIMITS: Limits = Limits {
+    cpu_s: 60,
+    cpu_reading: CpuReading::PerVcpu,
+    wall_s: 900,
+    confinement_s: 900,
+    output_bytes: 1,
+    memory_reserve_mib: 128,
+};
 
 #[test]
 fn a_hostile_guest_changes_only_its_own_outcome() {
@@ -153,6 +159,60 @@ fn qemu_is_isolated_and_its_threads_run_on_their_cpus() {
             assert!(!Path::new(&format!("{mount}{path}")).exists(), "{path} is left behind");
         }
     }
+}
+
+#[test]
+fn qemu_sees_only_the_files_of_its_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("result-of-another-run"), "secret").unwrap();
+    let spec = spec(512);
+    let machine = Machine::start(&spec, folder.path(), 1, TIMEOUT).unwrap();
+    if let Some(missing) = machine.isolation().missing().iter().find(|text| text.starts_with("no namespaces"))
+    {
+        return eprintln!("not run: {missing}");
+    }
+    let of_qemu = |file: &str| format!("/proc/{}/{file}", machine.pid());
+    for namespace in ["mnt", "ipc", "net"] {
+        let [own, host] = [of_qemu("ns/"), "/proc/self/ns/".to_owned()]
+            .map(|folder| fs::read_link(folder + namespace).unwrap());
+        assert_ne!(own, host, "{namespace}");
+    }
+    // Field 5 is the place of a mount, field 6 has its options.
+    let mounts = fs::read_to_string(of_qemu("mountinfo")).unwrap();
+    for mount in mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>()) {
+        assert!(mount[5].starts_with("ro,"), "{mount:?}");
+    }
+    let root = |path: &Path| Path::new(&of_qemu("root")).join(path.strip_prefix("/").unwrap());
+    for file in spec.files() {
+        assert!(root(&std::path::absolute(file).unwrap()).is_file());
+    }
+    assert!(!root(&folder.path().join("result-of-another-run")).exists());
+    for hidden in ["/proc", "/run", "/var", "/etc/passwd", "/dev/shm", "/.host"] {
+        let place = root(Path::new(hidden));
+        assert!(fs::read_dir(&place).map_or(!place.exists(), |mut files| files.next().is_none()), "{hidden}");
+    }
+    // Of the host's files it has only its disks, its log and its overlay, which has no name.
+    let files = spec.files();
+    for open in fs::read_dir(of_qemu("fd")).unwrap() {
+        let Ok(open) = fs::read_link(open.unwrap().path()) else { continue };
+        let text = open.to_str().unwrap();
+        let is_known = ["socket:", "anon_inode:", "pipe:", "/dev/null", "/dev/urandom"]
+            .iter()
+            .any(|known| text.starts_with(known));
+        let is_overlay = text.ends_with(" (deleted)") && text.starts_with(folder.path().to_str().unwrap());
+        let is_disk = files.iter().any(|file| file.file_name() == open.file_name());
+        assert!(is_known || is_overlay || is_disk || open.ends_with("qemu.log"), "{text}");
+    }
+    let limits = fs::read_to_string(of_qemu("limits")).unwrap();
+    let limit = |name: &str| {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (limit("Max core file size"), limit("Max open files")),
+        (vec!["0".into(); 2], vec!["1024".into(); 2])
+    );
+    machine.halt().unwrap();
 }
 
 /// Returns the text of a campaign. `scripts/setup` makes the images of both tools.

@@ -289,17 +289,61 @@ fn explain_counts_rounded_votes_of_variants_once_per_tool() {
 }
 
 #[test]
-fn sums_of_huge_times_do_not_overflow() {
+fn an_answer_marked_wrong_costs_points_in_2024_only() {
+    let unknown = " ?".repeat(15);
+    let dir = table(&format!(
+        "{HEADER}a,F-PT-1,UpperBounds,X{unknown},\nb,F-PT-1,UpperBounds,?{unknown},\n\
+         a,F-PT-1,CTLCardinality,T???????????????,01\nb,F-PT-1,CTLCardinality,T???????????????,\n"
+    ));
+    let score = |edition: &str, examination: &str| {
+        harness()
+            .current_dir(dir.path())
+            .args(["judge", "answers.csv", "--edition", edition, "--out", "out"])
+            .assert()
+            .success();
+        let scores = rows(&dir.path().join("out/scores.csv"));
+        let row =
+            scores.into_iter().find(|row| row["tool"] == "a" && row["examination"] == examination).unwrap();
+        ["right", "wrong", "unjudged", "points"].map(|column| row[column].clone())
+    };
+    for edition in ["mcc-2018", "mcc-2023", "mcc-2025"] {
+        assert_eq!(score(edition, "UpperBounds"), ["0", "0", "1", "0"], "{edition}");
+        assert_eq!(score(edition, "CTLCardinality"), ["1", "0", "0", "1"], "{edition}");
+    }
+    assert_eq!(score("mcc-2024", "UpperBounds"), ["0", "1", "0", "-2"]);
+    assert_eq!(score("mcc-2024", "CTLCardinality"), ["1", "1", "0", "-1"]);
+}
+
+#[test]
+fn oracles_are_read_before_anything_is_judged() {
+    let row = |tool: &str| format!("{tool},F-PT-1,StateSpace,7 8 1 1,\n");
+    let dir = table(&format!("{HEADER}{}{}", row("a"), row("b")));
+    refused(&dir, &["--oracle", "absent"], &["cannot read absent"]);
+    assert!(!dir.path().join("out").exists());
+    // A bad line is a warning; the other lines are compared.
+    std::fs::create_dir(dir.path().join("oracle")).unwrap();
+    let text =
+        "F-PT-1 StateSpace\nSTATE_SPACE STATES 7 TECHNIQUES X\nSTATE_SPACE TRANSITIONS many TECHNIQUES X\n";
+    std::fs::write(dir.path().join("oracle/F-PT-1-SS.out"), text).unwrap();
+    let judged = judge(&dir, &["--oracle", "oracle"]).success();
+    let note = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
+    assert!(note.contains("warning: oracle: oracle/F-PT-1-SS.out:3: "), "{note}");
+    assert!(note.contains("oracle: equal values: 1; different values: 0;"), "{note}");
+}
+
+#[test]
+fn times_up_to_a_year_are_accepted_and_summed() {
     let header = mcc_harness::benchkit::contest_table::HEADER.join(",");
     let row = |tool, instance| {
-        let measured = "12.5,18446744073709551615,1000,0.5";
+        let measured = "12.5,31622400000,1000,0.5";
         format!("{tool},{instance},ReachabilityDeadlock,4,,,T,A,{measured},normal,r1,,,\n")
     };
     let given = ["a", "b"].map(|tool| ["F-PT-1", "G-PT-1"].map(|instance| row(tool, instance)).concat());
     let dir = table(&format!("{header}\n{}", given.concat()));
     judge(&dir, &[]).success();
     let runner = rows(&dir.path().join("out/awards.csv")).remove(0);
-    assert_eq!((&*runner["award"], &*runner["value"]), ("road-runner", "18446744073709551615"));
+    // A complete run costs at most the charge of a run that is not complete.
+    assert_eq!((&*runner["award"], &*runner["value"]), ("road-runner", "28800000"));
 }
 
 #[test]
@@ -322,9 +366,14 @@ fn families_from_names_are_noted_unless_a_models_file_is_given() {
     let judged = judge(&dir, &["--models", "models.csv"]).success();
     let notes = String::from_utf8_lossy(&judged.get_output().stderr).into_owned();
     assert!(
-        notes.starts_with("note: confidence could not be measured") && notes.lines().count() == 1,
+        notes.starts_with("note: confidence could not be measured") && notes.lines().count() == 2,
         "{notes}"
     );
+    let lost = "warning: a in ReachabilityDeadlock: its confidence could not be measured";
+    assert!(notes.contains(lost) && notes.contains("not trusted for this reason: 1; its rank"), "{notes}");
+    let flags = rows(&dir.path().join("out/flags.csv"));
+    let of: Vec<_> = flags.iter().map(|row| (&*row["kind"], &*row["tool"], &*row["examination"])).collect();
+    assert_eq!(of[0], ("no-confidence", "a", "ReachabilityDeadlock"), "{flags:?}");
     assert_eq!(normalized(), ["128", "128"]);
 }
 

@@ -126,8 +126,10 @@ fn no_text_uses_the_former_vocabulary() {
             let Some(text) = path.is_file().then(|| fs::read_to_string(&path).ok()).flatten() else {
                 continue;
             };
-            if path.ends_with("tests/language.rs") || path.extension().is_some_and(|ending| ending == "lock")
-            {
+            // Published tables have the names of models.
+            let ends = |ending: &str| path.extension().is_some_and(|of| of == ending);
+            let published = ends("csv") && path.starts_with(root.join("tests/data"));
+            if path.ends_with("tests/language.rs") || ends("lock") || published {
                 continue;
             }
             read += 1;

@@ -120,7 +120,10 @@ fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
     folder.qemu(&format!(
         r#"for word; do
                shift
-               case "$word" in if=none,id=disk,*) word="if=none,id=disk,format=raw,snapshot=on,file={}";; esac
+               case "$word" in
+                   *'"node-name":"base-file"'*) word='{{"driver":"file","node-name":"base-file","filename":"{}","read-only":true}}';;
+                   *'"node-name":"base"'*) word='{{"driver":"raw","node-name":"base","file":"base-file","read-only":true}}';;
+               esac
                set -- "$@" "$word"
            done"#,
         empty.display()
@@ -330,4 +333,15 @@ fn impossible_figures_of_a_guest_are_dropped() {
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{}", run.run.id());
         assert_eq!(run.last.facts.as_ref().unwrap().memory_kib, Some(1000), "{}", run.run.id());
     }
+}
+
+#[test]
+fn a_qemu_that_floods_its_log_is_not_disturbed() {
+    let folder = Folder::with_fake_qemu(1, &["StateSpace"], "");
+    let flood = "for ((n = 0; n < 100; n++)); do printf '%1000000s\\n' >&2; done";
+    folder.fake_qemu(&format!("{flood}; whole_run $'hello\\n'"));
+    folder.run(&[]).success();
+    let log = folder.output("tool-0/DiningTable-PT-03/StateSpace", 1, "qemu.log");
+    assert!(log.len() < 2 << 20, "{}", log.len());
+    assert!(log.ends_with("mcc-harness: the log is truncated here, at 1 MiB\n"));
 }

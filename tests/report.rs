@@ -387,7 +387,8 @@ fn every_rule_code_links_to_its_rule() {
 fn nothing_hostile_becomes_markup() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut judgement = contest::small();
-    judgement.entries[0].entry = "<script>alert(1)<".into();
+    // A record has no such name of an entry.
+    judgement.entries[0].tool = "<script>alert(1)<".into();
     judgement.entries[0].note = "\"><img onerror=x>\u{202e}".into();
     for block in &mut judgement.blocks {
         block.trusted[0].id = "</td><script>id()</script>\x1b[2J\0".into();

@@ -220,9 +220,11 @@ fn stdout(assert: &assert_cmd::assert::Assert) -> String {
 #[test]
 fn a_rule_is_printed_with_its_key_file_and_test() {
     let printed = stdout(&rule(&["e-4.4b"]).success());
-    for part in
-        ["E-4.4b Normalization\n", "\nKey       judging.normalization\n", "src/judge/mcc/weights.rs weights"]
-    {
+    for part in [
+        "E-4.4b Normalization\n",
+        "\nKey       judging.normalization, judging.scale\n",
+        "src/judge/mcc/weights.rs weights",
+    ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");

@@ -252,6 +252,7 @@ fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
             ("nproc", nproc),
             ("interfaces", "lo"),
             ("instance", "readable"),
+            ("verdicts", "present"),
             ("results", "writable"),
             ("execution", "writable"),
             ("inputs", "DiningTable-PT-03.tgz"),
@@ -278,6 +279,29 @@ fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
     assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
     let cell = judged.cell("abnormal-4", "DiningTable-PT-03", "UpperBounds");
     assert_eq!(cell.ending, Ending::DidNotCompete);
+}
+
+/// T-5: a campaign can withhold the known answers that the contest distributes with an instance.
+#[test]
+fn a_tool_gets_no_known_answers_if_the_campaign_removes_them() {
+    let campaign = ABNORMAL_TOOL.split("[[tool]]\nentry = \"abnormal-4\"").next().unwrap();
+    let folder = Folder::new(&format!("generic_properties = \"remove\"{campaign}"));
+    abnormal_tool_image(&folder);
+    folder.run(&["--only", "*/StateSpace"]).success();
+    let stdout = folder.output(&folder.runs()["abnormal/DiningTable-PT-03/StateSpace"].run.id(), 1, "stdout");
+    assert!(stdout.contains("instance=readable") && !stdout.contains("verdicts="), "{stdout}");
+    let facts = folder.record().facts().clone();
+    assert_eq!(facts.settings["generic_properties"], "remove");
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("pnml-fixtures/DiningTable-PT-03.tgz");
+    assert_eq!(facts.instances[0].sha256, mcc_harness::base::digest::file(&archive).unwrap().0);
+    // Another setting is another campaign.
+    fs::write(
+        folder.path().join("campaign.toml"),
+        fs::read_to_string(folder.path().join("campaign.toml")).unwrap().replace("\"remove\"", "\"keep\""),
+    )
+    .unwrap();
+    let changed = folder.run(&[]).code(2);
+    assert!(stderr(&changed).contains("generic_properties"), "{}", stderr(&changed));
 }
 
 /// Examinations and their abbreviations in the names of oracle files.

@@ -1,11 +1,11 @@
 //! Results do not depend on the number of threads or on block sizes, and memory is bounded for large input.
 
 mod data;
-#[path = "../benches/scale/generated_record.rs"]
 mod generated_record;
 #[path = "../benches/scale/synthetic.rs"]
 mod synthetic;
 
+use mcc_harness::benchkit::published::open;
 use mcc_harness::benchkit::{Answers, Questions, Reading, Value};
 use mcc_harness::edition::Edition;
 use mcc_harness::judge::mcc::Judge;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// An allocator that counts the allocations of each thread.
@@ -91,12 +91,34 @@ fn judged_with_any_threads(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<Stri
     std::mem::take(&mut judged[0])
 }
 
+/// Writes a table twice, the second time with other names of instances, families and so other blocks.
+fn twice(table: &Path, to: &Path) -> PathBuf {
+    let mut rows = csv::Reader::from_reader(open(table).unwrap());
+    let header = rows.headers().unwrap().clone();
+    let rows: Vec<_> = rows.records().map(|row| row.unwrap()).collect();
+    let mut doubled = csv::Writer::from_path(to).unwrap();
+    doubled.write_record(&header).unwrap();
+    for prefix in ["", "E001"] {
+        for row in &rows {
+            let cells = header.iter().zip(row).map(|(column, cell)| match column {
+                "instance" | "family" => format!("{prefix}{cell}"),
+                _ => cell.to_owned(),
+            });
+            doubled.write_record(cells).unwrap();
+        }
+    }
+    doubled.flush().unwrap();
+    to.to_owned()
+}
+
 #[test]
 fn a_table_is_judged_to_the_same_bytes_on_any_thread_count() {
     let (answers, models) =
         (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let made = TempDir::new().unwrap();
-    let (answers, models) = synthetic::editions(&answers, &models, 2, 7, made.path()).unwrap();
+    let (answers, models) = [("answers.csv", answers), ("models.csv", models)]
+        .map(|(name, table)| twice(&table, &made.path().join(name)))
+        .into();
     let edition = Edition::load("mcc-2018").unwrap();
     let mut ballots = source::read_answers(&edition, &answers).unwrap();
     source::read_models(&edition, &mut ballots, &models).unwrap();
@@ -183,7 +205,6 @@ fn memory_for_a_net_is_bounded_by_the_net_not_its_file() {
         let size = synthetic::net(500 * (400 + 12 * 62 + padding), padding as usize, 7, &path).unwrap();
         assert_eq!((size.places, size.transitions, size.arcs), (500, 500, 6000));
         let file = BufReader::with_capacity(1 << 16, File::open(&path).unwrap());
-        // Only the thread that reads the document is counted; another thread receives nodes and arcs only.
         let (net, counted) = counted(|| Net::read(file, "model.pnml").unwrap());
         (fs::metadata(&path).unwrap().len(), net, counted.peak)
     };

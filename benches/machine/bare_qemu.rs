@@ -2,9 +2,9 @@
 
 use mcc_harness::base::guest::Request;
 use mcc_harness::host::Qemu;
-use mcc_harness::vm::{MachineSpec, QemuSockets, argv};
+use mcc_harness::vm::{MachineSpec, QemuSockets, argv, overlays};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -25,9 +25,18 @@ impl BareQemu {
     pub fn boot(spec: &MachineSpec, folder: &Path) -> Self {
         let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
         let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
-        let qemu_sockets =
-            QemuSockets { qmp: fd(0), console: fd(1), control: fd(2), stdout: fd(3), stderr: fd(4) };
-        for (_, theirs) in &pairs {
+        let overlays = overlays(spec, folder).unwrap();
+        let qemu_sockets = QemuSockets {
+            qmp: fd(0),
+            console: fd(1),
+            control: fd(2),
+            stdout: fd(3),
+            stderr: fd(4),
+            overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
+        };
+        let inherited =
+            pairs.iter().map(|(_, theirs)| theirs.as_fd()).chain(overlays.iter().map(AsFd::as_fd));
+        for theirs in inherited {
             nix::fcntl::fcntl(theirs, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
         }
         let args = argv(spec, &qemu_sockets).into_iter().filter(|arg| arg != "-S");

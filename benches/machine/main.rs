@@ -56,7 +56,14 @@ impl<'a> MachineSetup<'a> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let packed = [INSTANCE, long_run::INSTANCE]
             .map(|name| (name.to_owned(), root.join(format!("pnml-fixtures/{name}.tgz"))));
-        let inputs = build::inputs(&packed, None, &folder.join("inputs"), &|_| {}).unwrap();
+        let inputs = build::inputs(
+            &packed,
+            None,
+            (None, &|from, to| std::fs::copy(from, to).map(drop)),
+            &folder.join("inputs"),
+            &|_| {},
+        )
+        .unwrap();
         let qemu = Qemu::find().unwrap();
         let accelerator = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
         let (edition, survey) = (Edition::load("mcc-2018").unwrap(), Survey::take().unwrap());

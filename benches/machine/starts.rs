@@ -21,7 +21,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
     let spec = setup.spec(&image);
     let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
     let kit = Image::open_original(&images.join("kit")).expect("scripts/setup makes it");
-    let login = Login { user: "mcc".into(), key: kit.folder.join("key") };
+    let login = Login { user: "mcc".into(), key: kit.folder.join("key"), root_key: None };
     let original = MachineSpec {
         guest: Guest::Ssh(Original { login: login.clone(), bus: Bus::Virtio, nic: Nic::Virtio }),
         disk: DiskFile::new(kit.disk(), "vmdk"),

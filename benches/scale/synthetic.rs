@@ -1,10 +1,7 @@
 //! Generates inputs of any size, with or without real data; the same seed gives the same input.
 
-use flate2::Compression;
-use flate2::read::MultiGzDecoder;
-use flate2::write::GzEncoder;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// SplitMix64.
@@ -26,57 +23,6 @@ impl Rng {
 
 fn create(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 18, File::create(path)?))
-}
-
-/// Writes `count` editions of a contest into one table, each with families of its own. The first has the real answers; in
-/// the others some answers are inverted. Returns the paths of answers (gzip) and models.
-pub fn editions(
-    answers: &Path,
-    models: &Path,
-    count: usize,
-    seed: u64,
-    dir: &Path,
-) -> io::Result<(PathBuf, PathBuf)> {
-    let mut table = String::new();
-    MultiGzDecoder::new(File::open(answers)?).read_to_string(&mut table)?;
-    let models = std::fs::read_to_string(models)?;
-    let (to_answers, to_models) = (dir.join("answers.csv.gz"), dir.join("models.csv"));
-    let mut out = GzEncoder::new(create(&to_answers)?, Compression::fast());
-    let mut out_models = create(&to_models)?;
-    let mut rng = Rng(seed);
-    for (text, out) in [(&table, &mut out as &mut dyn Write), (&models, &mut out_models)] {
-        writeln!(out, "{}", text.lines().next().unwrap_or_default())?;
-    }
-    for edition in 0..count {
-        for row in models.lines().skip(1) {
-            let cells: Vec<&str> = row.splitn(3, ',').collect();
-            let [instance, family, rest] = cells[..] else { continue };
-            writeln!(out_models, "{}{instance},{}{family},{rest}", of(edition), of(edition))?;
-        }
-        for row in table.lines().skip(1) {
-            let cells: Vec<&str> = row.splitn(5, ',').collect();
-            let [tool, instance, examination, answers, wrong] = cells[..] else { continue };
-            let mut answers = answers.as_bytes().to_vec();
-            if edition > 0 && rng.below(16) == 0 {
-                let at = rng.below(answers.len().max(1));
-                match answers.get_mut(at) {
-                    Some(letter @ b'T') => *letter = b'F',
-                    Some(letter @ b'F') => *letter = b'T',
-                    _ => {}
-                }
-            }
-            write!(out, "{tool},{}{instance},{examination},", of(edition))?;
-            out.write_all(&answers)?;
-            writeln!(out, ",{wrong}")?;
-        }
-    }
-    out.finish()?.flush()?;
-    out_models.flush()?;
-    Ok((to_answers, to_models))
-}
-
-fn of(edition: usize) -> String {
-    if edition == 0 { String::new() } else { format!("E{edition:03}") }
 }
 
 /// The content of a generated log.

@@ -74,12 +74,17 @@ pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
         return domain_files(&domain);
     }
     let arguments = attempt.machine.windows(2).filter_map(|pair| match pair[0].as_str() {
-        "-kernel" | "-initrd" => Some(pair[1].as_str()),
-        "-drive" => pair[1].split_once("file=").map(|(_, file)| file),
+        "-kernel" | "-initrd" => Some(pair[1].clone()),
+        "-blockdev" => {
+            let node: serde_json::Value = serde_json::from_str(&pair[1]).ok()?;
+            let file = node["filename"].as_str().filter(|file| !file.starts_with("/dev/fdset/"))?;
+            Some(file.to_owned())
+        }
+        // Records of earlier versions. QEMU escapes a comma in a name by a second one.
+        "-drive" => pair[1].split_once("file=").map(|(_, file)| file.replace(",,", ",")),
         _ => None,
     });
-    // QEMU escapes a comma in a name by a second one.
-    arguments.map(|file| PathBuf::from(file.replace(",,", ","))).collect()
+    arguments.map(PathBuf::from).collect()
 }
 
 /// `machine_files` of a machine that libvirt started.

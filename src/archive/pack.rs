@@ -2,7 +2,7 @@
 
 use super::paths::ArchivePaths;
 use super::{ArchiveError, io_at};
-use mcc_base::digest;
+use mcc_base::{digest, files};
 use mcc_store::{Attempt, Record};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
@@ -82,7 +82,7 @@ impl Writer {
     /// Appends a file and returns its digest.
     fn file(&mut self, name: &str, path: &Path) -> Result<String, ArchiveError> {
         let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
-        let file = File::open(path).map_err(io_at(path))?;
+        let file = files::open(path).map_err(io_at(path))?;
         append(&mut self.tar, name, bytes, BufReader::new(file))?;
         writeln!(self.sums, "{sha256}  {name}").map_err(io_at(&self.out))?;
         Ok(sha256)

@@ -2,7 +2,7 @@
 //! of it is written.
 
 use super::{ArchiveError, io_at};
-use mcc_base::files::is_full;
+use mcc_base::files::{self, is_full};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
         path: archive.to_owned(),
         reason: format!("not a complete archive (a tar compressed by zstd): {error}; download it again"),
     };
-    let file = File::open(archive).map_err(io_at(archive))?;
+    let file = files::open(archive).map_err(io_at(archive))?;
     let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
     let mut tar = tar::Archive::new(plain);
     let (mut entries, mut bytes) = (0_u64, 0_u64);

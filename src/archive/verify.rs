@@ -2,8 +2,8 @@
 
 use super::paths::{ArchivePaths, cores, is_archive};
 use super::{ArchiveError, io_at};
-use mcc_base::digest;
 use mcc_base::names::RunId;
+use mcc_base::{digest, files};
 use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
@@ -13,7 +13,6 @@ use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -93,7 +92,7 @@ impl Verified {
 
     fn same_lines(&mut self, recomputed: &Path, stored: &Path) -> Result<(), ArchiveError> {
         let lines = |path: &Path| -> Result<_, ArchiveError> {
-            Ok(BufReader::new(File::open(path).map_err(io_at(path))?).split(b'\n'))
+            Ok(BufReader::new(files::open(path).map_err(io_at(path))?).split(b'\n'))
         };
         let (mut recomputed_lines, mut stored_lines) = (lines(recomputed)?, lines(stored)?);
         let mut shown = 0;
@@ -129,9 +128,12 @@ impl Verified {
         let hashes = RandomState::new();
         // Hashes of names: 8 MB for a million files; the names would take 100 MB.
         let mut listed: HashSet<u64> = HashSet::new();
-        let Ok(file) = File::open(&path) else {
-            self.differs("SHA256SUMS", "is missing");
-            return Ok(());
+        let file = match files::open(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                self.differs("SHA256SUMS", format!("is missing or cannot be read: {error}"));
+                return Ok(());
+            }
         };
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(io_at(&path))?;

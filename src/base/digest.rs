@@ -1,16 +1,16 @@
 //! SHA-256 digests in lower-case hexadecimal, as `sha256sum` prints them.
 
+use super::files;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Returns the digest of a file and its length in bytes.
+/// Returns the digest of a regular file and its length in bytes.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn file(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = File::open(path)?;
+    let mut file = files::open(path)?;
     let (mut digest, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 18];
     loop {

@@ -1,4 +1,9 @@
-//! Names of files and folders that several modules use, and the causes of errors on files.
+//! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
+
+use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Name of the folder, in the image of an inputs disk, with the archives that are packed on the disk (E-5.6: they are
 /// published with the results).
@@ -8,8 +13,8 @@ pub const ARCHIVES: &str = "archives";
 pub const BUILD_PREFIX: &str = ".building-";
 
 /// Whether an operation failed because the host has no space left for a file, or a quota or size limit is reached.
-pub fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+pub fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
@@ -31,4 +36,100 @@ pub fn is_wrong_path(error: &std::io::Error) -> bool {
             | PermissionDenied
             | ReadOnlyFilesystem
     )
+}
+
+/// Opens an input for reading. Only a regular file is opened: a pipe or device could block or never end. Symbolic links
+/// are followed.
+///
+/// # Errors
+/// The file cannot be opened, or is not regular; the error names its kind, not its path.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(path, nix::libc::O_NONBLOCK)
+}
+
+/// `open` for a file that this program created in a folder that others may have changed since: a symbolic link is
+/// refused too, because it may lead out of the folder.
+///
+/// # Errors
+/// As `open`, or the file is a symbolic link.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    if path.is_symlink() {
+        return Err(wrong_kind("a symbolic link"));
+    }
+    open_with(path, nix::libc::O_NONBLOCK | nix::libc::O_NOFOLLOW)
+}
+
+fn open_with(path: &Path, flags: i32) -> io::Result<File> {
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
+    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        // A socket.
+        Err(error) if error.raw_os_error() == Some(nix::libc::ENXIO) => Err(wrong_kind("a socket or device")),
+        Err(error) => Err(error),
+        Ok(file) => check_regular(&file.metadata()?).map(|()| file),
+    }
+}
+
+/// Checks that a path is a regular file, if it exists, for programs that open it themselves.
+///
+/// # Errors
+/// It is of another kind, or its kind cannot be determined.
+pub fn check_if_regular(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        facts => check_regular(&facts?),
+    }
+}
+
+fn check_regular(facts: &Metadata) -> io::Result<()> {
+    match kind(facts.file_type()) {
+        None => Ok(()),
+        Some(kind) => Err(wrong_kind(kind)),
+    }
+}
+
+/// The kind of a file; None for a regular one.
+fn kind(of: FileType) -> Option<&'static str> {
+    match of {
+        _ if of.is_file() => None,
+        _ if of.is_dir() => Some("a folder"),
+        _ if of.is_fifo() => Some("a pipe"),
+        _ if of.is_socket() => Some("a socket"),
+        _ if of.is_char_device() => Some("a character device"),
+        _ if of.is_block_device() => Some("a block device"),
+        _ => Some("no regular file"),
+    }
+}
+
+fn wrong_kind(kind: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind}; give a regular file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+
+    #[test]
+    fn only_regular_files_are_opened_as_inputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, socket, file, link] =
+            ["pipe", "socket", "file", "link"].map(|name| folder.path().join(name));
+        nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        std::fs::write(&file, "x").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for (path, kind) in [
+            (pipe.as_path(), "it is a pipe"),
+            (&socket, "it is a socket"),
+            (folder.path(), "it is a folder"),
+            (Path::new("/dev/zero"), "it is a character device"),
+        ] {
+            for error in [open(path).unwrap_err(), open_own(path).unwrap_err()] {
+                assert!(error.to_string().starts_with(kind), "{error}");
+            }
+        }
+        assert!(open(&file).is_ok() && open(&link).is_ok() && open_own(&file).is_ok());
+        assert!(open_own(&link).unwrap_err().to_string().starts_with("it is a symbolic link"));
+        assert!(check_if_regular(&folder.path().join("none")).is_ok() && check_if_regular(&pipe).is_err());
+    }
 }

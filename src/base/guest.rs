@@ -1,6 +1,7 @@
 //! The messages between host and guest agent: JSON, one object per line, over a virtio port that only root can open
 //! in the guest. The tool's output has ports of its own.
 
+use crate::guest_kernel_log;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -18,6 +19,12 @@ pub const MAX_LEFTOVER_FILES: usize = 20;
 
 /// Length limit of a line on the control port, in bytes. A longer line is an error of the channel.
 pub const MAX_LINE: usize = 1 << 20;
+
+/// The largest number of characters that are kept of a text of a guest; PATH_MAX in Linux.
+pub const MAX_TEXT: usize = 4096;
+
+/// The largest number of CPU flags that a guest reports.
+const MAX_CPU_FLAGS: usize = 1024;
 
 /// A message from the host to the guest agent.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +62,10 @@ pub struct Job {
     pub cwd: String,
     /// The program and its arguments.
     pub command: Vec<String>,
+    /// Memory of the guest that the job may not use, KiB: the job's cgroup is limited to the guest's total memory less
+    /// this reserve. 0: no limit. Agents of older versions ignore it.
+    #[serde(default)]
+    pub memory_reserve_kib: u64,
 }
 
 /// A block device to mount in the guest.
@@ -94,20 +105,27 @@ pub enum GuestEvent {
     /// The guest is booted and waits for a job.
     Ready {
         /// Release of the guest's kernel.
+        #[serde(deserialize_with = "text")]
         kernel: String,
         /// CPU flags in the guest's `/proc/cpuinfo`.
+        #[serde(deserialize_with = "texts::<MAX_CPU_FLAGS, _>")]
         cpu_flags: Vec<String>,
         /// The guest's total memory, KiB.
         memory_kib: u64,
     },
     /// The job is prepared.
-    Prepared,
+    Prepared {
+        /// Memory limit of the job's cgroup, KiB; None: it has none, or the agent is of an older version.
+        #[serde(default)]
+        memory_limit_kib: Option<u64>,
+    },
     /// The job could not be prepared or started.
     Failed {
         /// The cause.
+        #[serde(deserialize_with = "text")]
         reason: String,
     },
-    /// The command was started.
+    /// The command is started. Everything that happens later in the guest may be caused by the tool.
     Started,
     /// A measurement, sent every second while the command runs.
     Sample {
@@ -135,13 +153,17 @@ pub enum GuestEvent {
         #[serde(default)]
         io_wait_ms: u64,
         /// Relevant lines of the guest's kernel log (`guest_kernel_log`).
-        #[serde(default)]
+        #[serde(default, deserialize_with = "texts::<{ guest_kernel_log::MAX_LINES }, _>")]
         kernel_log: Vec<String>,
     },
     /// The control session or the tool's session was ended in the guest, which still runs. Only with the ssh channel,
     /// where the host creates this event.
-    #[serde(rename = "lost")]
+    #[serde(skip)]
     SessionLost,
+    /// The control session sent something that it does not send by itself. Only with the ssh channel, where the host
+    /// creates this event.
+    #[serde(skip)]
+    UnexpectedMessage,
     /// Every byte of output was written to the ports. It is the last event of a job.
     #[serde(rename = "drained")]
     OutputComplete {
@@ -149,9 +171,13 @@ pub enum GuestEvent {
         stdout_bytes: u64,
         /// Bytes that the tool wrote to its standard error.
         stderr_bytes: u64,
-        /// Files that the job left in its user's home outside `Job::empty_folders`: the first `MAX_LEFTOVER_FILES`.
-        #[serde(default)]
+        /// Files that the job left in its user's home outside `Job::empty_folders`: the first `MAX_LEFTOVER_FILES` by
+        /// name of those that were found.
+        #[serde(default, deserialize_with = "texts::<MAX_LEFTOVER_FILES, _>")]
         written: Vec<String>,
+        /// Whether the search for these files ended at one of its bounds, so that there may be more.
+        #[serde(default)]
+        search_cut: bool,
     },
 }
 
@@ -176,6 +202,27 @@ fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     }
 }
 
+/// Reads a text and keeps its first `MAX_TEXT` characters.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(capped(&String::deserialize(from)?, MAX_TEXT))
+}
+
+/// Reads a list of at most `MOST` texts.
+fn texts<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    match texts.len() <= MOST {
+        true => Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect()),
+        false => {
+            Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
+        }
+    }
+}
+
+/// Returns the first `most` characters of a text.
+pub fn capped(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
 /// The largest number of threads in Linux (PID_MAX_LIMIT).
 const MAX_THREADS: u32 = 1 << 22;
 
@@ -191,13 +238,19 @@ impl GuestEvent {
                     && io_wait_ms <= max_ms
                     && runnable <= MAX_THREADS
             }
-            Self::Ended { memory_kib, io_wait_ms, .. } => {
-                memory_kib <= max_memory_kib && io_wait_ms <= max_ms
+            Self::Prepared { memory_limit_kib } => {
+                memory_limit_kib.is_none_or(|limit| limit <= max_memory_kib)
             }
-            Self::Prepared
-            | Self::Failed { .. }
+            Self::Ended { memory_kib, oom_kills, left_behind, io_wait_ms, .. } => {
+                memory_kib <= max_memory_kib
+                    && oom_kills <= u64::from(u32::MAX)
+                    && left_behind <= u64::from(MAX_THREADS)
+                    && io_wait_ms <= max_ms
+            }
+            Self::Failed { .. }
             | Self::Started
             | Self::SessionLost
+            | Self::UnexpectedMessage
             | Self::OutputComplete { .. } => true,
         }
     }
@@ -229,6 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn long_texts_are_cut_and_long_lists_are_refused() {
+        let parse = |text: &str| serde_json::from_str::<GuestMessage>(text).map(|message| message.event);
+        let failed = parse(&format!(r#"{{"nonce":"","event":"failed","reason":"{}"}}"#, "é".repeat(5000)));
+        assert_eq!(failed.unwrap(), GuestEvent::Failed { reason: "é".repeat(MAX_TEXT) });
+        let drained = |files: usize| {
+            let written = vec![r#""f""#; files].join(",");
+            let counts = r#""stdout_bytes":0,"stderr_bytes":0"#;
+            parse(&format!(r#"{{"nonce":"","event":"drained",{counts},"written":[{written}]}}"#))
+        };
+        assert!(drained(MAX_LEFTOVER_FILES).is_ok());
+        let error = drained(MAX_LEFTOVER_FILES + 1).unwrap_err().to_string();
+        assert!(error.contains("a list of 21 texts; at most 20 are allowed"), "{error}");
+    }
+
+    #[test]
     fn events_are_the_same_after_serialization() {
         let ended = GuestMessage {
             nonce: "n".into(),
@@ -255,11 +323,14 @@ mod tests {
     fn agents_of_older_disks_are_understood() {
         let job = serde_json::to_value(Request::Prepare(Box::default())).unwrap();
         let keys: Vec<&str> = job.as_object().unwrap().keys().map(String::as_str).collect();
+        // An older agent ignores keys that are not its own.
         let of_0_1 = [
             "clock_ns", "command", "cwd", "env", "fresh", "mounts", "nonce", "request", "seed", "unpack",
             "user",
         ];
-        assert!(of_0_1.iter().all(|key| keys.contains(key)) && keys.len() == of_0_1.len(), "{keys:?}");
+        assert!(of_0_1.iter().all(|key| keys.contains(key)), "{keys:?}");
+        let prepared = serde_json::from_str::<GuestMessage>(r#"{"nonce":"n","event":"prepared"}"#).unwrap();
+        assert_eq!(prepared.event, GuestEvent::Prepared { memory_limit_kib: None });
         let last = r#"{"nonce":"n","event":"drained","stdout_bytes":1,"stderr_bytes":0,"written":[]}"#;
         let event = serde_json::from_str::<GuestMessage>(last).unwrap().event;
         assert!(matches!(event, GuestEvent::OutputComplete { stdout_bytes: 1, .. }), "{event:?}");

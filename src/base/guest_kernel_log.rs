@@ -32,6 +32,11 @@ pub fn memory_kills(lines: &[String]) -> u64 {
     lines.iter().filter(|line| line.starts_with("oom-kill:")).count() as u64
 }
 
+/// Whether a text of the guest's console or kernel log states that memory was exhausted.
+pub fn names_exhausted_memory(text: &str) -> bool {
+    ["out of memory", "Out of memory", "deadlocked on memory"].iter().any(|words| text.contains(words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +50,12 @@ mod tests {
         let lines: Vec<String> = [OOM, killed].iter().filter_map(|record| relevant_line(record)).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(memory_kills(&lines), 1, "one kill, reported in two lines");
+    }
+
+    #[test]
+    fn a_panic_for_lack_of_memory_is_recognized() {
+        assert!(names_exhausted_memory("Kernel panic - not syncing: System is deadlocked on memory"));
+        assert!(!names_exhausted_memory("Kernel panic - not syncing: sysrq triggered crash"));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Basic modules that every other crate may use: digests, text files, ordered parallel work, names of shared files,
-//! names of entries, examinations and runs, marks of runs, and the messages between host and guest.
+//! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, names of
+//! entries, examinations and runs, bounds of figures, marks of runs, and the messages between host and guest.
 
 #![warn(missing_docs)]
 
 pub mod digest;
+pub mod figures;
 pub mod files;
 pub mod guest;
 pub mod guest_kernel_log;

@@ -38,13 +38,30 @@ impl Mark {
     pub const CPU_WHILE_COLLECTING: Self = Self::new("cpu-while-collecting");
     /// Processes of the tool were still running when its main process ended.
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
-    /// The ssh connection to the guest was lost.
+    /// The channel to the guest was closed while its machine ran: a session over ssh, or the port of the agent.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
+    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected.
+    pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
+    /// The programs of an original disk did not prepare the instance.
+    pub const NOT_PREPARED: Self = Self::new("not-prepared");
+    /// The kernel of the guest panicked after the tool's start.
+    pub const GUEST_PANIC: Self = Self::new("guest-panic");
+    /// The guest switched its machine off after the tool's start.
+    pub const GUEST_SHUTDOWN: Self = Self::new("guest-shutdown");
+    /// The guest reset its machine after the tool's start.
+    pub const GUEST_RESET: Self = Self::new("guest-reset");
+    /// The search for files that the tool left in its home ended at a bound; there may be more files.
+    pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
     /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
 
     const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
+    }
+
+    /// Whether a run with these marks has an attempt. A run of a campaign that is judged before its end may have none.
+    pub fn was_made(marks: &[Self]) -> bool {
+        !marks.contains(&Self::NOT_RUN_YET)
     }
 
     /// Whether the host did not meet the edition's requirements on the machine.

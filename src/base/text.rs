@@ -1,6 +1,7 @@
 //! Text files: read with a size limit, written atomically.
 
-use std::fs::{self, File};
+use super::files;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,10 +12,10 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Reads a UTF-8 file.
 ///
 /// # Errors
-/// The file cannot be read, is larger than 64 MiB, or is not UTF-8. The error does not contain the path.
+/// The file cannot be read, is not regular, is larger than 64 MiB, or is not UTF-8. The error does not contain the path.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    files::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(io::Error::other(format!(
             "it is larger than {MAX_FILE_BYTES} bytes; check that it is the right file"
@@ -49,9 +50,12 @@ mod tests {
     #[test]
     fn an_endless_or_wrongly_encoded_text_is_refused() {
         let endless = read(Path::new("/dev/zero")).unwrap_err().to_string();
-        assert!(endless.contains("larger than 67108864 bytes"), "{endless}");
+        assert!(endless.contains("a character device"), "{endless}");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("campaign.toml");
+        fs::File::create(&path).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let long = read(&path).unwrap_err().to_string();
+        assert!(long.contains("larger than 67108864 bytes"), "{long}");
         std::fs::write(&path, b"edition = 1\n# \xe9t\xe9\n").unwrap();
         assert_eq!(read(&path).unwrap_err().to_string(), "line 2 is not UTF-8; save it as UTF-8 text");
     }

@@ -11,12 +11,13 @@
 //! Other text may precede these lines and the keyword of a line. The last value of a position counts, because a tool may
 //! print values before it ends (E-5.1). A contradiction is recorded.
 
-use super::anomaly::{Anomaly, AnomalyKind};
+use super::anomaly::Anomaly;
 use super::grammar::{StatedResult, Statement, is_technique, statements, words};
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{LONGEST_RESULT, Line, Truncation, for_each_candidate};
 use super::{Questions, Value};
 use mcc_edition::AnswerKind;
+use mcc_model::Severity;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -167,9 +168,12 @@ impl<'a> Reader<'a> {
             [bytes::DO_NOT_COMPETE] if alone => return self.declare(Declaration::DoNotCompete),
             [bytes::CANNOT_COMPUTE] if alone => return self.declare(Declaration::CannotCompute),
             [b"DO", b"NOT", b"COMPETE"] | [b"DO_NOT", b"COMPETE"] | [b"DO", b"NOT_COMPETE"] => {
-                return self.keyword_split(&words, Declaration::DoNotCompete);
+                let found = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
+                return self.keyword_split(&found, Declaration::DoNotCompete);
             }
-            [b"CANNOT", b"COMPUTE"] => return self.keyword_split(&words, Declaration::CannotCompute),
+            [b"CANNOT", b"COMPUTE"] => {
+                return self.keyword_split("CANNOT COMPUTE", Declaration::CannotCompute);
+            }
             [word] if alone => {
                 if let Some(keyword) = misspelt(word, &DECLARATIONS) {
                     return self.misspelt(word, keyword);
@@ -184,7 +188,11 @@ impl<'a> Reader<'a> {
             results += u32::from(self.statement(statement, cut_off));
         }
         if results > 1 {
-            self.anomaly(AnomalyKind::SeveralResults);
+            self.warning(
+                "E-1.7",
+                "more than one result in this line: all of them count",
+                "print one result per line",
+            );
         }
         if statements.is_empty() {
             // Only if the rest is a result of a known id, because tools also log text about formulas.
@@ -199,7 +207,11 @@ impl<'a> Reader<'a> {
             }
             for keyword in DECLARATIONS {
                 if words.contains(&keyword.as_bytes()) {
-                    self.anomaly(AnomalyKind::NotAlone { keyword: keyword.to_owned() });
+                    self.warning(
+                        "E-1.7",
+                        format!("{keyword} is not alone on its line: the declaration is ignored"),
+                        format!("print {keyword} alone on a line of its own"),
+                    );
                 }
             }
         }
@@ -216,28 +228,37 @@ impl<'a> Reader<'a> {
         }
         let keyword = self.keyword();
         if statement.in_word {
-            self.anomaly(AnomalyKind::KeywordInWord { keyword: statement.keyword.to_owned() });
+            let keyword = statement.keyword;
+            let problem = format!("`{keyword}` is part of a longer word: the line is ignored");
+            self.error(problem, "begin a new line before the keyword");
             return false;
         }
         if statement.keyword != keyword {
-            let (found, examination) = (statement.keyword.to_owned(), self.questions.examination.clone());
-            self.anomaly(AnomalyKind::WrongForm { found, examination, expected: keyword.to_owned() });
+            let found = statement.keyword;
+            let problem = format!("a {found} line, which is not for this examination: the line is ignored");
+            self.error(problem, format!("{} is answered by {keyword} lines", self.questions.examination));
             return false;
         }
         if cut_off {
-            self.anomaly(AnomalyKind::TooLong { limit: LONGEST_RESULT });
+            let problem = format!("a result longer than {LONGEST_RESULT} bytes: the result is ignored");
+            self.error(problem, "print the number in plain decimal digits, nothing else");
             return false;
         }
         match &statement.stated {
             StatedResult::Value(text) => return self.value(known, subject, text, statement),
             StatedResult::Negative => {
                 let id = self.shown(known, subject);
-                self.anomaly(match (self.questions.answers, id.as_str()) {
-                    (AnswerKind::StateSpace, "STATES") => AnomalyKind::NegativeMandatory { id },
+                let problem = format!("{id} is a negative number: it counts as not given");
+                match (self.questions.answers, id.as_str()) {
+                    (AnswerKind::StateSpace, "STATES") => self.warning(
+                        "E-1.2",
+                        format!("{problem}, although {id} is mandatory"),
+                        "write CANNOT_COMPUTE alone on its line",
+                    ),
                     // The protocol has -1 for a metric other than STATES that is not given.
-                    (AnswerKind::StateSpace, _) => return self.set_cannot_compute(known, subject),
-                    _ => AnomalyKind::Negative { id },
-                });
+                    (AnswerKind::StateSpace, _) => {}
+                    _ => self.warning("E-1.7", problem, format!("write FORMULA {id} CANNOT_COMPUTE")),
+                }
                 return self.set_cannot_compute(known, subject);
             }
             StatedResult::CannotCompute { more } => {
@@ -248,28 +269,30 @@ impl<'a> Reader<'a> {
                         }
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
-                    self.anomaly(AnomalyKind::TextAfterCannotCompute { form });
+                    let problem = "CANNOT_COMPUTE inside a result line: the value counts as not computed";
+                    self.error(problem, format!("write {form} and nothing else in the line"));
                 }
                 return self.set_cannot_compute(known, subject);
             }
             StatedResult::DoNotCompete => {
-                self.anomaly(AnomalyKind::PartialDoNotCompete);
+                self.error(
+                    "DO_NOT_COMPETE for one value: the value counts as not computed",
+                    "use DO_NOT_COMPETE for a whole examination only; write CANNOT_COMPUTE for one value",
+                );
                 return self.set_cannot_compute(known, subject);
             }
             StatedResult::KeywordSplit(found) => {
-                let keyword = Declaration::CannotCompute.keyword().to_owned();
-                self.anomaly(AnomalyKind::KeywordSplit { found: (*found).to_owned(), keyword });
+                self.keyword_split(found, Declaration::CannotCompute);
                 return self.set_cannot_compute(known, subject);
             }
             StatedResult::Missing => {
-                let (id, expected) = (self.shown(known, subject), self.expected());
-                self.anomaly(AnomalyKind::NoValue { id, expected });
+                self.error(format!("{} has no value", self.shown(known, subject)), self.expected());
             }
             StatedResult::Other(text) => match misspelt(text, &DECLARATIONS) {
                 Some(keyword) => self.misspelt(text, keyword),
                 None => {
-                    let (id, expected) = (self.shown(known, subject), self.expected());
-                    self.anomaly(AnomalyKind::BadValue { id, text: cut(text), expected });
+                    let id = self.shown(known, subject);
+                    self.error(format!("`{}` is no value for {id}", cut(text)), self.expected());
                 }
             },
         }
@@ -277,69 +300,61 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, known: Option<usize>, subject: &[u8], text: &str, statement: &Statement<'_>) -> bool {
+        const ADD_TECHNIQUES: &str = "end the line with TECHNIQUES and at least one technique";
+        let id = self.shown(known, subject);
         let techniques = match statement.techniques() {
             Ok(Some(words)) if !words.is_empty() => words,
             Ok(_) if self.reading.strict => {
-                self.add_anomaly_with(|reader| AnomalyKind::RefusedWithoutTechniques {
-                    id: reader.shown(known, subject),
-                });
+                let problem = format!("{id} has no TECHNIQUES: the value is ignored (strict)");
+                self.anomaly(Severity::Error, "E-1.10", problem, ADD_TECHNIQUES);
                 return false;
             }
             Ok(_) => &[],
             Err(word) => {
                 if known.is_some() {
-                    self.add_anomaly_with(|reader| AnomalyKind::BadTail {
-                        id: reader.shown(known, subject),
-                        text: cut(word),
-                    });
+                    let problem = format!("`{}` follows the value of {id}: the line is ignored", cut(word));
+                    self.error(problem, "write TECHNIQUES directly after the value");
                 }
                 return false;
             }
         };
         let Some(position) = self.position(known, subject) else {
-            self.add_anomaly_with(|reader| AnomalyKind::UnknownId {
-                id: reader.shown(known, subject),
-                hint: reader.id_hint(),
-            });
+            self.unknown_id(subject);
             return false;
         };
-        let id = |reader: &Self| reader.positions[position].id.clone();
         if techniques.is_empty() {
-            self.add_anomaly_with(|reader| AnomalyKind::MissingTechniques { id: id(reader) });
+            self.warning("E-1.10", format!("{id} has no TECHNIQUES: the value counts"), ADD_TECHNIQUES);
         }
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
-            self.add_anomaly_with(|reader| AnomalyKind::UnusualTechnique { id: id(reader), word: cut(word) });
+            let word = cut(word);
+            let problem = format!(
+                "the technique `{word}` of {id} has characters other than A-Z, 0-9 and _: it is kept unchanged"
+            );
+            let fix = "spell techniques as the submission manual does";
+            if let Some(anomaly) = self.anomaly(Severity::Warning, "E-1.10", problem, fix) {
+                anomaly.technique = Some(word);
+            }
         }
-        let given = self.set_value(position, text);
-        if !given.techniques.iter().map(String::as_bytes).eq(techniques.iter().copied()) {
-            given.techniques =
-                techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        }
+        self.set_value(position, text, techniques);
         true
     }
 
     /// Sets the value of a position to that of this line, and records how it was repeated.
-    fn set_value(&mut self, position: usize, text: &str) -> &mut StatedValue {
-        let asked = &mut self.positions[position];
-        if let Some(before) = &asked.given {
+    fn set_value(&mut self, position: usize, text: &str, techniques: &[&[u8]]) {
+        let Position { id, given, repeated, .. } = &mut self.positions[position];
+        if let Some(before) = given {
             let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
-            asked.repeated = asked.repeated.max(Some(repeat));
+            *repeated = (*repeated).max(Some(repeat));
             if repeat == Repeat::Differs {
-                self.add_anomaly_with(|reader| {
-                    let Position { id, given, .. } = &reader.positions[position];
-                    let before = given.as_ref().map(|given| (abridged(&given.text), given.line));
-                    let ((before, line_before), id) = (before.unwrap_or_default(), id.clone());
-                    AnomalyKind::Contradiction { id, before, line_before, after: abridged(text) }
-                });
+                let (line, before, after) = (before.line, abridged(&before.text), abridged(text));
+                let problem =
+                    format!("{id} was {before} in line {line} and is {after} now: the last value counts");
+                self.error(problem, "print a value only when it is final");
             }
         }
-        // Some tools repeat a value a million times: an equal text is not copied.
-        let given = self.positions[position].given.get_or_insert_default();
-        given.line = self.line;
-        if given.text != text {
-            text.clone_into(&mut given.text);
-        }
-        given
+        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        self.positions[position].given =
+            Some(StatedValue { text: text.to_owned(), line: self.line, techniques });
     }
 
     fn set_cannot_compute(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
@@ -348,15 +363,15 @@ impl<'a> Reader<'a> {
             return true;
         }
         let Some(position) = self.position(known, subject) else {
-            let (id, hint) = (cut(subject), self.id_hint());
-            self.anomaly(AnomalyKind::UnknownId { id, hint });
+            self.unknown_id(subject);
             return false;
         };
         let position = &mut self.positions[position];
         position.cannot_compute = true;
         if let Some(given) = &position.given {
-            let (id, line_before) = (position.id.clone(), given.line);
-            self.anomaly(AnomalyKind::ValueRetracted { id, line_before });
+            let (id, line) = (&position.id, given.line);
+            let problem = format!("CANNOT_COMPUTE for {id} after its value in line {line}: the value counts");
+            self.error(problem, "print either the value or CANNOT_COMPUTE");
         }
         true
     }
@@ -365,33 +380,40 @@ impl<'a> Reader<'a> {
         if let Some(before) = self.declared.replace(declared)
             && before != declared
         {
-            let (keyword, before) = (declared.keyword().to_owned(), before.keyword().to_owned());
-            self.anomaly(AnomalyKind::SecondDeclaration { keyword, before });
+            let (keyword, before) = (declared.keyword(), before.keyword());
+            let problem = format!("{keyword} is printed after {before}: the last declaration counts");
+            self.error(problem, "print one declaration, for the whole examination");
         }
     }
 
-    fn keyword_split(&mut self, words: &[&[u8]], meant: Declaration) {
-        let found = String::from_utf8_lossy(&words.join(&b' ')).into_owned();
-        self.anomaly(AnomalyKind::KeywordSplit { found, keyword: meant.keyword().to_owned() });
+    fn keyword_split(&mut self, found: &str, meant: Declaration) {
+        let fix = format!("write {} with underscores, alone on its line", meant.keyword());
+        self.error(format!("`{found}` is no keyword: it is ignored"), fix);
     }
 
     fn misspelt(&mut self, word: &[u8], keyword: &str) {
-        self.anomaly(AnomalyKind::Misspelt { found: cut(word), keyword: keyword.to_owned() });
+        let problem = format!("`{}` is no keyword: the line is ignored", cut(word));
+        self.error(problem, format!("write {keyword}"));
+    }
+
+    fn unknown_id(&mut self, subject: &[u8]) {
+        let hint = match (&self.questions.ids, self.positions.first()) {
+            (Some(_), Some(first)) => {
+                format!("the ids are those of the property file, such as {}", first.id)
+            }
+            _ => format!("{} has {} values", self.questions.examination, self.questions.values),
+        };
+        let problem = format!("the examination has no id {}: the line is ignored", cut(subject));
+        self.anomaly(Severity::Error, "E-1.8", problem, hint);
     }
 
     /// The position of an id. In an examination with one position, the name of the examination is an id too.
     fn find(&self, subject: &[u8]) -> Option<usize> {
-        self.exactly(subject).or_else(|| {
+        let exactly = self.positions.iter().position(|position| position.id.as_bytes() == subject);
+        exactly.or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
             (sole && self.answers_alone(subject)).then_some(0)
         })
-    }
-
-    fn exactly(&self, subject: &[u8]) -> Option<usize> {
-        // Ids of one examination differ in their last bytes, so the last byte is compared first.
-        let last = subject.last();
-        let same = |id: &[u8]| id.last() == last && id == subject;
-        self.positions.iter().position(|position| same(position.id.as_bytes()))
     }
 
     fn answers_alone(&self, subject: &[u8]) -> bool {
@@ -420,15 +442,6 @@ impl<'a> Reader<'a> {
         known.map_or_else(|| cut(subject), |position| self.positions[position].id.clone())
     }
 
-    fn id_hint(&self) -> String {
-        match (&self.questions.ids, self.positions.first()) {
-            (Some(_), Some(first)) => {
-                format!("the ids are those of the property file, such as {}", first.id)
-            }
-            _ => format!("{} has {} values", self.questions.examination, self.questions.values),
-        }
-    }
-
     fn keyword(&self) -> &'static str {
         match self.questions.answers {
             AnswerKind::StateSpace => STATE_SPACE,
@@ -436,25 +449,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn expected(&self) -> String {
-        let form = match self.questions.answers {
+    fn expected(&self) -> &'static str {
+        match self.questions.answers {
             AnswerKind::Boolean => "write TRUE or FALSE",
             AnswerKind::Number => "write a number in decimal digits, or inf",
             AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"",
-        };
-        form.to_owned()
-    }
-
-    fn anomaly(&mut self, kind: AnomalyKind) {
-        self.add_anomaly_with(|_| kind);
-    }
-
-    /// Adds an anomaly. `kind` is not called for anomalies that are counted only; there can be millions.
-    fn add_anomaly_with(&mut self, kind: impl FnOnce(&Self) -> AnomalyKind) {
-        match self.anomalies.len() < MOST_ANOMALIES {
-            true => self.anomalies.push(Anomaly { line: self.line, kind: kind(self) }),
-            false => self.dropped += 1,
         }
+    }
+
+    fn error(&mut self, problem: impl Into<String>, fix: impl Into<String>) {
+        self.anomaly(Severity::Error, "E-1.7", problem, fix);
+    }
+
+    fn warning(&mut self, rule: &'static str, problem: impl Into<String>, fix: impl Into<String>) {
+        self.anomaly(Severity::Warning, rule, problem, fix);
+    }
+
+    /// Adds an anomaly of this line and returns it; None if it is counted only.
+    fn anomaly(
+        &mut self,
+        severity: Severity,
+        rule: &'static str,
+        problem: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Option<&mut Anomaly> {
+        if self.anomalies.len() == MOST_ANOMALIES {
+            self.dropped += 1;
+            return None;
+        }
+        let (problem, fix, line) = (problem.into(), fix.into(), self.line);
+        Some(self.anomalies.push_mut(Anomaly { line, severity, rule, problem, fix, technique: None }))
     }
 
     fn finish(mut self) -> Answers {
@@ -464,7 +488,11 @@ impl<'a> Reader<'a> {
         let answered = self.positions.iter().any(|position| position.given.is_some());
         match self.declared {
             Some(declared) if answered => {
-                self.anomaly(AnomalyKind::DeclaredAndAnswered { keyword: declared.keyword().to_owned() });
+                let keyword = declared.keyword();
+                self.error(
+                    format!("{keyword} for the whole examination, but values are printed: the values count"),
+                    "write FORMULA id CANNOT_COMPUTE for single values, or print no value",
+                );
             }
             None if !answered && self.positions.iter().any(|position| position.cannot_compute) => {
                 self.declared = Some(Declaration::CannotCompute);
@@ -472,15 +500,10 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         let mut answers = Answers {
-            ids: Vec::new(),
-            values: Vec::new(),
-            techniques: Vec::new(),
-            lines: Vec::new(),
-            cannot_compute: Vec::new(),
-            repeated: Vec::new(),
             declared: self.declared,
             anomalies: self.anomalies,
             anomalies_dropped: self.dropped,
+            ..Answers::default()
         };
         for position in self.positions {
             answers.ids.push(position.id);

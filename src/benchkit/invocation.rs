@@ -19,6 +19,8 @@ pub struct Invocation<'a> {
     pub confinement_s: u64,
     /// BK_MEMORY_CONFINEMENT, in MiB.
     pub memory_mib: u64,
+    /// Memory of the guest that the tool cannot use, in MiB.
+    pub memory_reserve_mib: u64,
     /// Whether the tool runs on its original disk, which mounts the inputs and sets the environment of the user itself.
     pub original: bool,
 }
@@ -46,6 +48,7 @@ impl Invocation<'_> {
             cwd: execution,
             // As in BenchKit; bash also runs a script without a `#!` line.
             command: ["/bin/bash", "-c", &format!("{BENCHKIT}/BenchKit_head.sh")].map(str::to_owned).to_vec(),
+            memory_reserve_kib: self.memory_reserve_mib.saturating_mul(1024),
         }
     }
 

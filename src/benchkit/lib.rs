@@ -15,7 +15,7 @@ pub mod published;
 mod questions;
 mod value;
 
-pub use anomaly::{Anomaly, AnomalyKind};
+pub use anomaly::Anomaly;
 pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat};
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};

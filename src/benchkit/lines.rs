@@ -1,9 +1,8 @@
 //! Reads the output of a tool line by line in bounded memory, also with long lines, NUL bytes and invalid UTF-8.
 
 use super::keywords::CANDIDATE_WORDS;
-use aho_corasick::packed::Searcher;
-use aho_corasick::{AhoCorasick, MatchKind};
-use memchr::{memchr, memchr_iter, memrchr};
+use aho_corasick::AhoCorasick;
+use memchr::memchr;
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
 
@@ -31,114 +30,67 @@ pub(super) enum Truncation {
 
 /// The offset of the first keyword.
 fn first_keyword(text: &[u8]) -> Option<usize> {
-    /// Compares 16 or more bytes at once.
-    static SIMD_SEARCHER: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(CANDIDATE_WORDS));
-    /// For processors without such instructions.
-    static PORTABLE_SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(CANDIDATE_WORDS);
-        builder.expect("a few short words")
-    });
-    match &*SIMD_SEARCHER {
-        Some(searcher) => searcher.find(text).map(|found| found.start()),
-        None => PORTABLE_SEARCHER.find(text).map(|found| found.start()),
-    }
+    static SEARCHER: LazyLock<AhoCorasick> =
+        LazyLock::new(|| AhoCorasick::new(CANDIDATE_WORDS).expect("a few short words"));
+    SEARCHER.find(text).map(|found| found.start())
 }
 
 /// Calls `take` for every line that has a word of the protocol, in order.
-///
-/// Other lines are counted only: the words are searched in whole blocks.
-pub(super) fn for_each_candidate(mut source: impl BufRead, take: impl FnMut(Line<'_>)) -> io::Result<()> {
-    let mut lines = Lines { number: 1, kept: Vec::new(), cut: Truncation::Complete, take };
+pub(super) fn for_each_candidate(mut source: impl BufRead, mut take: impl FnMut(Line<'_>)) -> io::Result<()> {
+    let (mut number, mut kept) = (1, KeptLine { text: Vec::new(), cut: Truncation::Complete });
     loop {
         let block = match source.fill_buf() {
-            Ok([]) => break,
             Ok(block) => block,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         };
-        lines.add(block);
-        let used = block.len();
+        let line_end = memchr(b'\n', block);
+        kept.add(&block[..line_end.unwrap_or(block.len())]);
+        let (used, at_end) = (line_end.map_or(block.len(), |end| end + 1), block.is_empty());
         source.consume(used);
-    }
-    lines.end_line();
-    Ok(())
-}
-
-/// Assembles lines from blocks of output.
-struct Lines<T> {
-    /// Number of the line that continues in the next block.
-    number: u64,
-    /// The part of that line that is kept.
-    kept: Vec<u8>,
-    cut: Truncation,
-    take: T,
-}
-
-impl<T: FnMut(Line<'_>)> Lines<T> {
-    fn add(&mut self, block: &[u8]) {
-        let (Some(first), Some(last)) = (memchr(b'\n', block), memrchr(b'\n', block)) else {
-            return self.keep(block);
-        };
-        self.keep(&block[..first]);
-        self.end_line();
-        let (mut from, whole) = (first + 1, &block[..=last]);
-        while let Some(at) = first_keyword(&whole[from..]) {
-            let at = from + at;
-            let begins = memrchr(b'\n', &whole[from..at]).map_or(from, |newline| from + newline + 1);
-            let ends = memchr(b'\n', &whole[at..]).map_or(last, |newline| at + newline);
-            self.number += newlines(&whole[from..begins]);
-            let text = &whole[begins..ends];
-            match text.len() {
-                ..=LONGEST_RESULT => {
-                    (self.take)(Line { number: self.number, text, cut: Truncation::Complete });
-                    self.number += 1;
-                }
-                _ => {
-                    self.keep(text);
-                    self.end_line();
-                }
+        if line_end.is_some() || at_end {
+            if first_keyword(&kept.text).is_some() {
+                take(Line { number, text: &kept.text, cut: kept.cut });
             }
-            from = ends + 1;
+            kept.text.clear();
+            (number, kept.cut) = (number + 1, Truncation::Complete);
         }
-        self.number += newlines(&whole[from..]);
-        self.keep(&block[last + 1..]);
-    }
-
-    fn end_line(&mut self) {
-        if first_keyword(&self.kept).is_some() {
-            (self.take)(Line { number: self.number, text: &self.kept, cut: self.cut });
+        if at_end {
+            return Ok(());
         }
-        self.kept.clear();
-        (self.number, self.cut) = (self.number + 1, Truncation::Complete);
     }
+}
 
+/// The part of a line that is kept.
+struct KeptLine {
+    text: Vec<u8>,
+    cut: Truncation,
+}
+
+impl KeptLine {
     /// Adds a part of a line. Beyond the limit, bytes before the first keyword are dropped, so that a result after megabytes
     /// of progress dots is found. The kept bytes do not depend on how the line is split into parts.
-    fn keep(&mut self, mut part: &[u8]) {
+    fn add(&mut self, mut part: &[u8]) {
         // The byte before a keyword decides whether it begins a word. The end may have the first half of a keyword.
         const BEFORE: usize = 1;
         const HALF_KEYWORD: usize = "STATE_SPACE".len();
         while self.cut != Truncation::End && !part.is_empty() {
-            let space = LONGEST_RESULT + 1 - self.kept.len();
+            let space = LONGEST_RESULT + 1 - self.text.len();
             let (piece, rest) = part.split_at(part.len().min(space));
-            self.kept.extend_from_slice(piece);
+            self.text.extend_from_slice(piece);
             part = rest;
-            if self.kept.len() <= LONGEST_RESULT {
+            if self.text.len() <= LONGEST_RESULT {
                 continue;
             }
-            let from = match first_keyword(&self.kept) {
+            let from = match first_keyword(&self.text) {
                 Some(at) => at.saturating_sub(BEFORE),
-                None => self.kept.len() - HALF_KEYWORD - BEFORE,
+                None => self.text.len() - HALF_KEYWORD - BEFORE,
             };
             self.cut = if from == 0 { Truncation::End } else { Truncation::Front };
-            self.kept.drain(..from);
-            self.kept.truncate(LONGEST_RESULT);
+            self.text.drain(..from);
+            self.text.truncate(LONGEST_RESULT);
         }
     }
-}
-
-fn newlines(text: &[u8]) -> u64 {
-    memchr_iter(b'\n', text).count() as u64
 }
 
 #[cfg(test)]

@@ -6,14 +6,13 @@
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use mcc_base::files;
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
 use std::cell::{Cell, RefCell};
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, sync_channel};
 
 /// The header of the compact table.
 pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answers", "wrong"];
@@ -61,67 +60,22 @@ pub enum TableError {
     },
 }
 
-/// Opens a file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
+/// Opens a regular file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
 ///
 /// # Errors
 /// The file cannot be opened or read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let read = |source| TableError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(read)?;
+    let mut file = files::open(path).map_err(read)?;
     let mut magic = Vec::new();
     file.by_ref().take(3).read_to_end(&mut magic).map_err(read)?;
     file.rewind().map_err(read)?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(Decompressor::by(MultiGzDecoder::new(file))),
-        b"BZh" => Box::new(Decompressor::by(MultiBzDecoder::new(file))),
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
+        b"BZh" => Box::new(MultiBzDecoder::new(file)),
         _ => Box::new(file),
     })
-}
-
-/// Reads decompressed data from a separate thread, which decompresses a few chunks ahead.
-struct Decompressor {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    chunk: io::Cursor<Vec<u8>>,
-}
-
-impl Decompressor {
-    const CHUNK: u64 = 256 << 10;
-
-    fn by(mut packed: impl Read + Send + 'static) -> Self {
-        let (full, chunks) = sync_channel(4);
-        std::thread::spawn(move || {
-            loop {
-                let mut chunk = Vec::with_capacity(Self::CHUNK as usize);
-                let read = packed.by_ref().take(Self::CHUNK).read_to_end(&mut chunk);
-                let last = read.as_ref().map_or(true, |bytes| *bytes == 0);
-                // Data before an error is part of the file. Sending fails if the reader was dropped.
-                let sent = (chunk.is_empty() || full.send(Ok(chunk)).is_ok())
-                    && read.err().is_none_or(|error| full.send(Err(error)).is_ok());
-                if last || !sent {
-                    return;
-                }
-            }
-        });
-        Self { chunks, chunk: io::Cursor::default() }
-    }
-}
-
-impl Read for Decompressor {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.chunk.read(into)?;
-        if read > 0 || into.is_empty() {
-            return Ok(read);
-        }
-        match self.chunks.recv() {
-            Ok(chunk) => {
-                self.chunk = io::Cursor::new(chunk?);
-                self.chunk.read(into)
-            }
-            // The thread ends at the end of the file.
-            Err(_) => Ok(0),
-        }
-    }
 }
 
 /// Limit for the size of a row or header in bytes. 16 values of the greatest length fit; compressed input that expands

@@ -1,7 +1,7 @@
 //! Facts about the instances and entries of a campaign. The record keeps them, so that it can be judged without the
 //! archives.
 
-use mcc_base::names::{EntryName, ExaminationName};
+use mcc_base::names::{EntryName, ExaminationName, ModelName, Name, text_of};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,8 +12,10 @@ pub struct InstanceFacts {
     /// Its name: `Philosophers-PT-000010`.
     pub name: InstanceName,
     /// Its family (model): `Philosophers`.
+    #[serde(deserialize_with = "text_of::<ModelName, _>")]
     pub family: String,
     /// `known` or `surprise` (2017 also `stripped`).
+    #[serde(deserialize_with = "text_of::<Name, _>")]
     pub status: String,
     /// SHA-256 of the archive, lower-case hex.
     pub sha256: String,
@@ -28,6 +30,7 @@ pub struct EntryFacts {
     /// Its name as submitted: `ITS-Tools.L`.
     pub entry: EntryName,
     /// The tool of which it is a variant: `ITS-Tools`.
+    #[serde(deserialize_with = "text_of::<Name, _>")]
     pub tool: String,
     /// Its kind.
     pub kind: Kind,
@@ -41,4 +44,14 @@ pub enum Kind {
     Sequential,
     /// Uses several cores.
     Concurrent,
+}
+
+impl Kind {
+    /// The word in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Concurrent => "concurrent",
+        }
+    }
 }

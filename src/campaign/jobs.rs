@@ -1,89 +1,18 @@
 //! Converts campaigns to BenchKit's job files and back.
 
 use super::{Campaign, Kind, Plan};
+use mcc_base::names::{EntryName, check_name};
 use mcc_benchkit::{Job, JobFile};
 use mcc_edition::Edition;
+use mcc_model::InstanceName;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// An error of the conversion of a job file or a campaign.
+/// An error of the conversion of a job file or a campaign: what is wrong, and the remedy.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JobsError {
-    /// The edition does not have the examination of a job.
-    #[error("{run_id}: no examination {name} in edition {edition}; it has {known}")]
-    Examination {
-        /// The id of the job.
-        run_id: String,
-        /// The name of the examination.
-        name: String,
-        /// The name of the edition.
-        edition: String,
-        /// The examinations of the edition.
-        known: String,
-    },
-    /// A tool has two images.
-    #[error(
-        "{run_id}: tool {tool} has the images {first} and {second}; use another tool name for each image"
-    )]
-    Images {
-        /// The id of the job.
-        run_id: String,
-        /// The name of the tool.
-        tool: String,
-        /// The image of an earlier job.
-        first: String,
-        /// The image of this job.
-        second: String,
-    },
-    /// Two jobs are the same run.
-    #[error("{run_id}: {run} is listed twice; remove one of the two lines")]
-    Twice {
-        /// The id of the second job.
-        run_id: String,
-        /// The run: `TOOL/INSTANCE/EXAMINATION`.
-        run: String,
-    },
-    /// The number of cores of the machines is not one of the edition's.
-    #[error(
-        "the job file is for machines of {cores} cores, but {edition} has {sequential} and {concurrent}; give another edition"
-    )]
-    Cores {
-        /// Cores in the job file.
-        cores: u32,
-        /// The name of the edition.
-        edition: String,
-        /// Cores of the edition for sequential entries.
-        sequential: u32,
-        /// Cores of the edition for concurrent entries.
-        concurrent: u32,
-    },
-    /// The memory of the machines is not that of the edition.
-    #[error(
-        "the job file is for machines of {memory_mb} MB, but {edition} has {memory_mib}; give another edition"
-    )]
-    Memory {
-        /// Memory in the job file.
-        memory_mb: u64,
-        /// The name of the edition.
-        edition: String,
-        /// Memory of the edition, MiB.
-        memory_mib: u64,
-    },
-    /// The entries have different kinds.
-    #[error(
-        "a job file has one number of cores, and the campaign has sequential and concurrent entries; choose with --kind"
-    )]
-    Kinds,
-    /// The campaign has no entry of this kind.
-    #[error(
-        "no entry of the campaign is {0}, so the job file would be empty; give another campaign or --kind"
-    )]
-    NoEntry(&'static str),
-    /// The images are in different folders.
-    #[error("the images are in {} and {}, but a job file has one folder of images; move them to one", .0.display(), .1.display())]
-    Folders(PathBuf, PathBuf),
-}
+#[error("{0}")]
+pub struct JobsError(String);
 
 /// A campaign made of a job file.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,21 +43,28 @@ impl CampaignFromJobFile {
     /// # Errors
     /// The job file does not fit the edition, or a campaign cannot express it.
     pub fn new(file: &JobFile, edition: &str, rules: &Edition, inputs: &Path) -> Result<Self, JobsError> {
-        let name = || rules.name.clone();
+        let edition_name = &rules.name;
         let mut tools: Vec<(&str, &str)> = Vec::new();
         let (mut instances, mut asked, mut there) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for Job { run_id, tool, image, input, examination } in &file.jobs {
-            let run_id = || run_id.clone();
+            let wrong = |message: String| Err(JobsError(format!("{run_id}: {message}")));
+            let bad_name = |problem: String| JobsError(format!("{run_id}: {problem}"));
+            tool.parse::<EntryName>().map_err(|bad| bad_name(bad.to_string()))?;
+            input.parse::<InstanceName>().map_err(|bad| bad_name(bad.to_string()))?;
+            check_name("the image", image).map_err(|bad| bad_name(bad.to_string()))?;
             if rules.examination(examination).is_none() {
                 let known: Vec<_> = rules.examinations.iter().map(|known| known.name.as_str()).collect();
-                let (known, asked) = (known.join(", "), examination.clone());
-                return Err(JobsError::Examination { run_id: run_id(), name: asked, edition: name(), known });
+                let known = known.join(", ");
+                return wrong(format!(
+                    "no examination {examination} in edition {edition_name}; it has {known}"
+                ));
             }
             match tools.iter().find(|(known, _)| known == tool) {
                 None => tools.push((tool, image)),
                 Some((_, first)) if first != image => {
-                    let (tool, first, second) = (tool.clone(), (*first).to_owned(), image.clone());
-                    return Err(JobsError::Images { run_id: run_id(), tool, first, second });
+                    return wrong(format!(
+                        "tool {tool} has the images {first} and {image}; use another tool name for each image"
+                    ));
                 }
                 Some(_) => {}
             }
@@ -136,21 +72,26 @@ impl CampaignFromJobFile {
             asked.insert(examination.as_str());
             if !there.insert((tool.as_str(), input.as_str(), examination.as_str())) {
                 let run = format!("{tool}/{input}/{examination}");
-                return Err(JobsError::Twice { run_id: run_id(), run });
+                return wrong(format!("{run} is listed twice; remove one of the two lines"));
             }
         }
-        let (machine, cores) = (&rules.machine, file.cores);
+        let (machine, cores, memory_mb) = (&rules.machine, file.cores, file.memory_mb);
+        let other_machine = |of: String, has: String| {
+            let message = format!(
+                "the job file is for machines of {of}, but {edition_name} has {has}; give another edition"
+            );
+            Err(JobsError(message))
+        };
         let kind = match cores {
             cores if cores == machine.sequential_cores => "sequential",
             cores if cores == machine.concurrent_cores => "concurrent",
             _ => {
-                let (sequential, concurrent) = (machine.sequential_cores, machine.concurrent_cores);
-                return Err(JobsError::Cores { cores, edition: name(), sequential, concurrent });
+                let has = format!("{} and {}", machine.sequential_cores, machine.concurrent_cores);
+                return other_machine(format!("{cores} cores"), has);
             }
         };
-        if file.memory_mb != machine.memory_mib {
-            let (memory_mb, memory_mib) = (file.memory_mb, machine.memory_mib);
-            return Err(JobsError::Memory { memory_mb, edition: name(), memory_mib });
+        if memory_mb != machine.memory_mib {
+            return other_machine(format!("{memory_mb} MB"), machine.memory_mib.to_string());
         }
         let all = rules.examinations.iter().map(|known| known.name.as_str());
         let examinations: Vec<&str> = all.filter(|name| asked.contains(name)).collect();
@@ -199,17 +140,25 @@ impl Campaign {
     ) -> Result<JobFile, JobsError> {
         let wanted = self.tools.iter().filter(|tool| options.kind.is_none_or(|kind| kind == tool.kind));
         let tools: Vec<_> = wanted.collect();
-        let word = |kind| if kind == Kind::Sequential { "sequential" } else { "concurrent" };
         let Some(first) = tools.first() else {
-            return Err(JobsError::NoEntry(options.kind.map_or("usable", word)));
+            return Err(JobsError(format!(
+                "no entry of the campaign is {}, so the job file would be empty; give another campaign or --kind",
+                options.kind.map_or("usable", Kind::word)
+            )));
         };
         if tools.iter().any(|tool| tool.kind != first.kind) {
-            return Err(JobsError::Kinds);
+            let message = "a job file has one number of cores, and the campaign has sequential and concurrent entries; \
+                           choose with --kind";
+            return Err(JobsError(message.to_owned()));
         }
         let folder = |image: &Path| image.parent().map(Path::to_owned).unwrap_or_default();
         let images = folder(&first.image);
         if let Some(other) = tools.iter().map(|tool| folder(&tool.image)).find(|other| *other != images) {
-            return Err(JobsError::Folders(images, other));
+            return Err(JobsError(format!(
+                "the images are in {} and {}, but a job file has one folder of images; move them to one",
+                images.display(),
+                other.display()
+            )));
         }
         let mut jobs = Vec::new();
         for tool in &tools {

@@ -49,6 +49,8 @@ pub struct Campaign {
     pub phase: Phase,
     /// How machines start.
     pub start: Start,
+    /// Whether tools get `GenericPropertiesVerdict.xml` of an instance.
+    pub generic_properties: GenericProperties,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -94,6 +96,8 @@ pub struct Original {
     pub user: String,
     /// The private key for the login.
     pub key: PathBuf,
+    /// The private key for root, who then has the control session.
+    pub root_key: Option<PathBuf>,
     /// The bus of its disks.
     pub disk: DiskBus,
     /// Its network device.
@@ -135,6 +139,17 @@ pub enum Phase {
     Qualification,
 }
 
+/// Whether tools get the file `GenericPropertiesVerdict.xml` of an instance, which has known answers (T-5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GenericProperties {
+    /// Yes, as the contest distributes it.
+    #[default]
+    Keep,
+    /// No. Digests in the record are those of the complete archives.
+    Remove,
+}
+
 /// How the machine of every run starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -164,6 +179,9 @@ pub struct Overrides {
     /// Output of a run, bytes.
     #[serde(deserialize_with = "limit::<1, MOST_BYTES, _, _>")]
     pub output_bytes: Option<NonZeroU64>,
+    /// Memory of the guest that the tool cannot use, MiB.
+    #[serde(deserialize_with = "limit::<0, { MOST_BYTES >> 20 }, _, _>")]
+    pub memory_reserve_mib: Option<u64>,
 }
 
 /// Reads a limit with the bounds that editions have.
@@ -261,6 +279,7 @@ impl Campaign {
         limits.wall_s = changes.wall_s.map_or(limits.wall_s, NonZeroU64::get);
         limits.confinement_s = changes.confinement_s.map_or(limits.confinement_s, NonZeroU64::get);
         limits.output_bytes = changes.output_bytes.map_or(limits.output_bytes, NonZeroU64::get);
+        limits.memory_reserve_mib = changes.memory_reserve_mib.unwrap_or(limits.memory_reserve_mib);
         edition
     }
 
@@ -273,6 +292,11 @@ impl Campaign {
             ("wall_s", before.wall_s.to_string(), after.wall_s.to_string()),
             ("confinement_s", before.confinement_s.to_string(), after.confinement_s.to_string()),
             ("output_bytes", before.output_bytes.to_string(), after.output_bytes.to_string()),
+            (
+                "memory_reserve_mib",
+                before.memory_reserve_mib.to_string(),
+                after.memory_reserve_mib.to_string(),
+            ),
         ]
         .into_iter()
         .filter(|(_, before, after)| before != after)
@@ -308,6 +332,9 @@ impl Campaign {
         }
         if self.start != Start::default() {
             settings.insert("start".to_owned(), "restore".to_owned());
+        }
+        if self.generic_properties != GenericProperties::default() {
+            settings.insert("generic_properties".to_owned(), "remove".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {

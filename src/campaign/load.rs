@@ -2,11 +2,11 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Backend, Campaign, Channel, DiskBus, Hosts, Kind, NicModel, Original, Overrides, Phase, SlurmSettings,
-    Start, Tool,
+    Backend, Campaign, Channel, DiskBus, GenericProperties, Hosts, Kind, NicModel, Original, Overrides,
+    Phase, SlurmSettings, Start, Tool,
 };
 use globset::Glob;
-use mcc_base::names::BadName;
+use mcc_base::names::{BadName, check_folder, is_reserved};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,8 @@ struct RawCampaign {
     #[serde(default)]
     start: Option<Spanned<Start>>,
     #[serde(default)]
+    generic_properties: GenericProperties,
+    #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
     limits: Overrides,
@@ -81,6 +83,7 @@ struct RawTool {
     channel: Option<Spanned<ChannelKind>>,
     ssh_user: Option<Spanned<String>>,
     ssh_key: Option<Spanned<PathBuf>>,
+    ssh_root_key: Option<Spanned<PathBuf>>,
     disk: Option<Spanned<DiskBus>>,
     nic: Option<Spanned<NicModel>>,
     inputs_disk: Option<Spanned<PathBuf>>,
@@ -126,17 +129,16 @@ impl Source<'_> {
     }
 }
 
-/// Checks a name that is used as the name of a folder; the error is a part of a message.
+/// Checks a name that is used as the name of a folder; the error is a part of a message. The folders are published, so
+/// names that other systems reserve are refused too.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
-    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
-    match name.as_bytes() {
-        [] => Err("is empty; give it a name"),
-        [first, ..] if !first.is_ascii_alphanumeric() => Err("must begin with a letter or a digit"),
-        bytes if bytes.len() > 120 => Err("is longer than 120 characters"),
-        bytes if !bytes.iter().copied().all(safe) => {
-            Err("is used as the name of a folder: allowed are letters, digits, `.`, `_`, `+` and `-`")
-        }
-        _ => Ok(()),
+    match name.len() > 120 {
+        true => Err("is longer than 120 characters"),
+        false => check_folder(name),
+    }?;
+    match is_reserved(name) {
+        true => Err("is a reserved name on some systems, where the results could not be unpacked; rename it"),
+        false => Ok(()),
     }
 }
 
@@ -181,6 +183,13 @@ impl Campaign {
             return Err(source.wrong(start, message));
         }
         only_agents_under_libvirt(&source, &raw)?;
+        if raw.generic_properties == GenericProperties::Remove
+            && let Some(disk) = raw.tool.iter().find_map(|tool| tool.inputs_disk.as_ref())
+        {
+            let message = "generic_properties = \"remove\" does not change the contest's own inputs disk: remove \
+                           inputs_disk, or generic_properties";
+            return Err(source.wrong(disk, message.to_owned()));
+        }
         Ok(Self {
             edition: edition(folder, raw.edition.get_ref()),
             inputs,
@@ -190,6 +199,7 @@ impl Campaign {
             models: models_of(&source, &raw, folder)?,
             phase: raw.phase,
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
+            generic_properties: raw.generic_properties,
             limits: raw.limits,
             hosts: raw.hosts,
             slurm: raw.slurm,
@@ -282,8 +292,16 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             source.globs("not_competing", globs)?;
         }
         let entry = tool.entry.get_ref();
-        if tools.iter().any(|other| other.entry == *entry) {
-            return Err(source.wrong(&tool.entry, format!("entry \"{entry}\" is listed twice; rename one")));
+        if let Some(other) = tools.iter().find(|other| other.entry.eq_ignore_ascii_case(entry)) {
+            let message = match other.entry == *entry {
+                true => format!("entry \"{entry}\" is listed twice; rename one"),
+                false => format!(
+                    "entries \"{}\" and \"{entry}\" differ only in upper and lower case, and some systems do not \
+                     distinguish their folders; rename one",
+                    other.entry
+                ),
+            };
+            return Err(source.wrong(&tool.entry, message));
         }
         tools.push(Tool {
             entry: entry.parse().map_err(|bad: BadName| source.wrong(&tool.entry, bad.to_string()))?,
@@ -309,11 +327,12 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
 }
 
 fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {
-    let RawTool { ssh_user, ssh_key, disk, nic, inputs_disk, .. } = tool;
+    let RawTool { ssh_user, ssh_key, ssh_root_key, disk, nic, inputs_disk, .. } = tool;
     let Some(ssh) = tool.channel.as_ref().filter(|word| *word.get_ref() == ChannelKind::Ssh) else {
         let at = [
             ssh_user.as_ref().map(|key| ("ssh_user", key.span())),
             ssh_key.as_ref().map(|key| ("ssh_key", key.span())),
+            ssh_root_key.as_ref().map(|key| ("ssh_root_key", key.span())),
             disk.as_ref().map(|key| ("disk", key.span())),
             nic.as_ref().map(|key| ("nic", key.span())),
             inputs_disk.as_ref().map(|key| ("inputs_disk", key.span())),
@@ -332,10 +351,16 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
         return Err(source.wrong(ssh, message.to_owned()));
     };
     // Absolute, because ssh is started in the folder of the attempt.
-    let path = std::path::absolute(folder.join(key.get_ref())).unwrap_or_else(|_| folder.join(key.get_ref()));
-    if !path.is_file() {
-        return Err(source.wrong(key, format!("ssh_key: there is no file {}", path.display())));
-    }
+    let key_file = |name: &str, key: &Spanned<PathBuf>| {
+        let path = folder.join(key.get_ref());
+        let path = std::path::absolute(&path).unwrap_or(path);
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(source.wrong(key, format!("{name}: there is no file {}", path.display()))),
+        }
+    };
+    let path = key_file("ssh_key", key)?;
+    let root_key = ssh_root_key.as_ref().map(|key| key_file("ssh_root_key", key)).transpose()?;
     let user = ssh_user.as_ref().map_or("mcc", |user| user.get_ref().as_str());
     if let Some(user) = ssh_user
         && !user.get_ref().starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
@@ -345,6 +370,7 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     Ok(Channel::Ssh(Original {
         user: user.to_owned(),
         key: path,
+        root_key,
         disk: disk.as_ref().map(|disk| *disk.get_ref()).unwrap_or_default(),
         nic: nic.as_ref().map(|nic| *nic.get_ref()).unwrap_or_default(),
         inputs_disk: inputs_disk.as_ref().map(|disk| folder.join(disk.get_ref())),

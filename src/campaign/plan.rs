@@ -3,7 +3,7 @@
 use super::load::check_name;
 use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
 use globset::{Glob, GlobMatcher, GlobSet};
-use mcc_base::names::{EntryName, ExaminationName, RunId};
+use mcc_base::names::{EntryName, ExaminationName, ModelName, RunId, text_of};
 use mcc_edition::{Edition, Examination};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ pub struct Run {
     /// The examination.
     pub examination: ExaminationName,
     /// The family of the instance: all runs of a model are made on one host (E-5.1).
+    #[serde(deserialize_with = "text_of::<ModelName, _>")]
     pub model: String,
     /// Number of vCPUs of the machine.
     pub vcpus: u32,

@@ -48,6 +48,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         RunnerError::Cluster(error) => return cluster_failure(error),
         RunnerError::Archive(error) => return archive_failure(error),
         RunnerError::Executor(error) => return executor_failure(error),
+        RunnerError::Lease(mcc_host::LeaseError::Stopped { .. }) => Exit::Failed,
         RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => {
             Exit::HostCannot
         }
@@ -68,6 +69,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::InstanceErrors(_)
         | RunnerError::OtherEdition { .. }
         | RunnerError::StaleInputs { .. }
+        | RunnerError::OtherGenericProperties(_)
         | RunnerError::ChangedArchives { .. }
         | RunnerError::NoReason
         | RunnerError::NothingToRerun { .. }
@@ -76,7 +78,8 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::Record(_)
         | RunnerError::NoSuchRun(_)
         | RunnerError::NotReplayable { .. }
-        | RunnerError::NoDisk(_) => Exit::Usage,
+        | RunnerError::NoDisk(_)
+        | RunnerError::Disk(_) => Exit::Usage,
     };
     Failure { exit, error: error.into() }
 }

@@ -131,7 +131,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let edition = edition.as_ref().map(|edition| edition.name.as_str());
             let named = checked_archives(&archives, accept_errors)?;
             let build = |named: &[_]| {
-                let image = build::inputs(named, edition, &out, &progress);
+                let image = build::inputs(
+                    named,
+                    edition,
+                    (None, &|from, to| std::fs::copy(from, to).map(drop)),
+                    &out,
+                    &progress,
+                );
                 image.with_context(|| format!("building {}", out.display()))
             };
             let Some(seed) = obfuscate else {

@@ -1,15 +1,16 @@
-use super::failure::{oracle_failure, write_failure};
+use super::failure::write_failure;
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
 use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
 use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
-use mcc_judge::judgement::{Entry, Judgement, Podium, RunName, Status};
+use mcc_judge::judgement::{Entry, FlagKind, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
-use mcc_judge::{oracle, other_contests, write};
+use mcc_judge::{other_contests, write};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -122,6 +123,8 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     reject_if(replace.len() < args.replace.len(), "--replace names an entry twice; give each entry once")?;
     let (edition, ballots) = args.inputs.read_all(inputs, &replace)?;
     let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
+    let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
+    let oracle = oracle.transpose().map_err(Failure::usage)?;
     let totals = write::write(&judge, out).map_err(write_failure)?;
     let sensitivity = match args.sensitivity {
         Some(few) => Some(sensitivity(&judge, &totals, few)?),
@@ -130,17 +133,26 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     if let Some(sensitivity) = &sensitivity {
         write::write_sensitivity(sensitivity, out).map_err(write_failure)?;
     }
-    if let Some(folder) = &args.oracle {
-        let oracle::OracleComparison { same, different, only_oracle } =
-            oracle::compare(&judge, folder, &out.join("oracle.csv")).map_err(oracle_failure)?;
+    if let Some(oracle) = &oracle {
+        for bad in &oracle.bad_lines {
+            eprintln!("warning: oracle: {}", print::escaped(&bad.to_string()));
+        }
+        let oracle::OracleComparison { same, different, only_oracle, not_comparable } =
+            oracle::compare(&judge, oracle, &out.join("oracle.csv")).map_err(write_failure)?;
         eprintln!(
-            "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle} \
-             (oracle.csv lists the last two groups)"
+            "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle}; not \
+             comparable, because one of the two was too large for its writer (Inf): {not_comparable} (oracle.csv lists the \
+             last three groups)"
         );
     }
     let header = &judge.header;
     for note in &header.notes {
         eprintln!("note: {note}");
+    }
+    for flag in header.flags.iter().filter(|flag| flag.kind == FlagKind::NoConfidence) {
+        let (entry, examination) =
+            (&header.entries[flag.entry].entry, &header.examinations[flag.examination]);
+        eprintln!("warning: {}", print::escaped(&format!("{entry} in {examination}: {}", flag.detail)));
     }
     match args.format {
         Format::Text => {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
-use mcc_judge::record::{edition_of, read_record, read_unfinished};
+use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::sources::{Source, combine};
 use mcc_judge::{Ballots, source};
 use mcc_store::Record;
@@ -159,8 +159,8 @@ impl JudgeInputs {
     fn ballots(&self, edition: &Edition, opened: &Opened) -> Result<Ballots, Failure> {
         let path = &opened.path;
         Ok(match &opened.record {
-            Some(record) if self.unfinished => read_unfinished(edition, record)?,
-            Some(record) => read_record(edition, record)?,
+            Some(record) if self.unfinished => read_unfinished(edition, record).map_err(unreadable)?,
+            Some(record) => read_record(edition, record).map_err(unreadable)?,
             None if path.is_dir() => read_results(edition, path).map_err(Failure::usage)?,
             None => source::read_answers(edition, path).map_err(Failure::usage)?,
         })
@@ -216,4 +216,13 @@ fn edition_of_all(opened: &[Opened]) -> Result<Edition, Failure> {
     }
     let missing = || Failure::usage(anyhow!("a table of answers does not name its edition; give --edition"));
     found.map(|(_, edition)| edition).ok_or_else(missing)
+}
+
+/// A record that is damaged or was changed is bad input. Open runs, and errors of the host, are not.
+fn unreadable(error: RecordError) -> Failure {
+    match error {
+        RecordError::Store(error) if !error.is_usage() => error.into(),
+        RecordError::Unfinished { .. } => error.into(),
+        error => Failure::usage(error),
+    }
 }

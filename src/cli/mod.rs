@@ -122,6 +122,7 @@ fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {
+    mcc_host::close_inherited_in_children();
     // Warnings of the library crates, such as a folder that could not be removed.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
     let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());

@@ -39,17 +39,8 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
 
 /// Writes a file under a temporary name and renames it, so that it is complete or absent.
 pub fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_file(path, text).map_err(|source| write_failure(WriteError::Io { path: path.to_owned(), source }))
-}
-
-fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+    mcc_base::text::write(path, text)
+        .map_err(|source| write_failure(WriteError::Io { path: path.to_owned(), source }))
 }
 
 /// The text of an error with its causes, each once, with control characters escaped.

@@ -45,6 +45,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
 
+    for (path, disk) in replay.boot_files() {
+        eprintln!("replay: the machine boots the {} {} (sha256 {})", disk.role, path.display(), disk.sha256);
+    }
+    eprintln!(
+        "replay: kernel and initrd are code of the author of {}; they run in a machine without network, with the disks \
+         of the run and no other file of this host",
+        args.input.display()
+    );
     let host = Host::prepare(Backend::Qemu, args.allow_degraded)?;
     let mut replays = Vec::new();
     for number in 1..=args.repeat.get() {

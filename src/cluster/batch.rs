@@ -1,5 +1,6 @@
 //! Makes arrays of jobs of the plan of a campaign.
 
+use mcc_base::names::{ModelName, text_of};
 use mcc_campaign::{History, Plan, Run, SlurmSettings};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelDemand {
     /// The model.
+    #[serde(deserialize_with = "text_of::<ModelName, _>")]
     pub model: String,
     /// The resources that its job requests.
     pub resources: Resources,

@@ -1,6 +1,6 @@
 //! Editions of CRV, the competition on runtime verification (section 4 of the report of 2014).
 
-use super::error::Fault;
+use super::error::{Fault, ensure};
 use super::{Status, StatusRule, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -106,13 +106,10 @@ pub enum Monitoring {
 }
 
 impl CrvEdition {
-    /// The first key with invalid content, and the reason.
-    pub(super) fn check(&self) -> Option<Fault> {
-        let at = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        if !self.correctness.right.is_positive() {
-            return Some((at(&["correctness", "right"]), "must be more than 0".to_owned()));
-        }
+    /// Returns a fault for the first key with invalid content.
+    pub(super) fn check(&self) -> Result<(), Fault> {
         let of = &self.correctness;
+        ensure(of.right.is_positive(), &["correctness", "right"], "must be more than 0")?;
         for (key, value) in [
             ("wrong", &of.wrong),
             ("inexpressible", &of.inexpressible),
@@ -120,9 +117,7 @@ impl CrvEdition {
             ("crash_offline", &of.crash_offline),
             ("timeout_online", &of.timeout_online),
         ] {
-            if value.is_positive() {
-                return Some((at(&["correctness", key]), "must be 0 or less".to_owned()));
-            }
+            ensure(!value.is_positive(), &["correctness", key], "must be 0 or less")?;
         }
         for (key, value) in [
             (&["shared_points"][..], &self.shared_points),
@@ -132,17 +127,13 @@ impl CrvEdition {
             (&["tolerance", "memory"], &self.tolerance.memory),
             (&["tolerance", "total"], &self.tolerance.total),
         ] {
-            if value.is_negative() {
-                return Some((at(key), "must be 0 or more".to_owned()));
-            }
+            ensure(!value.is_negative(), key, "must be 0 or more")?;
         }
-        for (number, track) in self.tracks.iter().enumerate() {
-            if self.tracks[..number].iter().any(|other| other.name == track.name) {
-                let message = format!("track `{}` is named twice", track.name);
-                return Some((at(&["track", &number.to_string(), "name"]), message));
-            }
-        }
-        None
+        self.tracks.iter().enumerate().try_for_each(|(number, Track { name, .. })| {
+            let first = self.tracks[..number].iter().all(|other| other.name != *name);
+            let message = format!("track `{name}` is named twice");
+            ensure(first, &["track", &number.to_string(), "name"], message)
+        })
     }
 
     /// The settings without the names of resigned entries (P-4), for publication.

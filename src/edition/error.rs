@@ -5,6 +5,14 @@ use std::path::PathBuf;
 /// A key with invalid content, and the reason.
 pub(super) type Fault = (Vec<String>, String);
 
+/// Returns a fault of a key unless its content is valid.
+pub(super) fn ensure(valid: bool, key: &[&str], message: impl Into<String>) -> Result<(), Fault> {
+    match valid {
+        true => Ok(()),
+        false => Err((key.iter().map(ToString::to_string).collect(), message.into())),
+    }
+}
+
 /// Why an edition cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EditionError {

@@ -2,6 +2,7 @@
 
 use super::{Pattern, fraction};
 use num_rational::BigRational;
+use num_traits::One;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,12 @@ pub struct Judging {
     pub multipliers: BTreeMap<String, BigRational>,
     /// Weight of instances by the size of their family (E-4.4).
     pub normalization: Normalization,
+    /// A factor of all weights, so that points have the size of those that the contest published (E-4.4). It changes no rank.
+    #[serde(with = "fraction", default = "BigRational::one", skip_serializing_if = "One::is_one")]
+    pub scale: BigRational,
+    /// What an answer that was not kept (`X`) costs where no value is trusted (E-4.2).
+    #[serde(default, skip_serializing_if = "NotKept::is_default")]
+    pub not_kept: NotKept,
     /// How confidence is computed (E-2.2).
     pub confidence: ConfidenceReading,
     /// Number of tools that must agree on a value for the position to be a common value (E-2.2).
@@ -41,6 +48,9 @@ pub struct Judging {
     pub strict: bool,
     /// Awards that are given on every podium (E-4.5).
     pub awards: Vec<AwardKind>,
+    /// Over which runs the awards for time and memory compare entries (E-4.5b).
+    #[serde(default)]
+    pub cost_comparison: CostComparison,
     /// Bonus points, before weights, for the complete runs (E-4.3) of a block that needed least time or memory.
     #[serde(default)]
     pub bonuses: Bonuses,
@@ -73,6 +83,34 @@ pub enum Normalization {
     FamilyLinear,
     /// The weight of every instance is 1.
     None,
+}
+
+/// What an answer costs that a table marks as wrong without its value (`X`), at a position without a trusted value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotKept {
+    /// Nothing: without a trusted value no answer is judged.
+    #[default]
+    Unjudged,
+    /// The penalty of a wrong value.
+    Wrong,
+}
+
+impl NotKept {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Over which runs the awards for time and memory compare the ranked entries of a podium (E-4.5b).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostComparison {
+    /// Over all runs, by the mean; a run that is not complete has a fixed charge of twice the limit.
+    Penalized,
+    /// Over the runs that all of them completed. Files without the key have this rule, which was the only one.
+    #[default]
+    CommonRuns,
 }
 
 /// The number that the agreeing values of an entry are divided by (E-2.2).
@@ -147,9 +185,11 @@ pub struct PodiumRule {
 pub enum Status {
     /// It votes, scores and is ranked.
     Competing,
+    /// A gold tool of the year before, from 2019 on: it votes and is judged, but it is not ranked.
+    VotingOnly,
     /// A best virtual tool: it is judged, but does not vote and is not ranked.
     Virtual,
-    /// An earlier gold medallist or a reference tool: it is judged, but does not vote and is not ranked.
+    /// A reference tool, or a gold tool of the year before in 2018: it is judged, but does not vote and is not ranked.
     OutOfCompetition,
     /// Excluded by the organizers (P-3): it is shown with the reason, but does not vote or score and is not ranked.
     Withdrawn,
@@ -163,14 +203,26 @@ impl Status {
         !matches!(self, Self::Withdrawn | Self::Resigned)
     }
 
+    /// Whether its answers are votes (E-2.2, E-3.1).
+    pub fn votes(self) -> bool {
+        matches!(self, Self::Competing | Self::VotingOnly)
+    }
+
     /// All statuses.
-    pub const ALL: [Self; 5] =
-        [Self::Competing, Self::Virtual, Self::OutOfCompetition, Self::Withdrawn, Self::Resigned];
+    pub const ALL: [Self; 6] = [
+        Self::Competing,
+        Self::VotingOnly,
+        Self::Virtual,
+        Self::OutOfCompetition,
+        Self::Withdrawn,
+        Self::Resigned,
+    ];
 
     /// The word of edition files and written tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Competing => "competing",
+            Self::VotingOnly => "voting-only",
             Self::Virtual => "virtual",
             Self::OutOfCompetition => "out-of-competition",
             Self::Withdrawn => "withdrawn",

@@ -119,12 +119,12 @@ impl Layers {
     /// The edition with checked content.
     pub fn checked<T: DeserializeOwned>(
         &self,
-        check: impl Fn(&T) -> Option<Fault>,
+        check: impl Fn(&T) -> Result<(), Fault>,
     ) -> Result<T, EditionError> {
         let edition: T = self.typed()?;
         match check(&edition) {
-            None => Ok(edition),
-            Some((key, message)) => Err(self.content(self.place_of(&key), &key.join("."), message)),
+            Ok(()) => Ok(edition),
+            Err((key, message)) => Err(self.content(self.place_of(&key), &key.join("."), message)),
         }
     }
 

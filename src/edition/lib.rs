@@ -22,8 +22,8 @@ pub use builtin::{known, other_edition_names};
 pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
-    AwardKind, Bonuses, ConfidenceReading, InfrastructureRule, Judging, Normalization, PodiumRule, Status,
-    StatusRule, Votes,
+    AwardKind, Bonuses, ConfidenceReading, CostComparison, InfrastructureRule, Judging, Normalization,
+    NotKept, PodiumRule, Status, StatusRule, Votes,
 };
 pub use pattern::{Pattern, fits};
 pub use rule_text::{
@@ -70,6 +70,10 @@ pub struct Edition {
     /// Tools with their entries (E-4.6). An entry that is not listed is a tool of its own.
     #[serde(default)]
     pub variants: BTreeMap<String, Vec<String>>,
+    /// Suffixes of entries that belong to the tool of the rest of their name: with `+red`, `LoLA+red` belongs to the tool of
+    /// `LoLA` (E-4.6).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variant_suffixes: Vec<String>,
     /// Settings that were not published, by key (such as `judging.normalization`), each with a sentence on the value used.
     #[serde(default)]
     pub unknown: BTreeMap<String, String>,
@@ -110,10 +114,16 @@ impl Edition {
         (stripped.unwrap_or(instance), stripped.is_some())
     }
 
-    /// The tool of an entry; the entry itself if the edition does not list it.
+    /// The tool of an entry: the one that lists it, otherwise that of its name without a variant suffix, otherwise itself.
     pub fn tool_of<'a>(&'a self, entry: &'a str) -> &'a str {
         let tool = self.variants.iter().find(|(_, entries)| entries.iter().any(|variant| variant == entry));
-        tool.map_or(entry, |(tool, _)| tool)
+        if let Some((tool, _)) = tool {
+            return tool;
+        }
+        let mut suffixes = self.variant_suffixes.iter();
+        let reduced =
+            suffixes.find_map(|suffix| entry.strip_suffix(suffix.as_str())).filter(|of| !of.is_empty());
+        reduced.map_or(entry, |of| self.tool_of(of))
     }
 
     /// The status of an entry according to the patterns of the edition; `competing` if none fits.
@@ -186,6 +196,24 @@ pub struct Limits {
     /// Limit for the size of stdout, and the same for stderr, in bytes. A run that exceeds it is ended.
     #[serde(deserialize_with = "between::<1, MOST_BYTES, _, _>")]
     pub output_bytes: u64,
+    /// Memory of the guest, in MiB, that the tool cannot use: it is left to the guest's kernel and agent. 0: the tool may use
+    /// all memory, and can then end its machine by exhausting it.
+    #[serde(
+        default = "memory_reserve_mib",
+        skip_serializing_if = "is_memory_reserve_default",
+        deserialize_with = "between::<0, { MOST_BYTES >> 20 }, _, _>"
+    )]
+    pub memory_reserve_mib: u64,
+}
+
+/// The default of `Limits::memory_reserve_mib` (docs/measurement.md).
+const fn memory_reserve_mib() -> u64 {
+    256
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_memory_reserve_default(mib: &u64) -> bool {
+    *mib == memory_reserve_mib()
 }
 
 impl Limits {
@@ -241,11 +269,8 @@ pub struct Machine {
     pub concurrent_cores: u32,
 }
 
-/// The longest limit of time in seconds (366 days). A longer one is probably a typing error; it could also overflow when
-/// converted to milliseconds.
-pub const YEAR_S: u64 = 366 * 86_400;
-/// The largest limit of size in bytes.
-pub const MOST_BYTES: u64 = 1 << 50;
+// The bounds of limits are those of figures.
+pub use mcc_base::figures::{MOST_BYTES, YEAR_S};
 
 /// Deserializes a number from LEAST to MOST.
 ///

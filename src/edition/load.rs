@@ -73,6 +73,11 @@ mod tests {
         ] {
             assert_eq!(edition.status_of(entry), status, "{entry}");
         }
+        for year in 2019..=2026 {
+            let edition = Edition::load(&format!("mcc-{year}")).unwrap();
+            let statuses = ["2018-Gold", "2024-gold", "BVT"].map(|entry| edition.status_of(entry));
+            assert_eq!(statuses, [Status::VotingOnly, Status::VotingOnly, Status::Virtual], "{year}");
+        }
     }
 
     #[test]
@@ -120,6 +125,9 @@ mod tests {
             ("infrastructure = \"provisional\"", "infrastructure = \"exclude\"", "infrastructure_reason"),
             ("penalty = 2", "penalty = -2", "0 or more"),
             ("tie_margin = 0", "tie_margin = \"-1/2\"", "0 or more"),
+            ("penalty = 2", "scale = 0\npenalty = 2", "more than 0"),
+            ("cost_comparison = \"penalized\"", "cost_comparison = \"par-2\"", "common-runs"),
+            ("title = ", "variant_suffixes = [\"\"]\ntitle = ", "must not be empty"),
             ("majority = \"1/2\"", "majority = \"1/3\"", "from 1/2 to below 1"),
             ("majority = \"1/2\"", "majority = 1", "from 1/2 to below 1"),
             ("\"camel\"]", "\"road-runner\"]", "named twice"),
@@ -184,12 +192,13 @@ mod tests {
     fn a_setting_of_the_file_is_not_unknown() {
         let unknown = |edition: &Edition| edition.unknown.keys().cloned().collect::<Vec<_>>();
         let base = Edition::load("mcc-2018").unwrap();
-        assert!(unknown(&base).contains(&"judging.normalization".to_owned()));
-        let own = based("base = \"mcc-2018\"\n[judging]\nnormalization = \"none\"\n").unwrap();
-        assert_eq!(unknown(&own), ["judging.confidence"]);
-        // The multiplier was published for 2023, but not for 2022 and 2024.
+        assert_eq!(unknown(&base), ["judging.confidence"]);
+        let own = based("base = \"mcc-2018\"\n[judging]\nconfidence = \"answered\"\n").unwrap();
+        assert_eq!(unknown(&own), [""; 0]);
+        // The multiplier is known for 2020 to 2024, but not for 2019 and 2025.
         let surprise = "judging.multipliers.surprise".to_owned();
-        for (name, open) in [("mcc-2022", true), ("mcc-2023", false), ("mcc-2024", true)] {
+        for (name, open) in [("mcc-2019", true), ("mcc-2020", false), ("mcc-2024", false), ("mcc-2025", true)]
+        {
             assert_eq!(unknown(&Edition::load(name).unwrap()).contains(&surprise), open, "{name}");
         }
     }
@@ -247,7 +256,12 @@ mod tests {
             let edition = Edition::load(&format!("mcc-{year}")).unwrap();
             let values: usize = edition.examinations.iter().map(|e| e.values).sum();
             assert_eq!((edition.examinations.len(), edition.podiums.len(), values), (13, 6, 4 + 5 + 7 * 16));
-            let surprise = if year < 2023 { 4 } else { 10 };
+            let surprise = match year {
+                2020 | 2021 => 4,
+                2022 => 6,
+                2023 | 2024 => 10,
+                _ => 13,
+            };
             let multiplier = &edition.judging.multipliers["surprise"];
             assert_eq!(*multiplier, BigRational::from_integer(surprise.into()), "{year}");
             let named: usize = edition.podiums.iter().map(|podium| podium.examinations.len()).sum();

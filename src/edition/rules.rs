@@ -3,10 +3,10 @@
 use super::Edition;
 use super::builtin::text_of;
 use super::crv::CrvEdition;
-use super::error::EditionError;
+use super::error::{EditionError, Fault, ensure};
 use super::layers::Layers;
 use super::svcomp::SvcompEdition;
-use super::warnings;
+use super::{Status, StatusRule, warnings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,13 +45,17 @@ impl Rules {
         let other_contest = |edition| Self::Other(Box::new(edition));
         Ok(match contest.as_deref() {
             Some("sv-comp") => {
-                let edition =
-                    layers.checked(SvcompEdition::check)?.resolve_structure().map_err(|message| {
-                        layers.content(layers.place_of(&["structure".to_owned()]), "structure", message)
-                    })?;
+                let check =
+                    |edition: &SvcompEdition| no_votes(&edition.statuses).and_then(|()| edition.check());
+                let edition = layers.checked(check)?.resolve_structure().map_err(|message| {
+                    layers.content(layers.place_of(&["structure".to_owned()]), "structure", message)
+                })?;
                 other_contest(OtherEdition::Svcomp(edition))
             }
-            Some("crv") => other_contest(OtherEdition::Crv(layers.checked(CrvEdition::check)?)),
+            Some("crv") => {
+                let check = |edition: &CrvEdition| no_votes(&edition.statuses).and_then(|()| edition.check());
+                other_contest(OtherEdition::Crv(layers.checked(check)?))
+            }
             None | Some("mcc") => Self::Mcc(Box::new(Edition::parse(&text, &file)?)),
             Some(other) => {
                 let place = layers.place_of(&["contest".to_owned()]);
@@ -60,6 +64,13 @@ impl Rules {
             }
         })
     }
+}
+
+/// Refuses the status of entries that only vote: only the MCC has votes.
+fn no_votes(statuses: &[StatusRule]) -> Result<(), Fault> {
+    let number = statuses.iter().position(|rule| rule.status == Status::VotingOnly).unwrap_or(statuses.len());
+    let message = "`voting-only` is a status of the MCC; this contest has no votes: use out-of-competition";
+    ensure(number == statuses.len(), &["status", &number.to_string(), "status"], message)
 }
 
 impl OtherEdition {
@@ -107,6 +118,22 @@ mod tests {
             assert_eq!(serde_json::from_str::<OtherEdition>(&text).unwrap(), *edition);
         }
         assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
+    }
+
+    #[test]
+    fn a_contest_without_votes_refuses_entries_that_only_vote() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        for base in ["svcomp-2020", "crv-2014"] {
+            let text =
+                format!("base = {base:?}\n[[status]]\npattern = \"*-gold\"\nstatus = \"voting-only\"\n");
+            std::fs::write(&file, text).unwrap();
+            let message = Rules::load(file.to_str().unwrap()).unwrap_err().to_string();
+            assert!(
+                message.contains("mine.toml:4: key `status.0.status`: `voting-only` is a status of the MCC"),
+                "{message}"
+            );
+        }
     }
 
     #[test]

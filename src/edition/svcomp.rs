@@ -1,7 +1,7 @@
 //! Editions of SV-COMP (the rules of the contest, and its report of 2013).
 
 use super::check::check_unknown;
-use super::error::Fault;
+use super::error::{Fault, ensure};
 use super::{Pattern, Status, StatusRule, YEAR_S, between, fits, fraction, retain_names};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
@@ -303,31 +303,21 @@ pub struct OptOut {
 }
 
 impl SvcompEdition {
-    /// The first key with invalid content, and the reason.
-    pub(super) fn check(&self) -> Option<Fault> {
-        let at = |parts: &[&str]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let points = &self.points;
-        for (key, value, positive) in [
-            ("true_right", &points.true_right, true),
-            ("false_right", &points.false_right, true),
-            ("true_wrong", &points.true_wrong, false),
-            ("false_wrong", &points.false_wrong, false),
-        ] {
-            if positive && !value.is_positive() || !positive && value.is_positive() {
-                let word = if positive { "more than 0" } else { "0 or less" };
-                return Some((at(&["points", key]), format!("must be {word}")));
-            }
+    /// Returns a fault for the first key with invalid content.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let ScoringSchema { true_right, true_wrong, false_right, false_wrong, .. } = &self.points;
+        for (key, points) in [("true_right", true_right), ("false_right", false_right)] {
+            ensure(points.is_positive(), &["points", key], "must be more than 0")?;
+        }
+        for (key, points) in [("true_wrong", true_wrong), ("false_wrong", false_wrong)] {
+            ensure(!points.is_positive(), &["points", key], "must be 0 or less")?;
         }
         let share = &self.qualification.more_than;
-        if share.is_negative() || *share >= BigRational::one() {
-            return Some((
-                at(&["qualification", "more_than"]),
-                "must be a share from 0 to below 1".to_owned(),
-            ));
-        }
-        if let Err((number, message)) = check_categories(&self.categories) {
-            return Some((at(&["category", &number.to_string(), "name"]), message));
-        }
+        let valid = !share.is_negative() && *share < BigRational::one();
+        ensure(valid, &["qualification", "more_than"], "must be a share from 0 to below 1")?;
+        check_categories(&self.categories).or_else(|(number, message)| {
+            ensure(false, &["category", &number.to_string(), "name"], message)
+        })?;
         check_unknown(self, &self.unknown)
     }
 

@@ -4,12 +4,12 @@
 use super::limits::{Budget, Enforced, LimitCheck};
 use super::usage::UsageMeter;
 use mcc_base::Mark;
-use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Request};
+use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_edition::CpuFlags;
 use mcc_host::Policy;
 use mcc_store::{Environment, Outcome, RunFacts};
-use mcc_vm::{Event, Guest, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -110,7 +110,8 @@ impl AttemptResult {
 }
 
 /// Makes an attempt, and returns when its machine is destroyed. `enter` is called with each state. A failure of the
-/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2).
+/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2). What a guest causes after the tool's
+/// start is an outcome of the tool.
 pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> AttemptResult {
     let mut run = AttemptRunner {
         state: State::Preparing,
@@ -124,7 +125,10 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
     let (mut full_disk, mut by_signal) = (false, false);
     let outcome = run.examine(attempt_spec).unwrap_or_else(|error| {
         (full_disk, by_signal) = (error.is_full_disk(), error.is_by_signal());
-        Outcome::Infrastructure { state: run.state.to_string(), reason: error.to_string() }
+        Outcome::Infrastructure {
+            state: run.state.to_string(),
+            reason: capped(&error.to_string(), MAX_REASON),
+        }
     });
     AttemptResult {
         outcome,
@@ -135,6 +139,9 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         by_signal,
     }
 }
+
+/// The largest number of characters that are recorded of the reason of a failure.
+const MAX_REASON: usize = 4000;
 
 struct AttemptRunner<'a> {
     state: State,
@@ -187,7 +194,13 @@ impl AttemptRunner<'_> {
             limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
         };
         let mut phases = Phases::default();
-        let outcome = self.phases(&mut tool, &mut phases, job, budget, timeouts)?;
+        let outcome = match self.phases(&mut tool, &mut phases, job, budget, timeouts) {
+            Ok(outcome) => outcome,
+            Err(error) if phases.tool_can_act && error.is_by_guest() => {
+                self.ended_by_guest(&mut tool, &mut phases, &error)?
+            }
+            Err(error) => return Err(error),
+        };
         let (wall, cpu) = phases.figures;
         let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
         for (used, mark) in
@@ -198,6 +211,9 @@ impl AttemptRunner<'_> {
             }
         }
         let Metered { mut machine, meter, .. } = tool;
+        if machine.has_invalid_messages() {
+            self.mark(Mark::GUEST_MESSAGES);
+        }
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
             machine.stop();
@@ -225,9 +241,11 @@ impl AttemptRunner<'_> {
             vcpus,
             memory_kib,
             memory_source,
+            memory_limit_kib: phases.memory_limit_kib,
             balloon_memory_kib: meter.balloon(),
             host_memory_kib,
             io_wait_ms: meter.io_wait_ms,
+            guest_end: phases.guest_end,
             kernel_log: meter.kernel_log,
             written: std::mem::take(&mut self.written),
             stdout_bytes,
@@ -263,6 +281,8 @@ impl AttemptRunner<'_> {
         timeouts: Timeouts,
     ) -> Result<Outcome, VmError> {
         let over_ssh = tool.limits.is_some();
+        // The programs of an original disk prepare the instance, so they may be the cause of what follows.
+        phases.tool_can_act = over_ssh;
         for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
             tool.machine.send(&request)?;
             let deadline = Instant::now() + timeouts.prepare;
@@ -273,18 +293,30 @@ impl AttemptRunner<'_> {
                         phases.prepare_cpu = phases.figures.1;
                         return Ok(outcome);
                     }
+                    Step::Deadline if over_ssh => break None,
                     Step::Deadline => return Err(tool.machine.timeout_error(what)),
                     Step::OutputLimit => {}
-                    Step::Guest(event) => break event,
+                    Step::Guest(event) => break Some(event),
                 }
             };
-            match (&request, &event) {
-                (Request::Prepare(_), GuestEvent::Prepared) | (Request::Start, GuestEvent::Started) => {}
-                _ => return Err(unexpected(&event)),
+            match (&request, event) {
+                (Request::Prepare(_), Some(GuestEvent::Prepared { memory_limit_kib })) => {
+                    phases.memory_limit_kib = memory_limit_kib;
+                }
+                (Request::Start, Some(GuestEvent::Started)) => {}
+                // The disk has the name of the instance, so its programs may cause a failure on purpose.
+                (_, event) if over_ssh => {
+                    phases.figures = tool.read()?;
+                    phases.prepare_cpu = phases.figures.1;
+                    return Ok(self.ended_over_ssh(event.as_ref()));
+                }
+                (_, Some(event)) => return Err(unexpected(&event)),
+                (_, None) => return Err(tool.machine.timeout_error(what)),
             }
         }
         phases.prepare_cpu = tool.read()?.1;
 
+        phases.tool_can_act = true;
         self.enter(State::Examining);
         if !over_ssh {
             tool.meter = UsageMeter::start(&mut tool.machine)?;
@@ -292,6 +324,7 @@ impl AttemptRunner<'_> {
         }
         let outcome = self.watch(tool)?;
         phases.figures = tool.read()?;
+        phases.has_ended = true;
         if !matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
             return Ok(outcome);
         }
@@ -300,13 +333,46 @@ impl AttemptRunner<'_> {
         if !over_ssh {
             tool.limits = None;
         }
-        let over = self.collect(tool, Instant::now() + timeouts.collect)?;
+        let over = self.collect(tool, phases, Instant::now() + timeouts.collect)?;
         let collected = tool.read()?;
         phases.collect_cpu = collected.1.saturating_sub(phases.figures.1);
         if over_ssh {
             phases.figures = collected;
         }
         Ok(over.unwrap_or(outcome))
+    }
+
+    /// Returns the outcome of a run that the guest ended with this error.
+    fn ended_by_guest(
+        &mut self,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        error: &VmError,
+    ) -> Result<Outcome, VmError> {
+        let figures = tool.read()?;
+        if phases.has_ended {
+            phases.collect_cpu = figures.1.saturating_sub(phases.figures.1);
+        }
+        // Over ssh the figures include the collection.
+        if !phases.has_ended || tool.limits.is_some() {
+            phases.figures = figures;
+        }
+        self.mark(match error {
+            VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
+            VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
+            VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
+            VmError::PortClosed => Mark::CONNECTION_LOST,
+            _ => Mark::GUEST_MESSAGES,
+        });
+        // What the tool wrote last may not have reached the host.
+        self.mark(Mark::OUTPUT_INCOMPLETE);
+        phases.guest_end = Some(capped(&error.to_string(), MAX_REASON));
+        let out_of_memory = tool.machine.names_exhausted_memory()
+            || tool.meter.kernel_log.iter().any(|line| guest_kernel_log::names_exhausted_memory(line));
+        Ok(match out_of_memory && matches!(error, VmError::GuestEnded { .. }) {
+            true => Outcome::MemoryLimit,
+            false => Outcome::ToolCrash { signal: i32::from(SIGKILL) },
+        })
     }
 
     /// Waits for the end of the tool or for a limit.
@@ -322,9 +388,8 @@ impl AttemptRunner<'_> {
                     oom_kills,
                     left_behind,
                     io_wait_ms,
-                    mut kernel_log,
+                    kernel_log,
                 }) => {
-                    kernel_log.truncate(guest_kernel_log::MAX_LINES);
                     // Either source may be missing: a guest without cgroups, or a log that was overwritten.
                     let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
                     tool.meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
@@ -336,35 +401,68 @@ impl AttemptRunner<'_> {
                     }
                     return Ok(outcome_of(exit, oom_kills));
                 }
-                Step::Guest(GuestEvent::SessionLost) => {
-                    self.mark(Mark::CONNECTION_LOST);
-                    return Ok(Outcome::ToolCrash { signal: i32::from(SIGKILL) });
+                Step::Guest(event @ (GuestEvent::SessionLost | GuestEvent::UnexpectedMessage)) => {
+                    return Ok(self.ended_over_ssh(Some(&event)));
                 }
                 Step::Guest(other) => return Err(unexpected(&other)),
             }
         }
     }
 
+    /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance. It is the
+    /// tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
+    fn ended_over_ssh(&mut self, event: Option<&GuestEvent>) -> Outcome {
+        self.mark(match event {
+            Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
+            Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
+            Some(_) => Mark::GUEST_MESSAGES,
+        });
+        Outcome::ToolCrash { signal: i32::from(SIGKILL) }
+    }
+
     /// Reads the rest of the output after the end of the tool. If the guest does not deliver it, the run is marked. Over
-    /// ssh, the limits still apply, because the tool may have forged its end and still run; the limit that it exceeded is
-    /// returned.
-    fn collect(&mut self, tool: &mut Metered, deadline: Instant) -> Result<Option<Outcome>, VmError> {
+    /// ssh, the limits still apply, because the tool may have forged its end and still run; the outcome that replaces its
+    /// end is returned.
+    fn collect(
+        &mut self,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        deadline: Instant,
+    ) -> Result<Option<Outcome>, VmError> {
+        let mut over = None;
         let complete = loop {
             match tool.next(deadline)? {
-                Step::Guest(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, mut written }) => {
-                    written.truncate(MAX_LEFTOVER_FILES);
+                Step::Guest(event @ GuestEvent::UnexpectedMessage) => {
+                    over = Some(self.ended_over_ssh(Some(&event)));
+                }
+                Step::Guest(GuestEvent::OutputComplete {
+                    stdout_bytes,
+                    stderr_bytes,
+                    written,
+                    search_cut,
+                }) => {
                     self.written = written;
+                    if search_cut {
+                        self.mark(Mark::FILE_SEARCH_CUT);
+                    }
                     break tool.machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
                 Step::Over(outcome) => return Ok(Some(outcome)),
                 Step::Deadline => break false,
-                Step::Guest(_) | Step::OutputLimit => {}
+                Step::Guest(other) => {
+                    self.mark(Mark::GUEST_MESSAGES);
+                    phases.guest_end = Some(unexpected(&other).to_string());
+                    if matches!(other, GuestEvent::Failed { .. }) {
+                        break false;
+                    }
+                }
+                Step::OutputLimit => {}
             }
         };
         if !complete {
             self.mark(Mark::OUTPUT_INCOMPLETE);
         }
-        Ok(None)
+        Ok(over)
     }
 }
 
@@ -386,6 +484,13 @@ struct Metered {
 /// The resource usage of the phases of a run.
 #[derive(Default)]
 struct Phases {
+    /// Whether programs of the tool may run in the guest, or have run.
+    tool_can_act: bool,
+    /// Whether the tool has ended.
+    has_ended: bool,
+    memory_limit_kib: Option<u64>,
+    /// See `RunFacts`.
+    guest_end: Option<String>,
     /// Wall time and CPU time of the run.
     figures: (Duration, Duration),
     prepare_cpu: Duration,
@@ -426,7 +531,7 @@ impl Metered {
             }
             match self.machine.wait(next_check)? {
                 Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),
-                Event::Deadline | Event::Qemu(_) => {}
+                Event::Deadline => {}
                 Event::OutputLimit(_) => return Ok(Step::OutputLimit),
                 Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
                     self.meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
@@ -441,7 +546,7 @@ impl Metered {
 fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<GuestEvent, VmError> {
     loop {
         match machine.wait(deadline)? {
-            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) | Event::Qemu(_) => {}
+            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) => {}
             Event::Guest(event) => return Ok(event),
             Event::Deadline => return Err(machine.timeout_error(what)),
         }
@@ -451,7 +556,7 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
 fn unexpected(event: &GuestEvent) -> VmError {
     match event {
         GuestEvent::Failed { reason } => VmError::Agent(reason.clone()),
-        other => VmError::Agent(format!("unexpected message {other:?}")),
+        other => VmError::Agent(format!("unexpected message {}", capped(&format!("{other:?}"), 300))),
     }
 }
 

@@ -3,8 +3,8 @@
 use mcc_base::Mark;
 use mcc_edition::Machine;
 use mcc_host::{
-    Accelerator, ControllerLeases, HostError, LeaseRegistry, Leases, Policy, Probe, Qemu, Survey,
-    find_program,
+    Accelerator, ControllerLeases, HostError, HostLeases, LEASE_USERS_VARIABLE, LeaseError, LeaseRegistry,
+    Leases, Policy, Probe, Qemu, Survey, find_program,
 };
 use mcc_vm::Isolation;
 use mcc_vm::build::PROGRAMS;
@@ -112,7 +112,7 @@ impl HostReport {
         }
         checks.push(cpu_time(mcc_vm::probe_cpu_time().map_err(|error| error.to_string())));
         checks.extend(capacity_checks(&survey, &needs.machine));
-        checks.push(leases(&LeaseRegistry::controllers_of_this_host()));
+        checks.push(leases(LeaseRegistry::controllers_of_this_host()));
         let isolation_here = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
         checks.push(isolation(isolation_here.active(), isolation_here.missing()));
         checks.push(disk(&needs.folder)?);
@@ -229,23 +229,41 @@ fn cpu_time(probed: Result<(), String>) -> Check {
     }
 }
 
-/// The cores and memory that other controllers have leased. Runs may have to wait for them.
-fn leases(controllers: &[ControllerLeases]) -> Check {
+/// The cores and memory that other controllers have leased. Runs may have to wait for them. Ignored files are named:
+/// they may be those of controllers that use the same cores.
+fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
+    let HostLeases { controllers, ignored } = match of_host {
+        Ok(leases) => leases,
+        Err(error) => {
+            let remedy = "make the folder usable as described; campaigns cannot start before";
+            return check("leases", CheckState::Missing, error.to_string(), remedy);
+        }
+    };
     let of = |controller: &ControllerLeases| {
         let cpus: Vec<String> =
             controller.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
-        let memory_mib: u64 = controller.held.iter().map(|held| held.memory_mib).sum();
+        let memory_mib = controller.held.iter().map(|held| held.memory_mib).fold(0, u64::saturating_add);
         let (pid, campaign, since) = (controller.pid, &controller.campaign, &controller.since);
         format!(
             "{campaign} (process {pid}, since {since}) has leased CPUs {} and {memory_mib} MiB",
             cpus.join(",")
         )
     };
-    let found = match controllers {
+    let mut found = match &controllers[..] {
         [] => "no cores or memory are leased".to_owned(),
         controllers => controllers.iter().map(of).collect::<Vec<_>>().join("; "),
     };
-    Check { blocking: false, ..check("leases", CheckState::Ok, found, "") }
+    for file in &ignored {
+        found += &format!("; ignored: {file}");
+    }
+    let (state, remedy) = match ignored.is_empty() {
+        true => (CheckState::Ok, String::new()),
+        false => (
+            CheckState::Degraded,
+            format!("remove the ignored files, or list the numbers of their users in {LEASE_USERS_VARIABLE}"),
+        ),
+    };
+    Check { blocking: false, ..check("leases", state, found, &remedy) }
 }
 
 /// The isolation of machines. It does not affect the results of runs, but the safety of the host.
@@ -436,7 +454,7 @@ mod tests {
             campaign: "may.toml".into(),
             held,
         };
-        let found = leases(&[controller]).found;
+        let found = leases(Ok(HostLeases { controllers: vec![controller], ignored: vec![] })).found;
         assert_eq!(
             found,
             "may.toml (process 7, since 2018-05-11T10:00:00Z) has leased CPUs 2,3 and 16384 MiB"

@@ -336,6 +336,7 @@ impl Scheduler<'_> {
             lease = loop {
                 match self.lease(&mut shared, run.vcpus)? {
                     Some(lease) => break Some(lease),
+                    None if self.executor.stop.load(Ordering::Relaxed) => return Ok(()),
                     None => shared = self.wait(shared),
                 }
             };
@@ -475,6 +476,7 @@ impl Executor<'_> {
             examination: &run.examination,
             confinement_s: limits.confinement_s,
             memory_mib: self.edition.machine.memory_mib,
+            memory_reserve_mib: limits.memory_reserve_mib,
             original: matches!(machine.guest, Guest::Ssh(_)),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

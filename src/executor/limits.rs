@@ -82,7 +82,14 @@ mod tests {
     use mcc_edition::CpuReading;
 
     fn limits(cpu_reading: CpuReading) -> Limits {
-        Limits { cpu_s: 3600, cpu_reading, wall_s: 4500, confinement_s: 3600, output_bytes: 1 }
+        Limits {
+            cpu_s: 3600,
+            cpu_reading,
+            wall_s: 4500,
+            confinement_s: 3600,
+            output_bytes: 1,
+            memory_reserve_mib: 128,
+        }
     }
 
     const fn s(seconds: u64) -> Duration {

@@ -77,13 +77,19 @@ pub enum LeaseError {
     },
     /// The lease registry cannot be read or written.
     #[error(
-        "cannot keep the leases of this host in {}: {problem}; set {} to a folder that all controllers of this host \
-         use and may write to", path.display(), super::LEASE_FOLDER_VARIABLE
+        "cannot keep the leases of this host in {}: {problem}; or set {} to another folder that all controllers of \
+         this host use and may write to", path.display(), super::LEASE_FOLDER_VARIABLE
     )]
     Registry {
         /// The file or folder of the registry.
         path: PathBuf,
         /// The cause.
+        problem: String,
+    },
+    /// A stop request while another process had locked the lease registry.
+    #[error("{problem}; nothing was run: `run` again to continue")]
+    Stopped {
+        /// What was waited for.
         problem: String,
     },
 }
@@ -134,9 +140,9 @@ impl Leases {
     /// Leases cores and memory for a machine. `Ok(None)`: they are not free now but can become free; try again after a
     /// release. Releases of other controllers are not reported, so try again from time to time.
     ///
-    /// With `AllowDegraded` the result is never `Ok(None)`: cores that are not free are shared, and memory is
-    /// overcommitted. The caller then has to limit the number of runs. Cores that a run uses exclusively are not
-    /// shared.
+    /// With `AllowDegraded` cores that are not free are shared, and memory is overcommitted, so the result is `Ok(None)`
+    /// only while another process has locked the registry. The caller then has to limit the number of runs. Cores that
+    /// a run uses exclusively are not shared.
     ///
     /// # Errors
     /// This host can never give such a lease, or the registry cannot be read or written.
@@ -146,10 +152,14 @@ impl Leases {
         memory_mib: u64,
         policy: Policy,
     ) -> Result<Option<Lease>, LeaseError> {
-        let mut guard = self.registry.as_ref().map(LeaseRegistry::guard).transpose()?;
+        let mut guard = match self.registry.as_mut().map(LeaseRegistry::guard).transpose()? {
+            Some(None) => return Ok(None),
+            locked => locked.flatten(),
+        };
         let mut taken: Vec<MachineLease> = guard.as_ref().map_or(vec![], |guard| guard.other_leases.clone());
         taken.extend(self.held.values().map(LeaseState::machine_lease));
-        let used_mib: u64 = taken.iter().map(|held| held.memory_mib).sum();
+        // Saturating: the files of other controllers are not trusted to have possible values.
+        let used_mib = taken.iter().map(|held| held.memory_mib).fold(0, u64::saturating_add);
         let memory_fits = used_mib.saturating_add(memory_mib) <= self.memory_mib;
         let mut marks = BTreeSet::new();
         let cpus = match (self.exclusive_cores(vcpus, &taken), policy) {
@@ -180,7 +190,9 @@ impl Leases {
             for held in self.held.values_mut() {
                 held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
             }
-            guard.as_mut().map_or(Ok(()), RegistryLock::overcommit)?;
+            if let (Some(registry), Some(guard)) = (&self.registry, &mut guard) {
+                registry.overcommit(guard)?;
+            }
         }
         let overcommits = guard.as_ref().map_or(0, |guard| guard.overcommits);
         let number = self.next;
@@ -195,8 +207,8 @@ impl Leases {
     /// Releases a lease and returns the marks of its run for the whole time of the lease.
     pub fn release(&mut self, lease: Lease) -> Vec<Mark> {
         let Some(mut held) = self.held.remove(&lease.number) else { return vec![] };
-        match self.registry.as_ref().map(LeaseRegistry::guard) {
-            Some(Ok(guard)) => {
+        match self.registry.as_mut().map(LeaseRegistry::guard) {
+            Some(Ok(Some(guard))) => {
                 if guard.overcommits > held.overcommits {
                     held.marks.insert(Mark::OVERCOMMITTED_MEMORY);
                 }
@@ -204,6 +216,9 @@ impl Leases {
                 if let Err(error) = self.write(&guard) {
                     tracing::warn!(%error, "a lease is not released");
                 }
+            }
+            Some(Ok(None)) => {
+                tracing::warn!("a lease is not released: another process has locked the lease registry")
             }
             Some(Err(error)) => tracing::warn!(%error, "a lease is not released"),
             None => {}

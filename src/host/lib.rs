@@ -5,6 +5,9 @@
 mod accelerator;
 mod cores;
 mod cpuid;
+#[cfg(test)]
+mod lease_attacks;
+mod lease_folder;
 mod lease_registry;
 mod leases;
 mod memory;
@@ -13,11 +16,13 @@ mod survey;
 
 pub use accelerator::{Accelerator, Probe};
 pub use cores::{Core, Cores, KeptTo, restrict_to_cpus};
-pub use lease_registry::{ControllerLeases, LEASE_FOLDER_VARIABLE, LeaseRegistry, MachineLease};
+pub use lease_registry::{
+    ControllerLeases, HostLeases, LEASE_FOLDER_VARIABLE, LEASE_USERS_VARIABLE, LeaseRegistry, MachineLease,
+};
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub use program::run_with_deadline;
 pub use program::{Qemu, find_program};
+pub use program::{close_inherited_in_children, run_with_deadline};
 pub use survey::Survey;
 
 use mcc_base::Mark;

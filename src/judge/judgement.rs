@@ -4,15 +4,16 @@
 //! these lists, from 0.
 
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
-use mcc_base::Mark;
+use mcc_base::figures::{self, BadFigure};
+use mcc_base::{Mark, files};
 use mcc_benchkit::Value;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -122,7 +123,8 @@ impl Judgement {
     /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
-        let file = File::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
+        let file =
+            files::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;
@@ -153,6 +155,9 @@ impl Judgement {
                 if cell.entry >= entries {
                     return broken(format!("a cell has entry {} of {entries} (numbers from 0)", cell.entry));
                 }
+                if let Some(Err(bad)) = cell.cost.as_ref().map(Cost::check) {
+                    return broken(format!("the cost of a run of {}: {bad}", self.entries[cell.entry].entry));
+                }
                 if cell.values.len() != count || cell.verdicts.len() != count {
                     let entry = &self.entries[cell.entry].entry;
                     let given = cell.values.len();
@@ -162,6 +167,14 @@ impl Judgement {
                     ));
                 }
             }
+        }
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
+        let instances_named: BTreeSet<_> = self.instances.iter().map(|of| &of.instance).collect();
+        let examinations_named: BTreeSet<_> = self.examinations.iter().collect();
+        if (entries_named.len(), instances_named.len(), examinations_named.len())
+            != (entries, instances, examinations)
+        {
+            return broken("two entries, instances or examinations have the same name".to_owned());
         }
         let sum = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
         let in_lists = |s: &Score| s.entry < entries && s.examination < examinations;
@@ -228,7 +241,7 @@ pub struct Instance {
     pub family: String,
     /// `known` or `surprise`, in 2017 also `stripped`.
     pub status: String,
-    /// Normalization weight (E-4.4) times the multiplier of its status.
+    /// Normalization weight (E-4.4) times the multiplier of its status and the scale of the edition.
     #[serde(with = "fraction")]
     pub weight: BigRational,
 }
@@ -354,9 +367,9 @@ impl fmt::Display for Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weak {
-    /// Only one competing entry gave it.
+    /// Only one voter gave it.
     SingleBacker,
-    /// Several competing entries gave it, and all of them are variants of one tool.
+    /// Several voters gave it, and all of them are variants of one tool.
     SingleFamily,
 }
 
@@ -402,7 +415,7 @@ pub struct Cell {
 impl Cell {
     /// Returns false for a planned run without an attempt, in a campaign that was judged before its end.
     pub fn was_made(&self) -> bool {
-        !self.marks.contains(&Mark::NOT_RUN_YET)
+        Mark::was_made(&self.marks)
     }
 }
 
@@ -452,6 +465,17 @@ pub struct Cost {
     pub wall_ms: u64,
     /// Peak memory of the tool in the guest, in KiB; None where it was not measured.
     pub memory_kib: Option<u64>,
+}
+
+impl Cost {
+    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    ///
+    /// # Errors
+    /// The first figure that is not, with its key.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        figures::check_ms([("cpu_ms", Some(self.cpu_ms)), ("wall_ms", Some(self.wall_ms))])?;
+        figures::check_kib([("memory_kib", self.memory_kib)])
+    }
 }
 
 /// The points of an entry in an examination, over all instances.
@@ -636,6 +660,8 @@ pub struct Flag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
+    /// The entry gave values, but its confidence could not be measured, so that values that only it gave are not trusted.
+    NoConfidence,
     /// The entry has no run in an examination, or none there on a family, although others have: probably an error of
     /// the organizers.
     Absent,
@@ -649,6 +675,7 @@ impl FlagKind {
     /// Returns the word in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
+            Self::NoConfidence => "no-confidence",
             Self::Absent => "absent",
             Self::Contradiction => "contradiction",
             Self::Repeat => "repeat",

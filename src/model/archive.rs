@@ -3,6 +3,7 @@
 use super::verdict::{GenericVerdict, read_verdicts};
 use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property};
 use flate2::read::MultiGzDecoder;
+use mcc_base::files;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -12,7 +13,8 @@ use tar::EntryType;
 
 /// The file of the net in every archive.
 pub const MODEL: &str = "model.pnml";
-const VERDICTS: &str = "GenericPropertiesVerdict.xml";
+/// The file of verdicts that the contest distributes with an instance.
+pub const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
 /// Largest sum of the unpacked bytes of an archive. The largest contest models take some hundreds of MB.
 const LARGEST_ARCHIVE: u64 = 8 << 30;
@@ -190,7 +192,7 @@ impl Archive {
         let io = |error| ArchiveError::Io { path: self.path.clone(), error };
         let file = self.shown(MODEL);
         if !self.packed {
-            let model = File::open(self.path.join(MODEL)).map_err(io)?;
+            let model = files::open(&self.path.join(MODEL)).map_err(io)?;
             return Ok(read(&mut BufReader::new(model), &file));
         }
         let mut read = Some(read);
@@ -216,7 +218,7 @@ fn each_entry<T>(
     mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
     let io = |error| ArchiveError::Io { path: path.to_owned(), error };
-    let bytes = MultiGzDecoder::new(BufReader::new(File::open(path).map_err(io)?));
+    let bytes = MultiGzDecoder::new(BufReader::new(files::open(path).map_err(io)?));
     let mut tar = tar::Archive::new(bytes.take(LARGEST_ARCHIVE));
     let mut long_name = None;
     for entry in tar.entries().map_err(io)?.raw(true) {
@@ -315,7 +317,7 @@ fn open_folder(path: &Path) -> Result<Archive, ArchiveError> {
             return Err(contents.refuse(&name, "is not a plain file"));
         }
         let size = entry.metadata().map_err(io)?.len();
-        contents.add(&name, size, &mut File::open(entry.path()).map_err(io)?)?;
+        contents.add(&name, size, &mut files::open(&entry.path()).map_err(io)?)?;
     }
     let folder = path.canonicalize().map_err(io)?;
     contents.finish(&folder.file_name().unwrap_or_default().to_string_lossy(), false)

@@ -5,7 +5,7 @@
 //! All other data that identify the model are removed: labels, layout, formulas as `.txt`, sections of other tools,
 //! comments. The net and the formulas at each position stay the same.
 
-use super::xml::{Item, Xml, attributes, element_name, local_part};
+use super::xml::{Item, Xml, attribute, attributes, element_name};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
 use flate2::{Compression, GzBuilder};
 use mcc_base::digest;
@@ -213,14 +213,14 @@ impl Renamer<'_> {
         let mut collision = false;
         // The depth of the open NUPN section.
         let mut nupn = None;
-        let copied = copy(
+        copy(
             source,
             file,
             io::BufWriter::new(out),
             |start, open| {
                 let element = element_name(start);
-                let tool = || attributes(start).find(|(key, _)| key == "tool").map(|(_, tool)| tool);
-                let is_nupn = element == "toolspecific" && tool().is_some_and(|tool| tool == "nupn");
+                let is_nupn =
+                    element == "toolspecific" && attribute(start, "tool").is_some_and(|tool| tool == "nupn");
                 if is_nupn {
                     nupn = Some(open.len());
                 } else if element == "toolspecific" || element == "graphics" {
@@ -230,11 +230,11 @@ impl Renamer<'_> {
                 let mut id = String::new();
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
                 for (key, value) in attributes(start) {
-                    let new = match local_part(&key) {
+                    let new = match key.rsplit(':').next().unwrap_or(key) {
                         "id" if element == "net" => self.new.to_string(),
                         "id" | "name" | "source" | "target" | "ref" | "declaration" | "refvariable"
                         | "refpartition" | "root" => self.node(&value),
-                        _ => value.clone(),
+                        _ => value.clone().into_owned(),
                     };
                     if key == "id" {
                         id.clone_from(&new);
@@ -244,7 +244,7 @@ impl Renamer<'_> {
                             renamed(Renamed { kind: element, original: &value, obfuscated: &new })?;
                         }
                     }
-                    written.push_attribute((key.as_str(), new.as_str()));
+                    written.push_attribute((key, new.as_str()));
                 }
                 let parent = open.last().map_or("", |parent| parent.name.as_str());
                 let (text, label) = match (parent, element) {
@@ -258,7 +258,6 @@ impl Renamer<'_> {
             },
             |id| self.node(id),
         )?;
-        copied.map_err(|source| ObfuscateError::Write { path: PathBuf::from(file), source })?;
         match collision {
             true => Err(ObfuscateError::Collision { instance: self.instance.to_string() }),
             false => Ok(()),
@@ -287,7 +286,7 @@ impl Renamer<'_> {
             renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).map_err(write_error)?;
         }
         let mut out = Vec::new();
-        let copied = copy(
+        copy(
             &mut &*bytes,
             file,
             &mut out,
@@ -303,14 +302,13 @@ impl Renamer<'_> {
             },
             |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)),
         )?;
-        copied.map_err(write_error)?;
         Ok(out)
     }
 
     /// Obfuscates the verdicts. Authors and sources are removed: they identify the model.
     fn verdicts(&self, bytes: &[u8], file: &str) -> Result<Vec<u8>, ObfuscateError> {
         let mut out = Vec::new();
-        let copied = copy(
+        copy(
             &mut &*bytes,
             file,
             &mut out,
@@ -320,8 +318,8 @@ impl Renamer<'_> {
                 }
                 let mut written = BytesStart::new(start.name().as_ref().to_owned());
                 for (key, value) in attributes(start) {
-                    let value = if key == "modelname" { self.new.family().to_owned() } else { value };
-                    written.push_attribute((key.as_str(), value.as_str()));
+                    let value = if key == "modelname" { self.new.family() } else { &value };
+                    written.push_attribute((key, value));
                 }
                 Ok(Some(OutputElement {
                     start: written,
@@ -332,7 +330,6 @@ impl Renamer<'_> {
             },
             str::to_owned,
         )?;
-        copied.map_err(|source| ObfuscateError::Write { path: PathBuf::from(file), source })?;
         Ok(out)
     }
 }
@@ -350,76 +347,57 @@ struct OutputElement {
 /// None to remove the element with its content. `rename` is called for each word of `Label::Ids`. Comments are removed.
 ///
 /// # Errors
-/// The outer error is one of the document, the inner one of writing.
+/// The document is not valid, or the copy cannot be written.
 fn copy(
     source: &mut dyn BufRead,
     file: &str,
     out: impl Write,
     mut rewrite: impl FnMut(&BytesStart<'_>, &[OpenElement]) -> io::Result<Option<OutputElement>>,
     rename: impl Fn(&str) -> String,
-) -> Result<io::Result<()>, ModelError> {
+) -> Result<(), ObfuscateError> {
+    let write_error = |source| ObfuscateError::Write { path: PathBuf::from(file), source };
     let mut xml = Xml::new(source, file);
     let mut out = Writer::new(out);
     let mut open: Vec<OpenElement> = Vec::new();
     // The depth in a removed element.
     let mut skipped = 0;
-    let declaration = out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
-    let mut written = declaration.and_then(|()| out.write_event(Event::Text(BytesText::new("\n"))));
+    let mut write = |event: Event<'_>| out.write_event(event).map_err(write_error);
+    write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    write(Event::Text(BytesText::new("\n")))?;
     loop {
-        if let Err(error) = written {
-            return Ok(Err(error));
-        }
-        written = match xml.next_item()? {
-            Item::Start(_) if skipped > 0 => {
-                skipped += 1;
-                Ok(())
-            }
-            Item::Start(start) => match rewrite(&start, &open) {
-                Err(error) => Err(error),
-                Ok(None) => {
-                    skipped = 1;
-                    Ok(())
-                }
-                Ok(Some(OutputElement { start: new, id, text, label })) => {
+        match xml.next_item()? {
+            Item::Start(_) if skipped > 0 => skipped += 1,
+            Item::Start(start) => match rewrite(&start, &open).map_err(write_error)? {
+                None => skipped = 1,
+                Some(OutputElement { start: new, id, text, label }) => {
                     open.push(OpenElement { name: start.name().as_ref().to_owned(), id, label });
-                    let written = out.write_event(Event::Start(new));
-                    written.and_then(|()| match text {
-                        Some(text) => out.write_event(Event::Text(BytesText::new(&text))),
-                        None => Ok(()),
-                    })
+                    write(Event::Start(new))?;
+                    if let Some(text) = text {
+                        write(Event::Text(BytesText::new(&text)))?;
+                    }
                 }
             },
-            Item::Text(_) if skipped > 0 => Ok(()),
+            Item::Text(_) if skipped > 0 => {}
             Item::Text(part) => match open.last_mut().map(|open| &mut open.label) {
-                Some(Label::Keep) => out.write_event(Event::Text(BytesText::new(&part))),
-                Some(Label::Layout) if part.trim().is_empty() => {
-                    out.write_event(Event::Text(BytesText::new(&part)))
-                }
-                Some(Label::Ids(ids)) => {
-                    ids.push_str(&part);
-                    Ok(())
-                }
-                _ => Ok(()),
+                Some(Label::Keep) => write(Event::Text(BytesText::new(&part)))?,
+                Some(Label::Layout) if part.trim().is_empty() => write(Event::Text(BytesText::new(&part)))?,
+                Some(Label::Ids(ids)) => ids.push_str(&part),
+                _ => {}
             },
-            Item::End if skipped > 0 => {
-                skipped -= 1;
-                Ok(())
+            Item::End if skipped > 0 => skipped -= 1,
+            Item::End => {
+                let Some(OpenElement { name, label, .. }) = open.pop() else { continue };
+                if let Label::Ids(ids) = label {
+                    let ids = ids.split_whitespace().map(&rename).collect::<Vec<_>>().join(" ");
+                    write(Event::Text(BytesText::new(&ids)))?;
+                }
+                write(Event::End(BytesEnd::new(name)))?;
             }
-            Item::End => match open.pop() {
-                None => Ok(()),
-                Some(OpenElement { name, label, .. }) => {
-                    let ids = match label {
-                        Label::Ids(ids) => ids.split_whitespace().map(&rename).collect::<Vec<_>>().join(" "),
-                        _ => String::new(),
-                    };
-                    let written = out.write_event(Event::Text(BytesText::new(&ids)));
-                    written.and_then(|()| out.write_event(Event::End(BytesEnd::new(name))))
-                }
-            },
-            Item::Nothing => Ok(()),
-            Item::Eof => return Ok(out.get_mut().flush()),
-        };
+            Item::Nothing => {}
+            Item::Eof => break,
+        }
     }
+    out.get_mut().flush().map_err(write_error)
 }
 
 /// The ids of a property file, in document order.
@@ -429,7 +407,7 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
     let mut inside: Option<String> = None;
     loop {
         match xml.next_item()? {
-            Item::Start(start) if start.local() == "id" => inside = Some(String::new()),
+            Item::Start(start) if element_name(&start) == "id" => inside = Some(String::new()),
             Item::Text(part) => {
                 if let Some(id) = &mut inside {
                     id.push_str(&part);

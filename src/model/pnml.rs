@@ -1,13 +1,10 @@
 //! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
 
-use super::graph::{Batch, Graph, IdResolver, Kind, Stopped};
-use super::xml::{Item, Tag, Xml, attribute, attributes_named};
+use super::graph::Graph;
+use super::xml::{Item, Xml, attribute, element_name};
 use super::{ModelError, Net, NetKind, Problem};
-use mcc_base::ordered_map::all_cores;
-use std::borrow::Cow;
+use quick_xml::events::BytesStart;
 use std::io::BufRead;
-use std::num::NonZeroUsize;
-use std::{mem, thread};
 
 impl Net {
     /// Reads a P/T net, or the graph of a coloured net. `file` is the name in errors.
@@ -19,31 +16,14 @@ impl Net {
     /// connect a place and a transition, a repeated id, a reference node, a special arc (inhibitor, ...) or a DTD. The
     /// error has the line.
     pub fn read(source: impl BufRead, file: &str) -> Result<Net, ModelError> {
-        Self::read_by(all_cores(), source, file)
-    }
-
-    fn read_by(threads: NonZeroUsize, source: impl BufRead, file: &str) -> Result<Net, ModelError> {
-        let error = |(line, problem)| ModelError { file: file.to_owned(), line, problem };
         let mut reader = Reader { file, ..Reader::default() };
-        let (mut graph, read) = thread::scope(|scope| {
-            let mut resolver = IdResolver::Inline(Box::<Graph>::default());
-            let read = reader.read(source, |batch| {
-                resolver.take(batch)?;
-                resolver.move_to_thread(threads, scope);
-                Ok(())
-            });
-            (resolver.end(mem::take(&mut reader.batch)), read)
-        });
-        // Before an error of the reader, which is ahead of the graph.
-        if let Some(wrong) = graph.wrong() {
-            return Err(error(wrong));
-        }
-        read?;
+        reader.read(source)?;
         let Some((id, kind)) = reader.head.take() else {
             let (element, missing) = ("pnml".to_owned(), "<net>".to_owned());
             return Err(reader.error(Problem::Missing { element, missing }));
         };
-        graph.finish(id, kind, reader.line).map_err(error)
+        let error = |(line, problem)| ModelError { file: file.to_owned(), line, problem };
+        reader.graph.finish(id, kind, reader.line).map_err(error)
     }
 }
 
@@ -75,31 +55,20 @@ struct Reader<'f> {
     /// The line of the current item.
     line: u64,
     head: Option<(String, NetKind)>,
-    /// The nodes and arcs that are not taken yet; the current one is the last.
-    batch: Batch,
+    graph: Graph,
     label: Option<Label>,
 }
 
 impl Reader<'_> {
-    /// Reads to the end, or until `take` returns an error.
-    fn read(
-        &mut self,
-        source: impl BufRead,
-        mut take: impl FnMut(&mut Batch) -> Result<(), Stopped>,
-    ) -> Result<(), ModelError> {
+    fn read(&mut self, source: impl BufRead) -> Result<(), ModelError> {
         let mut xml = Xml::new(source, self.file);
         let mut open: Vec<Element> = Vec::new();
         loop {
             match xml.next_item()? {
                 Item::Start(tag) => {
-                    self.line = tag.line;
-                    let parent = open.last().copied();
-                    // Between elements, so that the last node or arc of the batch is complete.
-                    let between = matches!(parent, Some(Element::Net | Element::Page));
-                    if between && self.batch.is_full() && take(&mut self.batch).is_err() {
-                        return Ok(());
-                    }
-                    open.push(self.open(parent, &tag)?);
+                    let tag = tag.into_owned();
+                    self.line = xml.line();
+                    open.push(self.open(open.last().copied(), &tag)?);
                 }
                 Item::End => match open.pop() {
                     Some(Element::InitialMarking) => self.set_marking()?,
@@ -120,8 +89,8 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&mut self, parent: Option<Element>, start: &Tag<'_>) -> Result<Element, ModelError> {
-        let name = start.local();
+    fn open(&mut self, parent: Option<Element>, start: &BytesStart<'_>) -> Result<Element, ModelError> {
+        let name = element_name(start);
         match (parent, name) {
             (None, "pnml") => Ok(Element::Pnml),
             (None, _) => Err(self.unexpected(name, "<pnml>")),
@@ -129,7 +98,7 @@ impl Reader<'_> {
                 if self.head.is_some() {
                     return Err(self.repeated(name, "the file"));
                 }
-                let [id, kind] = self.required(start, ["id", "type"])?.map(Cow::into_owned);
+                let [id, kind] = [self.required(start, "id")?, self.required(start, "type")?];
                 let kind = match kind.rsplit('/').next() {
                     Some("ptnet") => NetKind::PlaceTransition,
                     Some("symmetricnet") => NetKind::Coloured,
@@ -167,44 +136,38 @@ impl Reader<'_> {
         }
     }
 
-    fn open_node(&mut self, start: &Tag<'_>, name: &str) -> Result<Element, ModelError> {
+    fn open_node(&mut self, start: &BytesStart<'_>, name: &str) -> Result<Element, ModelError> {
         self.label = None;
-        match name {
+        let line = self.line;
+        let (element, added) = match name {
             "page" => {
-                if let Some(id) = attribute(start, "id") {
-                    self.batch.push(Kind::Page, self.line, [&id]);
-                }
-                Ok(Element::Page)
+                let added = attribute(start, "id").map_or(Ok(()), |id| self.graph.add_page(line, id));
+                (Element::Page, added)
             }
-            "place" => {
-                let [id] = self.required(start, ["id"])?;
-                self.batch.push(Kind::Place, self.line, [&id]);
-                Ok(Element::Place)
-            }
+            "place" => (Element::Place, self.graph.add_place(line, self.required(start, "id")?)),
             "transition" => {
-                let [id] = self.required(start, ["id"])?;
-                self.batch.push(Kind::Transition, self.line, [&id]);
-                Ok(Element::Transition)
+                (Element::Transition, self.graph.add_transition(line, self.required(start, "id")?))
             }
             "arc" => {
-                let ids = self.required(start, ["id", "source", "target"])?;
-                self.batch.push(Kind::Arc, self.line, ids.each_ref().map(|id| &**id));
-                Ok(Element::Arc)
+                let [id, source, target] = ["id", "source", "target"].map(|name| self.required(start, name));
+                (Element::Arc, self.graph.add_arc(line, [id?, source?, target?]))
             }
             "referencePlace" | "referenceTransition" => {
-                Err(self.error(Problem::Unsupported { element: name.to_owned() }))
+                return Err(self.error(Problem::Unsupported { element: name.to_owned() }));
             }
-            _ => Ok(Element::Other),
-        }
+            _ => return Ok(Element::Other),
+        };
+        added.map_err(|(line, problem)| self.error_at(line, problem))?;
+        Ok(element)
     }
 
     fn set_marking(&mut self) -> Result<(), ModelError> {
         if self.coloured() {
             return Ok(());
         }
-        let what = || format!("the initial marking of place {}", self.batch.last_id());
+        let what = || format!("the initial marking of place {}", self.graph.last_place());
         let tokens = self.label_number("initialMarking", what)?;
-        self.batch.set_amount(tokens);
+        self.graph.set_marking(tokens);
         Ok(())
     }
 
@@ -212,13 +175,13 @@ impl Reader<'_> {
         if self.coloured() {
             return Ok(());
         }
-        let what = || format!("the inscription of arc {}", self.batch.last_id());
+        let what = || format!("the inscription of arc {}", self.graph.last_arc());
         let weight = self.label_number("inscription", what)?;
         if weight == 0 {
             let line = self.label.as_ref().map_or(self.line, |label| label.line);
-            return Err(self.error_at(line, Problem::ZeroWeight { arc: self.batch.last_id().to_owned() }));
+            return Err(self.error_at(line, Problem::ZeroWeight { arc: self.graph.last_arc() }));
         }
-        self.batch.set_amount(weight);
+        self.graph.set_weight(weight);
         Ok(())
     }
 
@@ -239,21 +202,12 @@ impl Reader<'_> {
         matches!(self.head, Some((_, NetKind::Coloured)))
     }
 
-    /// The values of required attributes, which must not be empty.
-    fn required<'a, const N: usize>(
-        &self,
-        start: &'a Tag<'_>,
-        names: [&str; N],
-    ) -> Result<[Cow<'a, str>; N], ModelError> {
-        let values = attributes_named(start, names);
-        match values.iter().position(|value| value.is_empty()) {
-            None => Ok(values),
-            Some(at) => {
-                let element = start.local().to_owned();
-                let missing = format!("the attribute {}", names[at]);
-                Err(self.error(Problem::Missing { element, missing }))
-            }
-        }
+    /// The value of a required attribute, which must not be empty.
+    fn required(&self, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
+        attribute(start, name).filter(|value| !value.is_empty()).ok_or_else(|| {
+            let (element, missing) = (element_name(start).to_owned(), format!("the attribute {name}"));
+            self.error(Problem::Missing { element, missing })
+        })
     }
 
     fn error(&self, problem: Problem) -> ModelError {
@@ -348,11 +302,6 @@ mod tests {
                 net("<place id='p'/>\n<transition id='p'/>"),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
             ),
-            // The reader is ahead of the thread that numbers ids.
-            (
-                net("<place id='p'/>\n<place id='p'/><place id='q'/><place id='r'/>\n<x></place>"),
-                "model.pnml:5: the id \"p\" was already used in line 4;",
-            ),
             (arc("source='p' target='x'>"), "model.pnml:5: arc a refers to \"x\", which is neither"),
             (arc("source='p' target='g'>"), "model.pnml:5: arc a refers to \"g\", which is neither"),
             (arc("source='p' target='q'>"), "model.pnml:5: arc a connects two places;"),
@@ -441,25 +390,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn two_threads_read_the_same_net_or_fault_as_one(
-            inside in prop::collection::vec(
-                "<place id='[pqr]'/>|<place id='[a-z]'><initialMarking><text>[0-9]</text></initialMarking></place>|\
-                 <transition id='[tuv]'/>|<arc id='[a-z]{1,2}' source='[pqr]' target='[tu]'/>|\n|\
-                 <arc id='[a-z]{2}' source='[tu]' target='[pq]'><inscription><text>[0-2]</text></inscription></arc>",
-                0..12,
-            ),
-            first in "(<place id='[pq]'/>\n|<transition id='[tu]'/>\n){0,4}",
-            last in "|</place>|<place/>|<page id='[ap]'>\n</page>",
-        ) {
-            let text = net(&format!("{first}{}{last}", inside.concat()));
-            let [one, two] = [1, 2].map(|threads| {
-                let threads = NonZeroUsize::new(threads).unwrap();
-                Net::read_by(threads, text.as_bytes(), "model.pnml").map_err(|error| error.to_string())
-            });
-            prop_assert_eq!(one, two);
-        }
-
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = Net::read(&bytes[..], "model.pnml");

@@ -1,13 +1,13 @@
 //! Known answers, with which the answers of a tool are compared.
 
 use super::counted;
+use mcc_base::files;
 use mcc_benchkit::{Answers, Questions, Reading, Value};
 use mcc_edition::Examination;
 use mcc_judge::oracle;
 use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -185,20 +185,19 @@ impl Oracle {
         let path = folder.join(format!("{instance}-{}.out", questions.examination));
         if path.is_file() {
             let reading = Reading { strict: false, published: true };
-            let read = File::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
+            let read = files::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
             let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
-            let bad =
-                || answers.anomalies.iter().filter(|anomaly| anomaly.kind.severity() == Severity::Error);
-            let unread = bad().next().map(|first| {
-                unread(&format!("{}:{}: {}", path.display(), first.line, first.kind), bad().count())
-            });
+            let bad = || answers.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
+            let unread = bad()
+                .next()
+                .map(|first| unread(&format!("{}:{}: {}", path.display(), first.line, first), bad().count()));
             return Ok(Known { values: answers.values, unread });
         }
         // The abbreviated form of the published oracles; their ids may differ from those of the instance.
         let Questions { examination, answers, values, .. } = questions;
         let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let known = oracle::read_good_lines(folder, instance, &examination, &ids)?;
+        let known = oracle::read(folder, instance, &examination, &ids)?;
         Ok(known.map_or_else(nothing, |(values, bad)| Known {
             values,
             unread: bad.first().map(|first| unread(&first.to_string(), bad.len())),

@@ -1,7 +1,7 @@
 //! Checks of the output of a tool.
 
 use super::{Finding, RunQuestions, counted};
-use mcc_benchkit::{AnomalyKind, Answers, Value};
+use mcc_benchkit::{Anomaly, Answers, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use num_bigint::BigUint;
@@ -15,14 +15,10 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
     let mut findings: Vec<_> = answers
         .anomalies
         .iter()
-        .filter(|anomaly| match &anomaly.kind {
-            AnomalyKind::UnusualTechnique { word, .. } => unusual.insert(word),
-            _ => true,
-        })
+        .filter(|anomaly| anomaly.technique.as_ref().is_none_or(|word| unusual.insert(word)))
         .map(|anomaly| Finding {
-            severity: anomaly.kind.severity(),
-            ..Finding::new(anomaly.kind.rule(), anomaly.kind.problem(), anomaly.kind.fix())
-                .at("stdout", Some(anomaly.line))
+            severity: anomaly.severity,
+            ..Finding::new(anomaly.rule, &anomaly.problem, &anomaly.fix).at("stdout", Some(anomaly.line))
         })
         .collect();
     for position in 0..answers.ids.len() {
@@ -119,9 +115,9 @@ fn missing(answers: &Answers) -> Option<Finding> {
     // An id in a rejected line is part of that finding.
     let unreported = |position: &usize| {
         let id = &answers.ids[*position];
-        !answers.anomalies.iter().any(|anomaly| {
-            anomaly.kind.severity() == Severity::Error && anomaly.kind.problem().contains(id.as_str())
-        })
+        let reports =
+            |anomaly: &Anomaly| anomaly.severity == Severity::Error && anomaly.problem.contains(id.as_str());
+        !answers.anomalies.iter().any(reports)
     };
     let missing: Vec<_> = (0..answers.ids.len()).filter(missing).filter(unreported).collect();
     let first = missing

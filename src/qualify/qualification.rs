@@ -15,6 +15,7 @@ use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run
 use mcc_edition::{Edition, Examination};
 use mcc_model::Archive;
 use mcc_store::{CampaignFacts, Record};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZero;
@@ -275,6 +276,7 @@ impl Qualification {
             examination: &run.examination,
             confinement_s: u64::from(self.settings.limit_s.get()),
             memory_mib: self.limits.memory_mib,
+            memory_reserve_mib: 0,
             original,
         }
     }
@@ -320,37 +322,30 @@ impl Qualification {
             true => absolute(Path::new(edition_source))?,
             false => edition_source.clone(),
         };
-        let mut tool = toml::Table::new();
-        tool.insert("entry".into(), self.settings.entry.to_string().into());
-        tool.insert("image".into(), absolute(machines.image)?.into());
-        let kind = if *kind == Kind::Sequential { "sequential" } else { "concurrent" };
-        tool.insert("kind".into(), kind.into());
+        let (limit, more) = (u64::from(limit_s.get()), u64::from(grace_s(limit_s.get())));
+        let examinations: Vec<&str> = examinations.iter().map(|of| of.name.as_str()).collect();
+        let mut tool = json!({
+            "entry": self.settings.entry.as_str(),
+            "image": absolute(machines.image)?,
+            "kind": kind.word(),
+        });
         if let Some(key) = machines.ssh_key {
-            tool.insert("channel".into(), "ssh".into());
-            tool.insert("ssh_key".into(), absolute(key)?.into());
+            (tool["channel"], tool["ssh_key"]) = ("ssh".into(), absolute(key)?.into());
         }
-        let (limit, more) = (limit_s.get(), grace_s(limit_s.get()));
-        let seconds = |s: u64| toml::Value::from(i64::try_from(s).unwrap_or(i64::MAX));
-        let mut limits = toml::Table::new();
-        limits.insert("confinement_s".into(), seconds(limit.into()));
-        limits.insert("cpu_s".into(), seconds(self.limits.cpu_s + u64::from(more)));
-        limits.insert("wall_s".into(), seconds(self.limits.wall_s + u64::from(more)));
-        let mut hosts = toml::Table::new();
-        if let Some(jobs) = machines.jobs {
-            hosts.insert("jobs".into(), i64::from(jobs.get()).into());
-        }
-        let names = |names: &mut dyn Iterator<Item = &str>| -> toml::Value {
-            names.map(toml::Value::from).collect::<Vec<_>>().into()
-        };
-        let mut campaign = toml::Table::new();
-        campaign.insert("edition".into(), edition.into());
-        campaign.insert("phase".into(), "qualification".into());
-        campaign.insert("inputs".into(), absolute(instances)?.into());
-        campaign.insert("instances".into(), names(&mut self.archives.keys().map(String::as_str)));
-        campaign.insert("examinations".into(), names(&mut examinations.iter().map(|of| of.name.as_str())));
-        campaign.insert("limits".into(), limits.into());
-        campaign.insert("hosts".into(), hosts.into());
-        campaign.insert("tool".into(), vec![toml::Value::from(tool)].into());
+        let campaign = json!({
+            "edition": edition,
+            "examinations": examinations,
+            "hosts": machines.jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),
+            "inputs": absolute(instances)?,
+            "instances": self.archives.keys().collect::<Vec<_>>(),
+            "limits": {
+                "confinement_s": limit,
+                "cpu_s": self.limits.cpu_s + more,
+                "wall_s": self.limits.wall_s + more,
+            },
+            "phase": "qualification",
+            "tool": [tool],
+        });
         Ok(toml::to_string(&campaign)?)
     }
 }

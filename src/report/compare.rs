@@ -3,9 +3,10 @@
 use super::contest::Frame;
 use super::plots::{self, Measure, Runs};
 use super::show::visible;
-use super::site::{NewSite, segment};
+use super::site::NewSite;
 use super::{ReportError, script};
 use askama::Template;
+use mcc_base::names::file_names;
 use mcc_edition::{OtherEdition, Status};
 use mcc_judge::judgement::ValueVerdict;
 use mcc_judge::other_contests;
@@ -79,12 +80,13 @@ pub fn write_other(
         return Ok(false);
     }
     let mut entries = Vec::new();
+    let files = file_names(judgement.entries.iter().map(|of| of.entry.as_str()));
     for (entry, of) in judgement.entries.iter().enumerate() {
         let tables = tables(runs, entry);
         if tables.is_empty() {
             continue;
         }
-        let data = format!("runs/{}.js", segment(&of.entry));
+        let data = format!("runs/{}.js", files[entry]);
         site.file(&data, &script::call("mcc_matrices", &tables))?;
         let votes = of.status == Status::Competing;
         entries.push(json!({ "name": visible(&of.entry), "data": data, "votes": votes }));

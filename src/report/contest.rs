@@ -2,8 +2,8 @@
 
 use super::ReportError;
 use super::show::{self, visible};
-use super::site::segment;
 use mcc_base::Mark;
+use mcc_base::names::file_names;
 use mcc_edition::Status;
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
@@ -48,10 +48,11 @@ pub struct Contest<'a> {
     /// The different sets of marks of runs, with their numbers in the data of pages.
     pub marks: BTreeMap<Vec<Mark>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
-    segments: Segments,
+    file_names: FileNames,
 }
 
-struct Segments {
+/// The file names of pages and data, by number.
+struct FileNames {
     entries: Vec<String>,
     instances: Vec<String>,
     examinations: Vec<String>,
@@ -80,10 +81,10 @@ impl<'a> Contest<'a> {
         }
         marks.insert(Vec::new(), 0);
         marks.values_mut().enumerate().for_each(|(number, of)| *of = number);
-        let segments = Segments {
-            entries: judgement.entries.iter().map(|entry| segment(&entry.entry)).collect(),
-            instances: judgement.instances.iter().map(|instance| segment(&instance.instance)).collect(),
-            examinations: judgement.examinations.iter().map(|name| segment(name)).collect(),
+        let files = FileNames {
+            entries: file_names(judgement.entries.iter().map(|entry| entry.entry.as_str())),
+            instances: file_names(judgement.instances.iter().map(|instance| instance.instance.as_str())),
+            examinations: file_names(judgement.examinations.iter().map(String::as_str)),
         };
         let numbered = |shown: &[usize], all: usize| {
             let mut numbers = vec![None; all];
@@ -118,7 +119,7 @@ impl<'a> Contest<'a> {
             numbers,
             marks,
             blocks,
-            segments,
+            file_names: files,
         };
         if let Some(record) = material.record {
             contest.find_recorded(record)?;
@@ -184,21 +185,21 @@ impl<'a> Contest<'a> {
 
     /// The common beginning of the paths of a run's raw outputs in the site.
     pub fn run_path(&self, (entry, instance, examination): RunKey) -> String {
-        let Segments { entries, instances, examinations } = &self.segments;
+        let FileNames { entries, instances, examinations } = &self.file_names;
         format!("runs/{}/{}/{}", entries[entry], instances[instance], examinations[examination])
     }
 
     /// The path of the page of an examination; with another file name ending, of its data.
     pub fn table_path(&self, examination: usize, ending: &str) -> String {
-        format!("examinations/{}.{ending}", self.segments.examinations[examination])
+        format!("examinations/{}.{ending}", self.file_names.examinations[examination])
     }
 
     pub fn tool_path(&self, entry: usize, ending: &str) -> String {
-        format!("tools/{}.{ending}", self.segments.entries[entry])
+        format!("tools/{}.{ending}", self.file_names.entries[entry])
     }
 
     pub fn instance_path(&self, instance: usize) -> String {
-        format!("instances/{}.js", self.segments.instances[instance])
+        format!("instances/{}.js", self.file_names.instances[instance])
     }
 
     /// The link to the run on the page of its instance.
@@ -245,8 +246,8 @@ impl<'a> Contest<'a> {
         self.instance_number(instance).ok_or_else(hidden)
     }
 
-    pub fn instance_segment(&self, instance: usize) -> &str {
-        &self.segments.instances[instance]
+    pub fn instance_file(&self, instance: usize) -> &str {
+        &self.file_names.instances[instance]
     }
 
     /// The blocks that are shown, in the order of the judgement.
@@ -390,6 +391,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
 pub fn status_text(status: Status) -> &'static str {
     match status {
         Status::Competing => "",
+        Status::VotingOnly => "votes only",
         Status::Virtual => "virtual",
         Status::OutOfCompetition => "out of competition",
         Status::Withdrawn => "withdrawn",

@@ -6,6 +6,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script, table};
 use askama::Template;
+use mcc_base::files;
 use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -106,7 +107,7 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
 
 /// A small table that the judgement has as a file only; None if `judge` did not write it, or if it is empty.
 fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
-    let mut table = csv::Reader::from_path(dir.join(file)).ok()?;
+    let mut table = csv::Reader::from_reader(files::open(&dir.join(file)).ok()?);
     let head = table.headers().ok()?.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();
     for row in table.records().take(MOST_ROWS + 1).map_while(Result::ok) {

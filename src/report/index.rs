@@ -8,7 +8,6 @@ use super::site::NewSite;
 use super::table::Endings;
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
-use mcc_campaign::Kind;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::Record;
@@ -126,12 +125,8 @@ pub struct RecordFacts {
 impl RecordFacts {
     /// Adds the facts that the record keeps of its campaign.
     pub fn finish(&mut self, record: &Record) {
-        let kind = |kind| match kind {
-            Kind::Sequential => "sequential",
-            Kind::Concurrent => "concurrent",
-        };
-        self.kinds =
-            record.facts().entries.iter().map(|entry| (entry.entry.to_string(), kind(entry.kind))).collect();
+        let kinds = record.facts().entries.iter().map(|entry| (entry.entry.to_string(), entry.kind.word()));
+        self.kinds = kinds.collect();
     }
 
     /// The number of attempts of each run.

@@ -100,24 +100,17 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
         let of = &contest.judgement.instances[instance];
         for cell in block.cells.iter().filter(|cell| contest.entry_number(cell.entry).is_some()) {
             let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
-            let mut number = itoa::Buffer::new();
-            for name in [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry] {
-                table.write_field(show::visible(name)).expect("writing to memory cannot fail");
-            }
-            for count in [right, wrong, unjudged, all] {
-                table.write_field(number.format(count)).expect("writing to memory cannot fail");
-            }
-            let ending = &endings[contest::ending_number(cell.ending)];
-            table.write_field(ending.as_str().unwrap_or_default()).expect("writing to memory cannot fail");
-            table.write_field(cell.points.to_string()).expect("writing to memory cannot fail");
-            let cost = cell.cost;
-            let memory = cost.and_then(|cost| cost.memory_kib);
-            for figure in [cost.map(|cost| cost.cpu_ms), cost.map(|cost| cost.wall_ms), memory] {
-                let text = figure.map_or("", |figure| number.format(figure));
-                table.write_field(text).expect("writing to memory cannot fail");
-            }
-            table.write_field(show::visible(&cell.marks.join(" "))).expect("writing to memory cannot fail");
-            table.write_record(None::<&[u8]>).expect("writing to memory cannot fail");
+            let names = [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry];
+            let counts = [right, wrong, unjudged, all].map(|count| count.to_string());
+            let ending = endings[contest::ending_number(cell.ending)].as_str().unwrap_or_default();
+            let memory = cell.cost.and_then(|cost| cost.memory_kib);
+            let costs = [cell.cost.map(|cost| cost.cpu_ms), cell.cost.map(|cost| cost.wall_ms), memory];
+            let row = names.map(|name| show::visible(name)).into_iter().chain(counts);
+            let row = row.chain([ending.to_owned(), cell.points.to_string()]);
+            let row =
+                row.chain(costs.map(|figure| figure.map_or(String::new(), |figure| figure.to_string())));
+            let row = row.chain([show::visible(&cell.marks.join(" "))]);
+            table.write_record(row).expect("writing to memory cannot fail");
         }
     }
     table.into_inner().expect("writing to memory cannot fail")

@@ -3,7 +3,7 @@
 use super::contest::{self, Contest, ENDINGS};
 use super::plots;
 use super::show::{self, visible};
-use mcc_edition::{Status, Votes};
+use mcc_edition::Votes;
 use mcc_judge::explain;
 use mcc_judge::judgement::Basis;
 use serde::Serialize;
@@ -63,16 +63,16 @@ pub fn names(contest: &Contest) -> SiteNames {
             name: visible(&of.entry),
             data: contest.tool_path(entry, "js"),
             status: contest::status_text(of.status),
-            votes: of.status == Status::Competing,
+            votes: of.status.votes(),
             confidence: (confidence.to_string(), show::percent(confidence)),
         }
     };
     let instance = |&instance: &usize| {
         let of = &judgement.instances[instance];
         let mut parts = vec![visible(&of.instance), visible(&of.family), visible(&of.status)];
-        let segment = contest.instance_segment(instance);
-        if segment != of.instance {
-            parts.push(segment.to_owned());
+        let file = contest.instance_file(instance);
+        if file != of.instance {
+            parts.push(file.to_owned());
         }
         parts
     };

@@ -6,9 +6,10 @@ use super::list::{Field, List};
 use super::pictures::{self, PictureEntry};
 use super::plots::{self, Picture, Runs};
 use super::show::{self, visible};
-use super::site::{NewSite, file_name, segment};
+use super::site::{NewSite, last_part};
 use super::{ReportError, compare, rule_page, script};
 use askama::Template;
+use mcc_base::names::file_names;
 use mcc_judge::judgement::JudgementError;
 use mcc_judge::other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
@@ -101,7 +102,8 @@ fn shown(judgement: &Judgement) -> Vec<usize> {
 
 /// The path of the page of a category; with another file name ending, of its data.
 fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
-    format!("categories/{}.{ending}", segment(&judgement.categories[category].category))
+    let files = file_names(judgement.categories.iter().map(|of| of.category.as_str()));
+    format!("categories/{}.{ending}", files[category])
 }
 
 /// Every run of a category.
@@ -235,7 +237,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
 fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
     let of = &judgement.categories[category];
     let name = visible(&of.category);
-    let picture = plots::score_name(&of.category);
+    let picture = plots::score_name(judgement, category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
     columns.extend(judgement.parts.iter().map(|part| visible(part)));
     columns.extend(["Points", "CPU time of right answers"].map(str::to_owned));
@@ -261,7 +263,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         columns,
         scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
         picture: scores.iter().find(|of| of.name == picture).map(PictureEntry::of),
-        data: file_name(&path(judgement, category, "js")),
+        data: last_part(&path(judgement, category, "js")),
         runs: runs.rows.len(),
     }
 }

@@ -3,9 +3,10 @@
 use super::contest::{Contest, Frame};
 use super::plots::{self, Picture, Runs};
 use super::show::visible;
-use super::site::{NewSite, segment};
+use super::site::NewSite;
 use super::{ReportError, compare, tables};
 use askama::Template;
+use mcc_base::names::file_names;
 use mcc_judge::other_contests;
 use std::collections::BTreeSet;
 
@@ -82,12 +83,13 @@ fn grouped(
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
+    let files = file_names(names.iter().map(String::as_str));
     for picture in pictures {
         write_one("pictures", &picture, site)?;
         // The longest matching name counts: `solved-ReachSafety-Loops` is not a picture of `Loops`.
-        let of = |name: &str| picture.name.ends_with(&format!("-{}", segment(name)));
-        let fitting = names.iter().enumerate().filter(|(_, name)| of(name));
-        let group = fitting.max_by_key(|(_, name)| name.len()).map_or(0, |(at, _)| at + 1);
+        let of = |file: &str| picture.name.ends_with(&format!("-{file}"));
+        let fitting = files.iter().enumerate().filter(|(_, file)| of(file));
+        let group = fitting.max_by_key(|(_, file)| file.len()).map_or(0, |(at, _)| at + 1);
         groups[group].1.push(PictureEntry::of(&picture));
     }
     groups.retain(|(_, shown)| !shown.is_empty());

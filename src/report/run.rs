@@ -3,12 +3,13 @@
 use super::contest::{Contest, RunKey};
 use super::output::{self, Excerpt};
 use super::show::{self, visible};
-use super::site::{NewSite, segment};
+use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
+use mcc_base::files;
+use mcc_base::names::file_name;
 use mcc_edition::CpuReading;
 use mcc_store::{Attempt, MemorySource, Outcome};
 use serde::Serialize;
-use std::fs::File;
 
 /// The recorded runs on an instance. Lists that several runs have in common are kept once.
 #[derive(Default, Serialize)]
@@ -83,8 +84,8 @@ impl Recorded {
             for (name, from) in &kept.outputs {
                 let run = || contest.run_name(key);
                 let failed = |source| ReportError::Output { run: run(), path: from.clone(), source };
-                let link = format!("{path}.{}.{}.txt", kept.attempt.number, segment(name));
-                let mut file = File::open(from).map_err(failed)?;
+                let link = format!("{path}.{}.{}.txt", kept.attempt.number, file_name(name));
+                let mut file = files::open_own(from).map_err(failed)?;
                 site.copy(&mut file, &link)?;
                 if last {
                     let excerpt = output::excerpt(file).map_err(failed)?;

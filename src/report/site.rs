@@ -4,10 +4,10 @@ use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use mcc_base::digest;
+use mcc_base::files;
 use mcc_judge::judgement::JudgementError;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
@@ -159,7 +159,7 @@ impl NewSite {
         };
         for (name, path) in judgement.into_iter().flat_map(from) {
             let failed = |source| JudgementError::Read { path: path.clone(), source };
-            let content = match fs::read(&path) {
+            let content = match read(&path) {
                 Ok(content) => content,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => return Err(failed(source).into()),
@@ -200,6 +200,12 @@ impl NewSite {
     }
 }
 
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    files::open(path)?.read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// Creates a folder with the permissions of the umask: a web server may have to read it.
 fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
     use std::os::unix::fs::PermissionsExt;
@@ -226,49 +232,7 @@ fn check_replaceable(place: &Path) -> Result<(), ReportError> {
     }
 }
 
-/// The last segment of a path in the site, for links from pages of the same folder.
-pub fn file_name(path: &str) -> String {
+/// The last part of a path in the site, for links from pages of the same folder.
+pub fn last_part(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
-}
-
-/// A name as one segment of a path and a URL: never empty, `.` or `..`, at most 120 bytes long, and different for
-/// different names.
-pub fn segment(name: &str) -> String {
-    use std::fmt::Write;
-    let mut segment = String::with_capacity(name.len());
-    for (at, byte) in name.bytes().enumerate() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => segment.push(char::from(byte)),
-            b'.' if at > 0 => segment.push('.'),
-            _ => write!(segment, "~{byte:02X}").expect("writing to a String cannot fail"),
-        }
-    }
-    if segment.is_empty() || segment.len() > 120 {
-        segment.truncate(80);
-        segment.push_str("~~");
-        segment.push_str(&digest::bytes(name)[..24]);
-    }
-    segment
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_become_safe_path_segments() {
-        assert_eq!(segment("ITS-Tools.L"), "ITS-Tools.L");
-        assert_eq!(segment("../../etc"), "~2E.~2F..~2Fetc");
-        assert_eq!(segment(".."), "~2E.");
-        assert_eq!(segment("a b\"<"), "a~20b~22~3C");
-        assert!(!segment("").is_empty());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn different_names_have_different_segments(a in ".{0,200}", b in ".{0,200}") {
-            proptest::prop_assert_eq!(a == b, segment(&a) == segment(&b));
-            proptest::prop_assert!(segment(&a).len() <= 120);
-        }
-    }
 }

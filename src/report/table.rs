@@ -3,7 +3,7 @@
 use super::contest::{self, Contest, ENDINGS, Frame};
 use super::matrix::{self, Matrix};
 use super::show::{self, visible};
-use super::site::{NewSite, file_name};
+use super::site::{NewSite, last_part};
 use super::{ReportError, script};
 use askama::Template;
 use mcc_edition::Status;
@@ -64,7 +64,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
             (visible(&entry.entry), contest.tool_path(score.entry, "html"), entry.status, score.entry)
         }),
         endings: endings.columns,
-        data: [file_name(&data), file_name(&csv)],
+        data: [last_part(&data), last_part(&csv)],
         siblings: siblings(&contest.examinations, examination, |other| {
             (contest.table_path(other, "html"), &judgement.examinations[other])
         }),

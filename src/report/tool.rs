@@ -4,7 +4,7 @@ use super::contest::{self, Contest, Frame};
 use super::evidence::{self, TechniqueRow};
 use super::matrix::Matrix;
 use super::show::{self, visible};
-use super::site::{NewSite, file_name};
+use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, script};
 use askama::Template;
@@ -61,7 +61,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         legend: table::legend(),
         techniques: evidence::techniques(contest, Some(entry)),
         examinations: contest.examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
-        data: file_name(&data),
+        data: last_part(&data),
         siblings: table::siblings(&contest.entries, entry, |other| {
             (contest.tool_path(other, "html"), &contest.entry(other).entry)
         }),

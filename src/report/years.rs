@@ -203,7 +203,7 @@ pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
         let mut rows = vec![header(&table.row.to_lowercase())];
         rows.extend(table.rows.iter().map(|(name, cells)| {
             let text = |cell: &YearCell| match cell.medals.is_empty() {
-                true => cell.text.replace(' ', ""),
+                true => cell.text.replace([' ', '%', '\u{202F}'], ""),
                 false => cell.note.clone(),
             };
             std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
@@ -261,12 +261,16 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     };
     let examinations: BTreeSet<&str> =
         years.iter().flat_map(|year| year.examinations.keys().map(String::as_str)).collect();
-    let by_examination = |part: fn(&Counts) -> u64| -> Vec<(String, Vec<YearCell>)> {
-        let cell = |counts: &Counts| YearCell {
-            text: format!("{} %", counts.share(part(counts))),
-            note: format!("{} of {} values", show::thousands(part(counts)), show::thousands(counts.all)),
-            medals: Vec::new(),
-        };
+    let solved = |counts: &Counts| YearCell {
+        text: format!("{} %", counts.share(counts.solved)),
+        note: format!("{} of {} values", show::thousands(counts.solved), show::thousands(counts.all)),
+        medals: Vec::new(),
+    };
+    let disagreements = |counts: &Counts| YearCell {
+        note: format!("of {} values", show::thousands(counts.all)),
+        ..number(counts.disagreements)
+    };
+    let by_examination = |cell: &dyn Fn(&Counts) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
         let row = |name: &str| {
             let of = |year: &Year| year.examinations.get(name).map_or(YearCell::default(), cell);
             (visible(name), years.iter().map(of).collect())
@@ -334,16 +338,16 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
                 "Share of the values that at least one competing entry has right.",
                 "Examination",
                 "years-solved.csv",
-                by_examination(|counts| counts.solved),
+                by_examination(&solved),
             )
         },
         table(
             "disagreements",
             "Disagreements",
-            "Share of the values on which entries differ.",
+            "Number of values on which entries differ.",
             "Examination",
             "years-disagreements.csv",
-            by_examination(|counts| counts.disagreements),
+            by_examination(&disagreements),
         ),
     ]
 }

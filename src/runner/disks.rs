@@ -160,7 +160,11 @@ impl DigestedFiles<'_> {
 /// Converts the settings of an original disk from the campaign to those of the machine.
 fn of_original(original: &mcc_campaign::Original) -> Original {
     Original {
-        login: Login { user: original.user.clone(), key: original.key.clone() },
+        login: Login {
+            user: original.user.clone(),
+            key: original.key.clone(),
+            root_key: original.root_key.clone(),
+        },
         bus: match original.disk {
             mcc_campaign::DiskBus::Virtio => Bus::Virtio,
             mcc_campaign::DiskBus::Ide => Bus::Ide,

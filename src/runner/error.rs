@@ -52,6 +52,9 @@ pub enum RunnerError {
     /// An image cannot be used.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// A disk cannot be used.
+    #[error(transparent)]
+    Disk(#[from] mcc_vm::DiskError),
     /// An original disk cannot be used.
     #[error(transparent)]
     Original(#[from] OriginalError),
@@ -100,6 +103,14 @@ pub enum RunnerError {
         /// The folder of the inputs disk.
         disk: PathBuf,
     },
+    /// An inputs disk was packed with another `generic_properties` than that of the campaign.
+    #[error(
+        "the inputs disk {} does not fit generic_properties of the campaign: its archives were packed with \
+         GenericPropertiesVerdict.xml for \"keep\", without it for \"remove\"; give the folder of the archives as \
+         inputs, and a new --out",
+        .0.display()
+    )]
+    OtherGenericProperties(PathBuf),
     /// The inputs disk cannot be built.
     #[error("cannot build the inputs disk")]
     Inputs(#[source] BuildError),

@@ -4,6 +4,7 @@ use super::RunnerError;
 use mcc_host::{Accelerator, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use mcc_vm::Backend;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// This host: its cores and memory, its QEMU, and the accelerator of its machines.
 pub struct Host {
@@ -36,9 +37,9 @@ impl Host {
 
     /// The leases of cores and memory, in the lease registry that all controllers of the host share. The registry shows
     /// the name of the campaign file.
-    pub(super) fn leases(&self, campaign: &Path) -> Result<Leases, RunnerError> {
+    pub(super) fn leases(&self, campaign: &Path, stop: &AtomicBool) -> Result<Leases, RunnerError> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
-        let registry = LeaseRegistry::of_this_host(&name)?;
+        let registry = LeaseRegistry::of_this_host(&name, stop)?;
         Ok(Leases::new(&self.survey.cores, &self.survey.memory).with_registry(registry))
     }
 }

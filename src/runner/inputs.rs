@@ -2,9 +2,9 @@
 
 use super::RunnerError;
 use mcc_base::files::ARCHIVES;
-use mcc_campaign::{Campaign, InstanceFacts};
+use mcc_campaign::{Campaign, GenericProperties, InstanceFacts};
 use mcc_edition::Edition;
-use mcc_model::{Archive, Finding, Severity, validate};
+use mcc_model::{Archive, Finding, Severity, VERDICTS, copy_without_verdicts, validate};
 use mcc_vm::{Image, build};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,16 @@ pub(super) fn inputs_disk(
     let packed = |image: &Image| -> Vec<(String, String)> {
         image.facts.instances.iter().map(|p| (p.instance.clone(), p.sha256.clone())).collect()
     };
+    let left_out = match campaign.generic_properties {
+        GenericProperties::Keep => None,
+        GenericProperties::Remove => Some(VERDICTS),
+    };
+    let fits = |image: Image| match image.facts.left_out.as_deref() == left_out {
+        true => Ok(image),
+        false => Err(RunnerError::OtherGenericProperties(image.folder)),
+    };
     if campaign.inputs.join(ARCHIVES).is_dir() {
-        let image = Image::open(&campaign.inputs)?;
+        let image = fits(Image::open(&campaign.inputs)?)?;
         let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
         let different = planned.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
         let folder = image.folder.clone();
@@ -54,14 +62,19 @@ pub(super) fn inputs_disk(
             .map(|(name, sha256)| (name.as_str(), sha256))
             .eq(planned.iter().map(|(name, sha256)| (name.as_str(), *sha256)))
         {
-            return Ok(image);
+            return fits(image);
         }
         return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: own_disk });
     }
     let archives: Vec<_> = campaign.archives()?.into_iter().collect();
     check_archives(&archives, accept, show)?;
     let step = |step: &str| show(InputsEvent::Step(step));
-    build::inputs(&archives, Some(&edition.name), &own_disk, &step).map_err(RunnerError::Inputs)
+    let copy = |from: &Path, to: &Path| match left_out {
+        None => std::fs::copy(from, to).map(drop),
+        Some(_) => copy_without_verdicts(from, to).map_err(std::io::Error::other),
+    };
+    build::inputs(&archives, Some(&edition.name), (left_out, &copy), &own_disk, &step)
+        .map_err(RunnerError::Inputs)
 }
 
 /// Opens the inputs disk that an earlier command built for a campaign.

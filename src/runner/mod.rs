@@ -79,7 +79,7 @@ impl<'a> CampaignRunner<'a> {
     pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
         let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, stop, .. } =
             options;
-        let leases = host.leases(options.file)?;
+        let leases = host.leases(options.file, stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
         record_summary.add_run_times_to(&mut history);
         let capacity = leases.capacity(options.max_vcpus, edition.machine.memory_mib).max(1) as usize;

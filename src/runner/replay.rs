@@ -42,6 +42,17 @@ impl<'a> Replay<'a> {
         (&self.original.last, self.answers.as_ref())
     }
 
+    /// The kernel and the initrd of the machine with their digests. They are code of the record's author.
+    pub fn boot_files(&self) -> Vec<(PathBuf, Disk)> {
+        let of_entry = |entry: &EntryDisks| {
+            let Guest::Agent { kernel, initrd } = &entry.guest else { return vec![] };
+            let digest = |role: &str| entry.digests.iter().find(|disk| disk.role == role).cloned();
+            let files = [(kernel, digest("kernel")), (initrd, digest("initrd"))];
+            files.into_iter().filter_map(|(path, digest)| Some((path.clone(), digest?))).collect()
+        };
+        self.disks.entries.values().flat_map(of_entry).collect()
+    }
+
     /// Executes the run once, as a campaign of one run with its record in `folder`.
     ///
     /// # Errors
@@ -115,14 +126,18 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
     let (initrd, initrd_digest) = find("initrd")?;
     let (disk, disk_digest) = find("disk")?;
     let (inputs, inputs_digest) = find("inputs")?;
+    // They are those of the record's author: a header could name other files of this host.
+    let (disk, inputs) = (DiskFile::new(disk, "qcow2"), DiskFile::new(inputs, "raw"));
+    mcc_vm::check_disk(&disk)?;
+    mcc_vm::check_disk(&inputs)?;
     let entry = EntryDisks {
         guest: Guest::Agent { kernel, initrd },
-        disk: DiskFile::new(disk, "qcow2"),
+        disk,
         inputs: None,
         digests: vec![disk_digest, kernel_digest, initrd_digest],
     };
     let entries = BTreeMap::from([(original.run.entry.clone(), entry)]);
-    Ok(CampaignDisks { entries, inputs: DiskFile::new(inputs, "raw"), inputs_digest, file_stamps })
+    Ok(CampaignDisks { entries, inputs, inputs_digest, file_stamps })
 }
 
 /// The section `[hosts]` of the recorded campaign, so that the replay has the same timeouts.

@@ -7,16 +7,17 @@ use super::format::{
     read_campaign, read_facts, upgrade,
 };
 use super::lock::Lock;
-use super::{Attempt, CampaignFacts, StoreError, samples};
+use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::digest::hex;
-use mcc_base::files::BUILD_PREFIX;
+use mcc_base::files::{self, BUILD_PREFIX};
 use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -32,6 +33,16 @@ pub struct Record {
     pub(super) by_name: OnceLock<HashMap<String, usize>>,
     /// None: the record was opened for reading only.
     lock: Option<Lock>,
+}
+
+/// A row of a table, in messages.
+#[derive(Clone, Copy)]
+pub(super) struct Row(pub &'static str, pub i64);
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "row {} of {}", self.1, self.0)
+    }
 }
 
 /// The state of a run after an attempt was committed.
@@ -91,6 +102,7 @@ impl Record {
             }
         }
         fs::create_dir_all(dir).map_err(io("create", dir))?;
+        check_files(dir)?;
         let lock = Lock::take(dir)?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
@@ -167,6 +179,7 @@ impl Record {
         if !path.exists() {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         }
+        check_files(dir)?;
         let readable = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
             format_of(&db, &path)?;
             Ok(db)
@@ -291,8 +304,8 @@ impl Record {
         attempt.outputs = dir.sync_outputs()?;
         self.move_outputs(&dir)?;
 
-        let recorded =
-            !attempt.outcome.is_infrastructure() || attempt.number - superseded > self.facts.retries;
+        let recorded = !attempt.outcome.is_infrastructure()
+            || attempt.number.saturating_sub(superseded) > self.facts.retries;
         let facts = self.json("an attempt", &attempt)?;
         self.write(|transaction| {
             transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
@@ -308,7 +321,10 @@ impl Record {
         })?;
         Ok(match recorded {
             true => RunState::Recorded,
-            false => RunState::Open { attempts_left: self.facts.retries + 1 - (attempt.number - superseded) },
+            false => RunState::Open {
+                attempts_left: (self.facts.retries + 1)
+                    .saturating_sub(attempt.number.saturating_sub(superseded)),
+            },
         })
     }
 
@@ -407,7 +423,11 @@ impl Record {
         serde_json::to_string(value).map_err(|source| self.content(what, source))
     }
 
-    pub(super) fn parse<'t, T: Deserialize<'t>>(&self, what: &str, text: &'t str) -> Result<T, StoreError> {
+    pub(super) fn parse<'t, T: Deserialize<'t>>(
+        &self,
+        what: impl fmt::Display,
+        text: &'t str,
+    ) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|source| self.content(what, source))
     }
 
@@ -415,7 +435,55 @@ impl Record {
         RunId::try_from(id).map_err(|bad| self.content("the id of a run", serde::de::Error::custom(bad)))
     }
 
-    fn content(&self, what: &str, source: serde_json::Error) -> StoreError {
-        StoreError::Content { path: self.path.clone(), what: what.to_owned(), source }
+    /// A run from its row. Its id and its facts must agree: the id names the folder of its outputs.
+    pub(super) fn run_of_row(&self, position: i64, id: &str, facts: &str) -> Result<Run, StoreError> {
+        let row = Row("runs", position);
+        let run: Run = self.parse(row, facts)?;
+        match run.id() == id {
+            true => Ok(run),
+            false => Err(self.bad_row(row, format!("its id is {id:?}, but its facts are of {}", run.id()))),
+        }
     }
+
+    /// An attempt from its row, which is number `number` at `run`. Its figures must be possible measurements.
+    pub(super) fn attempt_of_row(
+        &self,
+        run: &RunId,
+        number: u32,
+        facts: &str,
+    ) -> Result<Attempt, StoreError> {
+        let row = format!("attempt {number} at {run}");
+        let attempt: Attempt = self.parse(&row, facts)?;
+        if attempt.run != *run || attempt.number != number {
+            let problem = format!("its facts are of attempt {} at {}", attempt.number, attempt.run);
+            return Err(self.bad_row(row, problem));
+        }
+        let roles: BTreeSet<_> =
+            attempt.outputs.iter().map(|output| output.role.to_ascii_lowercase()).collect();
+        if roles.len() < attempt.outputs.len() {
+            return Err(self.bad_row(row, "two outputs have the same name"));
+        }
+        match attempt.facts.as_ref().map(RunFacts::check) {
+            Some(Err(bad)) => Err(self.bad_row(row, bad)),
+            _ => Ok(attempt),
+        }
+    }
+
+    pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {
+        StoreError::Row { path: self.path.clone(), row: row.to_string(), problem: problem.to_string() }
+    }
+
+    fn content(&self, what: impl fmt::Display, source: serde_json::Error) -> StoreError {
+        StoreError::Content { path: self.path.clone(), what: what.to_string(), source }
+    }
+}
+
+/// Checks that the files of a record that are opened by path are regular: SQLite would wait for the writer of a pipe.
+fn check_files(dir: &Path) -> Result<(), StoreError> {
+    ["record.db", "record.db-wal", "record.db-shm", "record.db-journal", "lock"].into_iter().try_for_each(
+        |name| {
+            let path = dir.join(name);
+            files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
+        },
+    )
 }

@@ -51,6 +51,27 @@ pub enum StoreError {
         /// The error of the JSON parser.
         source: serde_json::Error,
     },
+    /// A file of the record is no regular file.
+    #[error("the record cannot be read: {path}: {source}", path = path.display())]
+    NotAFile {
+        /// The file.
+        path: PathBuf,
+        /// Its kind.
+        source: std::io::Error,
+    },
+    /// A row of the database contradicts itself or another row, or has a value that is not allowed.
+    #[error(
+        "{path}: {row}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy",
+        path = path.display()
+    )]
+    Row {
+        /// The database.
+        path: PathBuf,
+        /// The row, such as `row 3 of runs`.
+        row: String,
+        /// The problem.
+        problem: String,
+    },
     /// The folder has no `record.db`.
     #[error("{path} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", path = dir.display())]
     NoRecord {
@@ -178,7 +199,10 @@ impl StoreError {
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::NoRecord { .. }
+            Self::Content { .. }
+                | Self::NotAFile { .. }
+                | Self::Row { .. }
+                | Self::NoRecord { .. }
                 | Self::NotARecord { .. }
                 | Self::NotEmpty { .. }
                 | Self::NeedsWriting { .. }

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 const PAGE: usize = 500;
 
 /// Up to `?2` open runs after position `?1`.
-pub(super) const OPEN: &str = "SELECT position, facts, (SELECT count(*) FROM attempts WHERE run = position)
+pub(super) const OPEN: &str =
+    "SELECT position, id, facts, (SELECT count(*) FROM attempts WHERE run = position)
                                FROM runs WHERE recorded = 0 AND position > ?1 ORDER BY position LIMIT ?2";
 
 /// A planned run that has no record yet.
@@ -53,11 +54,14 @@ impl Record {
     /// The runs that are not recorded yet, in the order of the plan.
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
         pages(0_i64, move |after| {
-            let rows: Vec<(i64, String, u32)> = self
-                .rows(OPEN, params![after, PAGE as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let rows: Vec<(i64, String, String, u32)> =
+                self.rows(OPEN, params![after, PAGE as i64], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                })?;
             rows.into_iter()
-                .map(|(position, run, attempts)| {
-                    Ok((position, OpenRun { position, run: self.parse("a run", &run)?, attempts }))
+                .map(|(position, id, run, attempts)| {
+                    let run = self.run_of_row(position, &id, &run)?;
+                    Ok((position, OpenRun { position, run, attempts }))
                 })
                 .collect()
         })
@@ -65,38 +69,38 @@ impl Record {
 
     /// The run at this position of the plan.
     pub fn run_at(&self, position: i64) -> Result<Run, StoreError> {
-        let found = self
-            .rows("SELECT facts FROM runs WHERE position = ?1", [position], |row| row.get::<_, String>(0))?;
+        let query = "SELECT id, facts FROM runs WHERE position = ?1";
+        let found: Vec<(String, String)> =
+            self.rows(query, [position], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let unknown = || StoreError::UnknownRun { run: format!("number {position}") };
-        self.parse("a run", found.first().ok_or_else(unknown)?)
+        let (id, facts) = found.first().ok_or_else(unknown)?;
+        self.run_of_row(position, id, facts)
     }
 
     /// The planned runs of a model (family), in the order of the plan.
     pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
         let of = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
-        let query = format!("SELECT facts FROM runs WHERE {of} = ?1 ORDER BY position");
-        let runs: Vec<String> = self.rows(&query, [model], |row| row.get(0))?;
-        runs.iter().map(|text| self.parse("a run", text)).collect()
+        let query = format!("SELECT position, id, facts FROM runs WHERE {of} = ?1 ORDER BY position");
+        let runs: Vec<(i64, String, String)> =
+            self.rows(&query, [model], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        runs.iter().map(|(position, id, facts)| self.run_of_row(*position, id, facts)).collect()
     }
 
     /// The recorded runs with the attempt that is judged, sorted by run id.
     pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
-        let page = "SELECT id, runs.facts, number, attempts.facts FROM runs JOIN attempts
+        let page = "SELECT position, id, runs.facts, number, attempts.facts FROM runs JOIN attempts
                     ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
                     WHERE recorded = 1 AND id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
-            let rows: Vec<(String, String, u32, String)> =
+            let rows: Vec<(i64, String, String, u32, String)> =
                 self.rows(page, params![after, PAGE as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
                 })?;
             rows.into_iter()
-                .map(|(id, run, attempts, last)| {
-                    let record = RunRecord {
-                        run: self.parse("a run", &run)?,
-                        attempts,
-                        last: self.parse("an attempt", &last)?,
-                    };
-                    Ok((id, record))
+                .map(|(position, id, run, attempts, last)| {
+                    let run = self.run_of_row(position, &id, &run)?;
+                    let last = self.attempt_of_row(&run.id(), attempts, &last)?;
+                    Ok((id, RunRecord { run, attempts, last }))
                 })
                 .collect()
         })
@@ -105,14 +109,23 @@ impl Record {
     /// Every committed attempt at a run, oldest first.
     ///
     /// # Errors
-    /// The run is not planned, or the database cannot be read.
+    /// The run is not planned, the database cannot be read, or a row is wrong.
     pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
-        let attempts: Vec<String> =
-            self.rows("SELECT facts FROM attempts WHERE run = ?1 ORDER BY number", [position], |row| {
-                row.get(0)
-            })?;
-        attempts.iter().map(|text| self.parse("an attempt", text)).collect()
+        let query = "SELECT number, facts FROM attempts WHERE run = ?1 ORDER BY number";
+        let attempts: Vec<(u32, String)> =
+            self.rows(query, [position], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        (1..)
+            .zip(&attempts)
+            .map(|(expected, (number, text))| match *number == expected {
+                true => self.attempt_of_row(run, *number, text),
+                false => {
+                    let row = format!("attempt {number} at {run}");
+                    Err(self
+                        .bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))
+                }
+            })
+            .collect()
     }
 
     /// Counts the runs by outcome.

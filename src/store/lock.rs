@@ -15,7 +15,7 @@ pub(super) struct Lock(Flock<File>);
 /// an orderly release.
 pub(super) fn holder(dir: &Path) -> Option<String> {
     let path = dir.join("lock");
-    let owner = std::fs::read_to_string(&path).ok()?.trim().to_owned();
+    let owner = mcc_base::text::read(&path).ok()?.trim().to_owned();
     let here = nix::unistd::gethostname().ok()?;
     if owner.is_empty() || !owner.ends_with(&format!(" on {}", here.to_string_lossy())) {
         return Some(owner).filter(|owner| !owner.is_empty());

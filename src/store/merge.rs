@@ -3,6 +3,7 @@
 use super::format::INSERT_ATTEMPT;
 use super::list::pages;
 use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
+use mcc_base::files;
 use mcc_base::names::RunId;
 use mcc_campaign::InstanceFacts;
 use rusqlite::params;
@@ -170,7 +171,9 @@ fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun,
     for part in parts {
         let before = merged.attempts.len() as u32;
         let reruns = part.record.reruns(&merged.run)?;
-        merged.reruns.extend(reruns.into_iter().map(|rerun| Rerun { after: rerun.after + before, ..rerun }));
+        merged.reruns.extend(
+            reruns.into_iter().map(|rerun| Rerun { after: rerun.after.saturating_add(before), ..rerun }),
+        );
         for attempt in part.record.attempts(&merged.run)? {
             let outputs = part.record.outputs_dir(&attempt.run, attempt.number);
             let number = attempt.number + before;
@@ -193,9 +196,11 @@ fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
     fs::create_dir_all(place)?;
     for item in fs::read_dir(from)? {
         let item = item?;
+        // Also before a link is made: a pipe or a symbolic link must not become part of the record.
+        let mut source = files::open_own(&item.path())?;
         let to = place.join(item.file_name());
         if fs::hard_link(item.path(), &to).is_err() {
-            fs::copy(item.path(), &to)?;
+            io::copy(&mut source, &mut File::create(&to)?)?;
         }
     }
     Ok(())

@@ -2,7 +2,8 @@
 
 use mcc_base::Mark;
 use mcc_base::digest;
-use mcc_base::names::RunId;
+use mcc_base::figures::{self, BadFigure};
+use mcc_base::names::{Name, RunId, text_of};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -162,9 +163,15 @@ pub struct RunFacts {
     pub balloon_memory_kib: Option<u64>,
     /// Peak resident memory of QEMU on the host, KiB: an upper bound.
     pub host_memory_kib: Option<u64>,
+    /// Memory that the tool could use in the guest, KiB: the limit of its cgroup; None: the guest reported no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_kib: Option<u64>,
     /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
     #[serde(default)]
     pub io_wait_ms: Option<u64>,
+    /// How the guest ended the run after the tool's start, if it did not end as it must; a mark has the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_end: Option<String>,
     /// Lines of the guest's kernel log about the end of the tool.
     #[serde(default)]
     pub kernel_log: Vec<String>,
@@ -178,6 +185,31 @@ pub struct RunFacts {
     /// Samples of a running attempt, one per second; `Record::samples` reads those of a committed one.
     #[serde(default, skip_serializing)]
     pub samples: Vec<Sample>,
+}
+
+impl RunFacts {
+    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    ///
+    /// # Errors
+    /// The first figure that is not, with its key.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        figures::check_ms([
+            ("boot_ms", Some(self.boot_ms)),
+            ("wall_ms", Some(self.wall_ms)),
+            ("cpu_ms", Some(self.cpu_ms)),
+            ("prepare_cpu_ms", Some(self.prepare_cpu_ms)),
+            ("collect_cpu_ms", Some(self.collect_cpu_ms)),
+            ("io_wait_ms", self.io_wait_ms),
+        ])?;
+        figures::check_kib([
+            ("memory_kib", self.memory_kib),
+            ("balloon_memory_kib", self.balloon_memory_kib),
+            ("host_memory_kib", self.host_memory_kib),
+        ])?;
+        let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
+        figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
+        self.samples.iter().try_for_each(Sample::check)
+    }
 }
 
 /// A measurement of the running tool.
@@ -206,10 +238,28 @@ pub struct Sample {
     pub stdout_bytes: u64,
 }
 
+impl Sample {
+    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    ///
+    /// # Errors
+    /// The first figure that is not, with its key.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        let times = [("at_ms", self.at_ms), ("cpu_ms", self.cpu_ms), ("io_wait_ms", self.io_wait_ms)];
+        figures::check_ms(times.map(|(key, ms)| (key, Some(ms))))?;
+        figures::check_kib([
+            ("memory_kib", Some(self.memory_kib)),
+            ("balloon_memory_kib", self.balloon_memory_kib),
+            ("host_memory_kib", Some(self.host_memory_kib)),
+        ])?;
+        figures::check_bytes([("stdout_bytes", Some(self.stdout_bytes))])
+    }
+}
+
 /// A file by its digest: a disk of a machine, or an output of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// `disk`, `kernel`, `initrd`, `inputs`, `stdout`, ...
+    #[serde(deserialize_with = "text_of::<Name, _>")]
     pub role: String,
     /// SHA-256, lower-case hex.
     pub sha256: String,

@@ -3,6 +3,7 @@
 
 use super::list::Summary;
 use super::{Attempt, Record, StoreError, lock};
+use mcc_base::figures::check_ms;
 use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run};
 use rusqlite::params;
@@ -109,7 +110,7 @@ impl RecordSummary {
             ..Self::default()
         };
         record.each_run(true, |facts, attempts, end| {
-            let columns: RunColumns = record.parse("a run", facts)?;
+            let columns: RunColumns = record.parse("a row of runs", facts)?;
             if wanted(&columns.model) {
                 record_summary.attempts += attempts;
                 record_summary.count(&columns, end);
@@ -201,7 +202,8 @@ impl RecordSummary {
         for running_attempts in &self.running_attempts {
             let expected = running_attempts.facts.as_ref().and_then(|run| history.expected_ms(run));
             if let (Some(seconds), Some(ms)) = (running_attempts.seconds, expected) {
-                remaining.machine_ms = remaining.machine_ms.saturating_sub(ms.min(seconds * 1000));
+                remaining.machine_ms =
+                    remaining.machine_ms.saturating_sub(ms.min(seconds.saturating_mul(1000)));
             }
         }
         remaining
@@ -279,6 +281,10 @@ impl Record {
                 let (mut attempts, mut last) = (0, None);
                 while let Some(found) = end.take_if(|end| end.0 == *position) {
                     attempts += 1;
+                    let (_, _, ms) = &found;
+                    // Boot time and wall time.
+                    check_ms([("boot_ms + wall_ms", ms.map(|ms| ms / 2))])
+                        .map_err(|bad| self.bad_row(format!("attempt {attempts} at run {position}"), bad))?;
                     last = Some(found);
                     end = next().map_err(|source| self.database(source))?;
                 }
@@ -296,7 +302,7 @@ impl Record {
     pub fn add_run_times_to(&self, history: &mut History) -> Result<(), StoreError> {
         self.each_run(true, |facts, _, end| {
             if let Some((_, Some(ms))) = end {
-                history.add(&self.parse("a run", facts)?, ms);
+                history.add(&self.parse("a row of runs", facts)?, ms);
             }
             Ok(())
         })
@@ -304,9 +310,14 @@ impl Record {
 
     /// The last `most` committed attempts that meet an SQL condition, the newest first.
     fn last_attempts(&self, condition: &str, most: usize) -> Result<Vec<Attempt>, StoreError> {
-        let query = format!("SELECT facts FROM attempts WHERE {condition} ORDER BY rowid DESC LIMIT ?1");
-        let facts: Vec<String> = self.rows(&query, params![most as i64], |row| row.get(0))?;
-        facts.iter().map(|text| self.parse("an attempt", text)).collect()
+        let query =
+            format!("SELECT run, number, facts FROM attempts WHERE {condition} ORDER BY rowid DESC LIMIT ?1");
+        let found: Vec<(i64, u32, String)> =
+            self.rows(&query, params![most as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let attempt = |(position, number, facts): &(i64, u32, String)| {
+            self.attempt_of_row(&self.run_at(*position)?.id(), *number, facts)
+        };
+        found.iter().map(attempt).collect()
     }
 
     fn models(&self) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
@@ -389,7 +400,7 @@ mod tests {
                 "SEARCH runs USING INDEX runs_of_model",
             ),
             (
-                "SELECT facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8",
+                "SELECT run, number, facts FROM attempts WHERE outcome = 'infrastructure' ORDER BY rowid DESC LIMIT 8",
                 "SEARCH attempts USING INDEX troubles",
             ),
         ] {

@@ -40,13 +40,12 @@ impl Record {
     /// The record is read-only, or the database cannot be written.
     pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<RunId>, StoreError> {
         self.writable()?;
-        let recorded: Vec<(i64, String)> =
-            self.rows("SELECT position, facts FROM runs WHERE recorded = 1 ORDER BY position", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
+        let query = "SELECT position, id, facts FROM runs WHERE recorded = 1 ORDER BY position";
+        let recorded: Vec<(i64, String, String)> =
+            self.rows(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let mut chosen = vec![];
-        for (position, facts) in recorded {
-            let run: Run = self.parse("a run", &facts)?;
+        for (position, id, facts) in recorded {
+            let run = self.run_of_row(position, &id, &facts)?;
             if wanted(&run) {
                 chosen.push((position, run.id()));
             }

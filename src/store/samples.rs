@@ -5,6 +5,7 @@ use super::{Sample, StoreError};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use mcc_base::files;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -28,10 +29,22 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
     written().map_err(|source| StoreError::Io { action: "write", path: path.clone(), source })
 }
 
+/// Most samples of an attempt: one per second in a month. A compressed file of some MB could have billions.
+const MOST_SAMPLES: usize = 31 * 24 * 3600;
+
 pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
     let read = || -> io::Result<Vec<Sample>> {
-        let rows = csv::Reader::from_reader(GzDecoder::new(File::open(path)?));
-        Ok(rows.into_deserialize().collect::<Result<_, _>>()?)
+        let rows = csv::Reader::from_reader(GzDecoder::new(files::open_own(path)?));
+        let mut samples = Vec::new();
+        for sample in rows.into_deserialize() {
+            let sample: Sample = sample?;
+            sample.check().map_err(io::Error::other)?;
+            if samples.len() == MOST_SAMPLES {
+                return Err(io::Error::other(format!("it has more than {MOST_SAMPLES} samples")));
+            }
+            samples.push(sample);
+        }
+        Ok(samples)
     };
     read().map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })
 }

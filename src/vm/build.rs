@@ -192,6 +192,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             rootfs_recipe: if base.is_some() { String::new() } else { rootfs_recipe },
             instances: vec![],
             edition: None,
+            left_out: None,
         })
     })
 }
@@ -242,13 +243,19 @@ pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<Stri
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// Packs validated instance archives into a read-only disk. The image folder keeps copies of the archives.
+/// Copies an instance archive from the first path to the second, perhaps without some of its files.
+pub type CopyArchive<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
+
+/// Packs validated instance archives into a read-only disk. The image folder keeps the copies of the archives that
+/// `copy` makes; the digests in `image.json` are those of the archives given. `left_out` names the file that the copies
+/// do not have, if any.
 ///
 /// # Errors
 /// A program is missing, an archive cannot be read, or the recipe failed.
 pub fn inputs(
     archives: &[(String, PathBuf)],
     edition: Option<&str>,
+    (left_out, copy): (Option<&str>, CopyArchive),
     out: &Path,
     progress: Progress,
 ) -> Result<Image, BuildError> {
@@ -258,7 +265,7 @@ pub fn inputs(
         fs::create_dir(&staging).map_err(io_at(&staging))?;
         let mut instances = vec![];
         for (instance, archive) in archives {
-            copy(archive, &staging.join(format!("{instance}.tgz")))?;
+            copy(archive, &staging.join(format!("{instance}.tgz"))).map_err(io_at(archive))?;
             let (sha256, _) = digest::file(archive).map_err(io_at(archive))?;
             instances.push(PackedInstance { instance: instance.clone(), sha256 });
         }
@@ -275,6 +282,7 @@ pub fn inputs(
             rootfs_recipe: String::new(),
             instances,
             edition: edition.map(str::to_owned),
+            left_out: left_out.map(str::to_owned),
         })
     })
 }

@@ -16,6 +16,15 @@ pub enum Channel {
     Ssh(Box<Ssh>),
 }
 
+/// A line that was received.
+#[derive(Debug)]
+pub enum Received {
+    /// A message of the guest.
+    Message(GuestMessage),
+    /// Not a message.
+    Invalid,
+}
+
 impl Channel {
     /// Sends a request to the guest.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
@@ -32,18 +41,24 @@ impl Channel {
         })
     }
 
-    /// Returns the next message, without waiting. Lines that are no messages are dropped.
-    pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
+    /// Returns the next message, without waiting; `Received::Invalid` for a line of the agent's port that is no message.
+    #[expect(clippy::should_implement_trait, reason = "None does not end it")]
+    pub fn next(&mut self) -> Result<Option<Received>, VmError> {
         let lines = match self {
             Self::Agent(lines) => lines,
-            Self::Ssh(ssh) => return ssh.next(),
+            Self::Ssh(ssh) => return Ok(ssh.next()?.map(Received::Message)),
         };
-        while let Some(line) = lines.next().map_err(VmError::Agent)? {
-            if let Ok(message) = serde_json::from_slice(&line) {
-                return Ok(Some(message));
-            }
+        let line = lines.next().map_err(VmError::Agent)?;
+        Ok(line.map(|line| serde_json::from_slice(&line).map_or(Received::Invalid, Received::Message)))
+    }
+
+    /// Must be called for a message with impossible content. Over ssh, once the guest has the name of the instance, such a
+    /// message ends the sessions; the result is the event of that.
+    pub fn refuse(&mut self, message: &str) -> Option<GuestEvent> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Ssh(ssh) => ssh.refuse(message),
         }
-        Ok(None)
     }
 
     /// Whether QEMU's end of the port is open. Always true for ssh, where a lost connection is opened again.

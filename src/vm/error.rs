@@ -1,6 +1,7 @@
 //! Errors of machines.
 
 use mcc_host::Qemu;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,6 +32,17 @@ pub enum VmError {
     /// A signal that the controller did not send ended the host's ssh of a machine: its number.
     #[error("ssh was ended by signal {0}")]
     SshKilled(i32),
+    /// The guest ended its machine: how, and the last lines of its console.
+    #[error("the guest {how} {causes}")]
+    GuestEnded {
+        /// How it ended.
+        how: GuestEnd,
+        /// When, and the last lines of the logs.
+        causes: String,
+    },
+    /// The port of the guest agent was closed, and QEMU did not end.
+    #[error("the port of the guest agent was closed, and {QEMU} did not end")]
+    PortClosed,
     /// libvirt failed.
     #[cfg(feature = "libvirt")]
     #[error("libvirt: {0}")]
@@ -58,6 +70,9 @@ pub enum VmError {
         /// Whether the host has no space left.
         full: bool,
     },
+    /// A disk of the machine is refused before QEMU opens it.
+    #[error(transparent)]
+    BadDisk(#[from] super::DiskError),
     /// The CPU time of the machine cannot be read.
     #[error(
         "the CPU time of the machine cannot be read ({}: {problem}), so no CPU limit can be enforced; the controller \
@@ -88,7 +103,33 @@ pub enum VmError {
     },
 }
 
+/// How a guest ended its machine. A host that ends a machine is another error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestEnd {
+    /// Its kernel panicked.
+    Panic,
+    /// It switched the machine off.
+    Shutdown,
+    /// It reset the machine.
+    Reset,
+}
+
+impl fmt::Display for GuestEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Panic => "panicked",
+            Self::Shutdown => "switched its machine off",
+            Self::Reset => "reset its machine",
+        })
+    }
+}
+
 impl VmError {
+    /// Whether the guest alone can be the cause. No guest can turn such an error into another one.
+    pub fn is_by_guest(&self) -> bool {
+        matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_))
+    }
+
     /// Whether a signal from outside the controller ended the machine.
     pub fn is_by_signal(&self) -> bool {
         matches!(self, Self::Killed(_) | Self::SshKilled(_))

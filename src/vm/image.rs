@@ -1,9 +1,11 @@
 //! Image folders on the host: a disk and its description.
 
+use super::disk_header::{DiskError, check_disk};
 use super::original_disk::OriginalFacts;
+use super::spec::DiskFile;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// An image folder: `image.json` and the files that it names. `image build`, `image inputs` and `image import` make it.
 #[derive(Clone, Debug)]
@@ -43,6 +45,9 @@ pub struct ImageFacts {
     /// The edition for which an inputs disk was made, if it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edition: Option<String>,
+    /// Name of a file that was left out of the archives on an inputs disk; None: the archives are complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// Names of the files that QEMU boots, within the image folder.
@@ -80,6 +85,9 @@ pub enum ImageError {
     /// The folder has no `image.json`.
     #[error("{} is no image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
     NotAnImage(PathBuf),
+    /// The disk cannot be used.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// The image cannot be used.
     #[error("{}: {reason}", path.display())]
     Bad {
@@ -94,7 +102,8 @@ impl Image {
     /// Opens an image folder and checks that its files exist.
     ///
     /// # Errors
-    /// `image.json` is missing, cannot be read or has another format, or a file that it names is missing.
+    /// `image.json` is missing, cannot be read or has another format, a file that it names is missing, or the disk is
+    /// refused (`check_disk`).
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
         let path = folder.join("image.json");
         let text = mcc_base::text::read(&path).map_err(|source| match source.kind() {
@@ -111,13 +120,33 @@ impl Image {
                 facts.format
             )));
         }
+        let boot = facts.boot.iter().flat_map(|boot| [&boot.kernel, &boot.initrd]);
+        for name in [&facts.disk].into_iter().chain(boot) {
+            let mut parts = Path::new(name).components();
+            if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+                return Err(bad(format!(
+                    "{name:?} is not the name of a file in the image folder: correct it"
+                )));
+            }
+        }
         let image = Self { folder: folder.to_owned(), facts };
         for (_, file) in image.files() {
             if !file.is_file() {
                 return Err(bad(format!("{} is missing: build the image again", file.display())));
             }
         }
+        check_disk(&image.disk_file())?;
         Ok(image)
+    }
+
+    /// Returns the disk with the format that its kind of image has.
+    pub fn disk_file(&self) -> DiskFile {
+        let format = match (&self.facts.original, self.facts.kind.as_str()) {
+            (Some(original), _) => original.format.as_str(),
+            (None, "inputs") => "raw",
+            (None, _) => "qcow2",
+        };
+        DiskFile::new(self.disk(), format)
     }
 
     /// Returns the path of the disk.

@@ -1,8 +1,11 @@
-//! Isolation of QEMU from its host, in case a guest takes QEMU over: an unprivileged user and a cgroup, in addition to
-//! QEMU's own sandbox. If a part is not possible on a host, it is reported, and the machine runs without it.
+//! Isolation of QEMU from its host, in case a guest takes QEMU over: an unprivileged user, a cgroup and a view of its own
+//! (namespaces), in addition to QEMU's own sandbox. If a part is not possible on a host, it is reported, and the machine
+//! runs without it.
 
 use super::cgroup::Cgroup;
-use nix::sys::resource::{Resource, setrlimit};
+use super::spec::{Guest, MachineSpec};
+use super::view::View;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
 use std::fs::{self, Metadata};
 use std::io;
@@ -16,6 +19,9 @@ const USERS: [&str; 2] = ["mcc-qemu", "nobody"];
 /// Memory of QEMU beside the guest's memory: TCG keeps up to 1 GiB of translated code.
 const OVERHEAD_MIB: u64 = 2048;
 
+/// The largest number of open files of QEMU: it has about 20.
+const MAX_FILES: u64 = 1024;
+
 /// The isolation of one machine. Dropping it kills all processes of its cgroup and removes the cgroup.
 #[derive(Debug)]
 pub struct Isolation {
@@ -23,6 +29,8 @@ pub struct Isolation {
     user: Result<Option<User>, String>,
     /// Err: the reason why there is no cgroup.
     group: Result<Cgroup, String>,
+    /// Err: the reason why QEMU sees all files of the host and uses its network.
+    view: Result<View, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,15 +43,22 @@ struct User {
 }
 
 impl Isolation {
-    /// Makes the isolation of a machine with `memory_mib` of memory, which reads `files` and works in `folder`.
-    pub fn new(memory_mib: u64, files: &[PathBuf], folder: &Path) -> Self {
-        Self { user: user(files, folder), group: Cgroup::new(memory_mib + OVERHEAD_MIB) }
+    /// Makes the isolation of a machine whose results are in `folder`.
+    pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
+        let needs_network = matches!(spec.guest, Guest::Ssh(_));
+        Self::of(spec.memory_mib, &spec.files(), folder, !needs_network)
+    }
+
+    fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
+        let view = View::new(files, own_network);
+        let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
+        Self { user: user(files, folder, view.is_ok()), group, view }
     }
 
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
     pub fn of_this_host(memory_mib: u64, folder: &Path) -> Self {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        Self::new(memory_mib, &[], &folder)
+        Self::of(memory_mib, &[], &folder, true)
     }
 
     /// The isolation of a machine that libvirt starts. `ids`: the user and group that libvirt reports for QEMU; they
@@ -58,7 +73,11 @@ impl Isolation {
                 .check_access(files, folder)
                 .map(Some),
         };
-        Self { user, group: Err("libvirt uses a cgroup of its own, without a memory limit".to_owned()) }
+        Self {
+            user,
+            group: Err("libvirt uses a cgroup of its own, without a memory limit".to_owned()),
+            view: Err("libvirt starts QEMU".to_owned()),
+        }
     }
 
     /// Whether QEMU runs as root because no unprivileged user can access its files.
@@ -74,22 +93,16 @@ impl Isolation {
             None => "the controller's user".to_owned(),
         });
         let group = self.group.as_ref().ok().map(Cgroup::describe);
-        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).collect()
+        let view = self.view.as_ref().ok().map(|view| view.describe().to_owned());
+        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).chain(view).collect()
     }
 
     /// Returns the missing parts with the reasons, for the record and `doctor`.
     pub fn missing(&self) -> Vec<String> {
         let user = self.user.as_ref().err().map(|reason| format!("no unprivileged user: {reason}"));
         let group = self.group.as_ref().err().map(|reason| format!("no cgroup: {reason}"));
-        user.into_iter().chain(group).collect()
-    }
-
-    /// Makes QEMU's user the owner of a file or folder that QEMU writes to.
-    pub(super) fn chown_folder(&self, folder: &Path) -> io::Result<()> {
-        match &self.user {
-            Ok(Some(user)) => std::os::unix::fs::chown(folder, Some(user.uid), Some(user.gid)),
-            _ => Ok(()),
-        }
+        let view = self.view.as_ref().err().map(|reason| format!("no namespaces: {reason}"));
+        user.into_iter().chain(group).chain(view).collect()
     }
 
     /// Returns the setup of the new process, to be applied between fork and exec.
@@ -97,6 +110,7 @@ impl Isolation {
         let user = self.user.as_ref().ok().and_then(Option::as_ref);
         PreExecSetup {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
+            view: self.view.as_ref().ok().cloned(),
             user: user.map(UnprivilegedUser::new),
         }
     }
@@ -110,6 +124,7 @@ impl Isolation {
 /// The changes that a new process makes to itself to be isolated.
 pub(super) struct PreExecSetup {
     group: Option<RawFd>,
+    view: Option<View>,
     user: Option<UnprivilegedUser>,
 }
 
@@ -123,7 +138,7 @@ pub(super) struct UnprivilegedUser {
 impl UnprivilegedUser {
     /// Returns the user that QEMU runs as on this host; None: the controller's own user.
     pub fn of_this_host() -> Option<Self> {
-        user(&[], Path::new("/")).ok().flatten().as_ref().map(Self::new)
+        user(&[], Path::new("/"), false).ok().flatten().as_ref().map(Self::new)
     }
 
     fn new(user: &User) -> Self {
@@ -153,11 +168,18 @@ impl PreExecSetup {
         }
         // No core dumps: a dump would contain the whole memory of the guest.
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-        self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        setrlimit(Resource::RLIMIT_NOFILE, most.min(MAX_FILES), most.min(MAX_FILES))?;
+        self.view.as_ref().map_or(Ok(()), View::enter)?;
+        self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)?;
+        // QEMU's sandbox does the same, but later.
+        nix::sys::prctl::set_no_new_privs()?;
+        Ok(())
     }
 }
 
-fn user(files: &[PathBuf], folder: &Path) -> Result<Option<User>, String> {
+/// Returns the user to run QEMU as. `has_view`: QEMU sees only `files`, so it need not reach their folders.
+fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>, String> {
     if !geteuid().is_root() {
         return Ok(None);
     }
@@ -166,6 +188,10 @@ fn user(files: &[PathBuf], folder: &Path) -> Result<Option<User>, String> {
     let mut user = named.ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
     if let Ok(kvm) = fs::metadata("/dev/kvm") {
         user.groups = vec![kvm.gid()];
+    }
+    if has_view {
+        files.iter().try_for_each(|file| user.check_permission(file, READ))?;
+        return Ok(Some(user));
     }
     user.check_access(files, folder).map(Some)
 }

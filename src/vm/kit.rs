@@ -86,7 +86,13 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         remove_placeholder_tool(out)?;
         remove(&rootfs)?;
         if !build.archives.is_empty() {
-            let packed = inputs(build.archives, None, &out.join("inputs"), progress)?;
+            let packed = inputs(
+                build.archives,
+                None,
+                (None, &|from, to| fs::copy(from, to).map(drop)),
+                &out.join("inputs"),
+                progress,
+            )?;
             recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", packed.disk().as_os_str())])?;
             fs::remove_dir_all(&packed.folder).map_err(io_at(&packed.folder))?;
         }

@@ -6,12 +6,14 @@
 //! (AUTODESTROY), and so with its controller.
 
 use super::cgroup::{PREFIX, remove_stale};
+use super::disk_header::check_disk;
 use super::error::VmError;
 use super::isolation::Isolation;
+use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
-use super::saved_state::overlay;
-use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, Start};
+use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
+use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE, tail};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use mcc_host::{Accelerator, Qemu, find_program};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -136,8 +138,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
-    overlay(&spec.disk.path, &spec.disk.format, &overlay_file)
-        .map_err(|error| VmError::Libvirt(error.to_string()))?;
+    let bytes = spec.disks().iter().map(check_disk).collect::<Result<Vec<_>, _>>()?[0];
+    File::create(&overlay_file).and_then(|file| overlay::write(&file, bytes)).map_err(at(&overlay_file))?;
 
     let inputs = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
@@ -160,7 +162,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         VmError::Libvirt(format!("other processes are connected to its sockets: {peers:?}"))
     })?;
     let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
-    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, outputs: vec![], isolation, own: None })
+    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, messages: None, outputs: vec![], isolation })
 }
 
 /// Accepts the connection of QEMU; returns the stream and the process number of its peer.
@@ -254,8 +256,11 @@ impl Domain {
             }
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
             // Only root can read it, and only the system's libvirt writes it.
-            if let Ok(text) = fs::read_to_string(&log)
-                && fs::write(&self.log, qemu_messages(&text)).is_ok()
+            let size = fs::metadata(&log).map_or(0, |log| log.len());
+            if let Ok(text) = tail(&log, LOG_CAP)
+                && let text = String::from_utf8_lossy(&text)
+                && let truncated = if size > LOG_CAP { TRUNCATED_BEFORE } else { "" }
+                && fs::write(&self.log, format!("{truncated}{}", qemu_messages(&text))).is_ok()
             {
                 let _ = fs::remove_file(log);
             }
@@ -352,7 +357,7 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     if let Guest::Agent { kernel, initrd } = &spec.guest {
         let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
         args.extend(kernel);
-        args.extend(["-append", KERNEL_COMMAND_LINE].map(str::to_owned));
+        args.extend(["-append", KERNEL_COMMAND_LINE, "-device", PANIC_DEVICE].map(str::to_owned));
     }
     args
 }
@@ -409,7 +414,11 @@ fn disk(
         ];
         empty(w, "driver", &driver)?;
         match base {
-            None => source(w, file)?,
+            None => {
+                source(w, file)?;
+                // Without this, libvirt searches the header for a backing file.
+                empty(w, "backingStore", &[])?;
+            }
             Some(base) => {
                 empty(w, "source", &[("file", &absolute(&file.path))])?;
                 let backing = w.create_element("backingStore").with_attribute(("type", "file"));

@@ -1,18 +1,21 @@
 //! A running machine: one QEMU process, used by the thread that started it.
 
-use super::channel::Channel;
+use super::channel::{Channel, Received};
 use super::cpu_time;
-use super::error::VmError;
+use super::disk_header::check_disk;
+use super::error::{GuestEnd, VmError};
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
+use super::overlay;
 use super::process::{Process, StartedQemu, cpu_set};
-use super::qmp::{Lines, Qmp, poll_readable};
-use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
+use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
+use super::spec::{Backend, DiskFile, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
-use super::stream_file::{ReadResult, Sink};
+use super::stream_file::{ReadResult, Sink, tail};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
+use mcc_base::guest_kernel_log;
 use mcc_host::Qemu;
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
@@ -28,8 +31,8 @@ use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
 
-/// The largest number of bytes that is kept of the guest's console: enough for the messages of a kernel panic.
-const CONSOLE_CAP: u64 = 1 << 20;
+/// The end of a log in which the cause of an error is searched, in bytes.
+const LOG_END: u64 = 1 << 16;
 
 /// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
@@ -50,8 +53,6 @@ pub enum Event {
     Guest(GuestEvent),
     /// The output on this stream exceeds the cap.
     OutputLimit(Stream),
-    /// Another event of QEMU: its name, such as `RTC_CHANGE`.
-    Qemu(String),
     /// The deadline has passed.
     Deadline,
 }
@@ -70,6 +71,9 @@ pub struct Machine {
     memory_kib: u64,
     began: Instant,
     nonce: String,
+    has_invalid_messages: bool,
+    /// The end of the machine that QEMU reported first.
+    end: Option<MachineEnd>,
     buffer: Vec<u8>,
     folder: PathBuf,
     stall_detector: StallDetector,
@@ -102,7 +106,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Machine {
     /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of
-    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is an unlinked file there.
+    /// the tool (at most `output_cap` bytes each), `console` and `qemu.log`. QEMU's overlay is a file without a name there.
     ///
     /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
     ///
@@ -119,18 +123,18 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        // `_own` is kept until the guest runs: QEMU opens its overlay in this folder some time after its start.
-        let StartedQemu { qemu, host_side, outputs, isolation, own: _own } = match spec.backend {
-            Backend::Qemu => Self::spawn(spec, folder, create("qemu.log")?)?,
+        let StartedQemu { qemu, host_side, messages, outputs, isolation } = match spec.backend {
+            Backend::Qemu => Self::spawn(spec, folder)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
         };
         let [qmp, console, control, stdout, stderr] = host_side;
+        let log = messages.map(|log| create("qemu.log").map(|file| Sink::log(log, file))).transpose()?;
         let mut machine = Self {
             qemu,
-            qmp: Qmp::new(qmp),
+            qmp: Qmp::new(qmp, log),
             control: Channel::Agent(Lines::new(control, MAX_LINE)),
-            console: Sink::new(console, create("console")?, CONSOLE_CAP),
+            console: Sink::log(console, create("console")?),
             stdout: Sink::new(stdout, create("stdout")?, output_cap),
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
             vcpu_threads: vec![],
@@ -138,6 +142,8 @@ impl Machine {
             memory_kib: spec.memory_mib * 1024,
             began: Instant::now(),
             nonce: String::new(),
+            has_invalid_messages: false,
+            end: None,
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
             stall_detector: StallDetector::new(Duration::ZERO),
@@ -149,8 +155,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Starts QEMU as a child of the controller. Its messages go to `log`.
-    fn spawn(spec: &MachineSpec, folder: &Path, log: File) -> Result<StartedQemu, VmError> {
+    /// Starts QEMU as a child of the controller.
+    fn spawn(spec: &MachineSpec, folder: &Path) -> Result<StartedQemu, VmError> {
         let mut ends = vec![];
         let mut pair = || -> Result<(UnixStream, String), VmError> {
             let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
@@ -164,27 +170,26 @@ impl Machine {
         let (control, control_fd) = pair()?;
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
+        let overlays = overlays(spec, folder)?;
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
             console: console_fd,
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
+            overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
         };
-        let isolation = Isolation::new(spec.memory_mib, &spec.files(), folder);
-        // A private folder: the overlay has a name there until QEMU has unlinked it.
-        let own = tempfile::Builder::new().prefix("overlay-").tempdir_in(folder).map_err(VmError::Start)?;
-        isolation.chown_folder(own.path()).map_err(VmError::Start)?;
-        if let Start::Keep(overlay) = &spec.start {
-            isolation.chown_folder(overlay).map_err(VmError::Start)?;
-        }
+        let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
         let mut command = Command::new(QEMU);
-        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", own.path());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
+        let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
+        messages.set_nonblocking(true).map_err(VmError::Start)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(OwnedFd::from(qemu_stderr));
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
-        let inherited: Vec<i32> = ends[..sockets].iter().map(std::os::fd::AsRawFd::as_raw_fd).collect();
+        let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
+        let inherited: Vec<i32> = sockets.chain(overlays.iter().map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -214,7 +219,8 @@ impl Machine {
         // The controller closes its copies of QEMU's ends, so that every stream ends when QEMU ends.
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
-        Ok(StartedQemu { qemu: Process::Child(qemu), host_side, outputs, isolation, own: Some(own) })
+        let (qemu, messages) = (Process::Child(qemu), Some(messages));
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -229,17 +235,19 @@ impl Machine {
         self.qmp.negotiate(deadline)?;
         if let (Guest::Ssh(original), Ok([stdout, stderr])) = (&spec.guest, <[_; 2]>::try_from(outputs)) {
             let port = self.qmp.forwarded_port(deadline)?;
-            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr));
+            let ssh = Ssh::new(&original.login, port, &self.folder, (stdout, stderr))?;
             self.control = Channel::Ssh(Box::new(ssh));
         }
         let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
         let threads = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
-        self.vcpu_threads = threads.map(|id| id as i32).collect();
+        self.vcpu_threads =
+            threads.filter_map(|id| i32::try_from(id).ok()).take(spec.vcpus as usize + 1).collect();
         if self.vcpu_threads.len() != spec.vcpus as usize {
             return Err(VmError::Qmp(format!(
-                "{} vCPU threads instead of {}: {cpus}",
+                "{} vCPU threads instead of {}: {}",
                 self.vcpu_threads.len(),
-                spec.vcpus
+                spec.vcpus,
+                text(Some(&cpus.to_string()))
             )));
         }
         // Refused before the guest runs.
@@ -274,8 +282,8 @@ impl Machine {
         self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
-    /// Copies output until an event occurs or `deadline` passes. Events with a wrong nonce or impossible values are
-    /// dropped.
+    /// Copies output until an event occurs or `deadline` passes. Invalid messages, and those with a wrong nonce or
+    /// impossible values, are dropped (`has_invalid_messages`).
     ///
     /// # Errors
     /// QEMU ended, a channel broke, or the output cannot be kept.
@@ -285,20 +293,27 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            if let Some(message) = self.control.next()? {
-                if message.nonce == self.nonce
-                    && message.event.is_possible(self.memory_kib, self.max_cpu_ms())
-                {
-                    return Ok(Event::Guest(message.event));
+            if let Some(received) = self.control.next()? {
+                match received {
+                    Received::Message(message)
+                        if message.nonce == self.nonce
+                            && message.event.is_possible(self.memory_kib, self.max_cpu_ms()) =>
+                    {
+                        return Ok(Event::Guest(message.event));
+                    }
+                    invalid => {
+                        self.has_invalid_messages = true;
+                        if let Some(event) = self.control.refuse(&format!("{invalid:?}")) {
+                            return Ok(Event::Guest(event));
+                        }
+                    }
                 }
             } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
-                let message: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
-                if let Some(event) = message["event"].as_str() {
-                    return self.handle_qemu_event(event, &message["data"]);
-                }
+                let message = parse(&line).map_err(VmError::Qmp)?;
                 if message["id"] == BALLOON {
                     self.balloon.update(&message, self.memory_kib);
                 }
+                self.handle_qemu_event(&message)?;
             } else if let Some(event) = self.read_available()? {
                 return Ok(event);
             } else {
@@ -326,35 +341,55 @@ impl Machine {
         since_start.saturating_mul(2 * u64::from(self.vcpus().max(1)))
     }
 
-    /// Handles an event of QEMU. If QEMU stopped the machine (a disk error on the host, a failure of the accelerator),
-    /// the machine cannot continue, and the result is an error.
-    fn handle_qemu_event(&mut self, event: &str, data: &serde_json::Value) -> Result<Event, VmError> {
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
-        match event {
-            "BLOCK_IO_ERROR" => Err(VmError::Disk {
-                // Under libvirt QEMU's field is empty.
-                device: match data["device"].as_str() {
-                    None | Some("") => text(&data["qom-path"]),
-                    Some(device) => device.to_owned(),
+    /// Handles a message of QEMU if it is an event. If QEMU stopped the machine (a disk error on the host, a failure of the
+    /// accelerator), or the machine ended, the result is an error.
+    fn handle_qemu_event(&mut self, message: &serde_json::Value) -> Result<(), VmError> {
+        if let Some(end) = MachineEnd::of(message) {
+            // Under libvirt QEMU remains stopped until libvirt ends it.
+            self.end = Some(end);
+            return Err(VmError::Gone(String::new()));
+        }
+        let data = &message["data"];
+        match message["event"].as_str() {
+            // The error of a write to a read-only disk is only reported to the guest, which caused it.
+            Some("BLOCK_IO_ERROR") if data["action"] != "report" => Err(VmError::Disk {
+                // The field `device` is empty. libvirt gives the nodes names of its own.
+                device: match data["node-name"].as_str() {
+                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
+                    _ => text(data["qom-path"].as_str()),
                 },
-                operation: text(&data["operation"]),
-                reason: text(&data["reason"]),
+                operation: text(data["operation"].as_str()),
+                reason: text(data["reason"].as_str()),
                 full: data["nospace"] == true,
             }),
-            // The guest halted or rebooted. Under libvirt QEMU remains stopped until libvirt ends it.
-            "SHUTDOWN" => Err(VmError::Gone(String::new())),
-            "STOP" => {
+            Some("STOP") => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
-                Err(VmError::Stopped(match state {
-                    Ok(state) if state["status"] == "internal-error" => {
+                let state = state.map(|state| text(state["status"].as_str()));
+                Err(VmError::Stopped(match state.as_deref() {
+                    Ok("guest-panicked") => {
+                        self.end = Some(MachineEnd::Guest(GuestEnd::Panic));
+                        return Err(VmError::Gone(String::new()));
+                    }
+                    Ok("internal-error") => {
                         "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
                     }
-                    Ok(state) => text(&state["status"]),
+                    Ok(state) => state.to_owned(),
                     Err(error) => format!("for an unknown reason ({error})"),
                 }))
             }
-            other => Ok(Event::Qemu(other.to_owned())),
+            _ => Ok(()),
         }
+    }
+
+    /// Whether the guest sent messages that were dropped.
+    pub fn has_invalid_messages(&self) -> bool {
+        self.has_invalid_messages
+    }
+
+    /// Whether the guest's console states that its memory was exhausted.
+    pub fn names_exhausted_memory(&self) -> bool {
+        let console = fs::read(self.folder.join("console")).unwrap_or_default();
+        guest_kernel_log::names_exhausted_memory(&String::from_utf8_lossy(&console))
     }
 
     /// Returns the longest stall until now: the controller was stopped, or its host was suspended or out of memory.
@@ -398,7 +433,7 @@ impl Machine {
 
     fn open_sinks(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let sinks = [&self.console, &self.stdout, &self.stderr].into_iter().filter(|sink| sink.is_open());
-        sinks.map(|sink| sink.stream().as_fd())
+        sinks.map(|sink| sink.stream().as_fd()).chain(self.qmp.log_stream())
     }
 
     /// Copies available output to the files, at most one buffer per stream.
@@ -408,7 +443,8 @@ impl Machine {
             (&mut self.stdout, "stdout", Some(Stream::Stdout)),
             (&mut self.stderr, "stderr", Some(Stream::Stderr)),
         ];
-        for (sink, name, stream) in sinks {
+        let log = self.qmp.log.as_mut().map(|log| (log, "qemu.log", None));
+        for (sink, name, stream) in sinks.into_iter().chain(log) {
             let read = sink.read_available(&mut self.buffer);
             let read = read.map_err(|source| VmError::Io { path: self.folder.join(name), source })?;
             if let (ReadResult::Full, Some(stream)) = (read, stream) {
@@ -505,9 +541,11 @@ impl Machine {
     fn drain(&mut self) -> Result<(), VmError> {
         self.control.close();
         loop {
-            let before = (self.received(), self.console.received());
+            let logs =
+                |machine: &Self| (machine.console.received(), machine.qmp.log.as_ref().map(Sink::received));
+            let before = (self.received(), logs(self));
             self.read_available()?;
-            if (self.received(), self.console.received()) == before {
+            if (self.received(), logs(self)) == before {
                 return Ok(());
             }
         }
@@ -525,29 +563,57 @@ impl Machine {
         VmError::Agent(format!("the guest was not {state} by its deadline{lines}"))
     }
 
-    /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest.
+    /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest, and distinguishes a guest that
+    /// ended its machine from a QEMU that was ended by the host.
+    ///
+    /// A guest must not be able to pass its end off as a failure of the host. It writes the text of the console, so only
+    /// QEMU's own events, log and exit status decide.
     fn with_cause(&mut self, error: VmError) -> VmError {
         let VmError::Gone(when) = error else { return error };
-        self.qemu.wait_or_kill(Duration::from_secs(5));
+        let has_ended = self.qemu.ends_within(Duration::from_secs(5));
+        let port_closed = !has_ended && self.qmp.lines.open && !self.control.is_open();
+        self.qemu.kill();
         let how = self.qemu.wait();
-        let mut by_signal = self.qemu.was_signalled();
+        self.read_end();
         let _ = self.drain();
-        let causes = [
-            self.isolation.memory_limit_reached(),
-            self.last_lines("qemu.log", "warning:"),
-            self.last_lines("console", "  "),
-        ];
-        let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
+        let log = self.last_lines("qemu.log", "warning:");
         // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
-        by_signal |= causes.iter().any(|cause| cause.contains(": terminating on signal "));
+        let by_signal = self.qemu.was_signalled()
+            || self.end == Some(MachineEnd::Host("host-signal".to_owned()))
+            || log.as_ref().is_some_and(|log| log.contains(": terminating on signal "));
+        let guest_end = match &self.end {
+            Some(MachineEnd::Guest(end)) => Some(*end),
+            Some(MachineEnd::Host(_)) => None,
+            // Without a signal QEMU exits with this status only when the guest switched the machine off. The event is lost
+            // if the guest causes many other events before.
+            None => (self.qemu.exit_status() == Some(0) && !by_signal).then_some(GuestEnd::Shutdown),
+        };
+        if guest_end.is_none() && port_closed {
+            return VmError::PortClosed;
+        }
+        let causes = [self.isolation.memory_limit_reached(), log, self.last_lines("console", "  ")];
+        let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
         let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
-        if by_signal { VmError::Killed(text) } else { VmError::Gone(text) }
+        match guest_end {
+            Some(how) => VmError::GuestEnded { how, causes: text },
+            None if by_signal => VmError::Killed(text),
+            None => VmError::Gone(text),
+        }
+    }
+
+    /// Reads the events that QEMU sent before its end.
+    fn read_end(&mut self) {
+        while self.end.is_none()
+            && let Ok(Some(line)) = self.qmp.lines.next()
+        {
+            self.end = parse(&line).ok().as_ref().and_then(MachineEnd::of);
+        }
     }
 
     /// Returns the last lines of a log, without empty ones and those that contain `noise`.
     fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
-        let text = fs::read(self.folder.join(log)).ok()?;
+        let text = tail(&self.folder.join(log), LOG_END).ok()?;
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(strip_timestamp);
         let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
@@ -561,9 +627,29 @@ impl Machine {
     }
 }
 
+/// Checks the disks of a machine and makes its overlays, which are files without a name on the file system of `folder`. A
+/// kept overlay exists already. QEMU inherits them in this order (`QemuSockets::overlays`).
+///
+/// # Errors
+/// A disk is refused, or an overlay cannot be made or opened.
+pub fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError> {
+    spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
+    let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
+        Start::Keep(kept) if number == 0 => {
+            let opened = File::options().read(true).write(true).open(kept);
+            opened.map_err(|source| VmError::Io { path: kept.clone(), source })
+        }
+        _ => overlay::unnamed(check_disk(disk)?, folder)
+            .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
+    };
+    spec.overlay_disks().into_iter().enumerate().map(make).collect()
+}
+
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
+        // The last messages of QEMU. An error of the machine has already been returned.
+        let _ = self.drain();
     }
 }
 

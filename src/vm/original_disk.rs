@@ -1,8 +1,9 @@
 //! Disks as tool authors submit them: one file with its own bootloader. Its content is not trusted.
 
+use super::disk_header::{DiskError, check_disk, format_of};
 use super::image::{FORMAT, Image, ImageError, ImageFacts};
+use super::spec::DiskFile;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,22 +58,9 @@ pub enum OriginalError {
         /// The messages of qemu-img.
         message: String,
     },
-    /// The disk has a backing file, a data file or a separate extent.
-    #[error("{}: it refers to another file, {other}; make one file of it: qemu-img convert -O vmdk", path.display())]
-    NotAlone {
-        /// The disk.
-        path: PathBuf,
-        /// The other file.
-        other: String,
-    },
-    /// The format is not supported.
-    #[error("{}: format {format} is not supported; convert it: qemu-img convert -O vmdk", path.display())]
-    Format {
-        /// The disk.
-        path: PathBuf,
-        /// QEMU's name of the format.
-        format: String,
-    },
+    /// The disk refers to another file, is encrypted, or has a format that is not supported.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// The disk has no bootloader.
     #[error("{}: its first sector has no bootloader for a BIOS, so no machine can start from it; give a disk that boots by BIOS", .0.display())]
     NotBootable(PathBuf),
@@ -96,6 +84,7 @@ impl Image {
             rootfs_recipe: String::new(),
             instances: vec![],
             edition: None,
+            left_out: None,
         };
         Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), facts })
     }
@@ -142,18 +131,10 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
         let path = path.to_owned();
         move |source| OriginalError::Io { path, source }
     };
+    let format = format_of(path)?.to_owned();
+    let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
     // An absolute path: qemu-img would take a relative `nbd:...` for an address.
     let disk = std::fs::canonicalize(path).map_err(io_at(path))?;
-    let json = qemu_img(&["info".into(), "--output=json".into(), disk.clone().into()], path)?;
-    let info: Value = serde_json::from_slice(&json)
-        .map_err(|e| OriginalError::Unreadable { path: path.to_owned(), message: e.to_string() })?;
-    let format = info["format"].as_str().unwrap_or_default().to_owned();
-    if let Some(other) = other_file(&info, &disk) {
-        return Err(OriginalError::NotAlone { path: path.to_owned(), other });
-    }
-    if !["vmdk", "qcow2", "raw"].contains(&&*format) {
-        return Err(OriginalError::Format { path: path.to_owned(), format });
-    }
     let folder = tempfile::tempdir().map_err(io_at(&std::env::temp_dir()))?;
     let first = folder.path().join("first");
     let named = |option: &str, path: &Path| {
@@ -164,32 +145,19 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     let read = ["dd", "-f", &format, "-O", "raw", "bs=512", "count=1"].map(OsString::from);
     qemu_img(&[&read[..], &[named("if=", &disk), named("of=", &first)]].concat(), path)?;
     let (bootable, partitions) = partition_table(&std::fs::read(&first).map_err(io_at(&first))?);
-    Ok(OriginalFacts {
-        format,
-        virtual_bytes: info["virtual-size"].as_u64().unwrap_or(0),
-        bootable,
-        partitions,
-    })
+    Ok(OriginalFacts { format, virtual_bytes, bootable, partitions })
 }
 
-fn qemu_img(args: &[OsString], disk: &Path) -> Result<Vec<u8>, OriginalError> {
+fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), OriginalError> {
     let done = Command::new("qemu-img").args(args).stdin(Stdio::null()).output();
     let done = done.map_err(OriginalError::NoQemuImg)?;
     match done.status.success() {
-        true => Ok(done.stdout),
+        true => Ok(()),
         false => {
             let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
             Err(OriginalError::Unreadable { path: disk.to_owned(), message })
         }
     }
-}
-
-/// Returns a file other than `disk` that the disk's header names: a backing file, a data file, an extent of a VMDK.
-fn other_file(info: &Value, disk: &Path) -> Option<String> {
-    let specific = &info["format-specific"]["data"];
-    let extents = specific["extents"].as_array().into_iter().flatten().map(|extent| &extent["filename"]);
-    let named = extents.chain([&info["backing-filename"], &specific["data-file"]]).filter_map(Value::as_str);
-    named.map(str::to_owned).find(|named| Path::new(named) != disk)
 }
 
 /// Parses a master boot record: whether a BIOS would start it, and its partitions.
@@ -213,7 +181,6 @@ fn partition_table(sector: &[u8]) -> (bool, Vec<Partition>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn partitions_and_bootability_are_read_from_the_boot_record() {
@@ -226,20 +193,5 @@ mod tests {
         sector[0] = 0xfa;
         assert_eq!(partition_table(&sector), (true, vec![linux]));
         assert_eq!(partition_table(&sector[..100]), (false, vec![]));
-    }
-
-    #[test]
-    fn a_disk_that_refers_to_another_file_is_detected() {
-        let disk = Path::new("/d/tool.vmdk");
-        let extents =
-            |file: &str| json!({ "format-specific": { "data": { "extents": [{ "filename": file }] } } });
-        assert_eq!(other_file(&extents("/d/tool.vmdk"), disk), None);
-        for info in [
-            extents("/d/tool-flat.vmdk"),
-            json!({ "backing-filename": "/d/tool-flat.vmdk" }),
-            json!({ "format-specific": { "data": { "data-file": "/d/tool-flat.vmdk" } } }),
-        ] {
-            assert_eq!(other_file(&info, disk).as_deref(), Some("/d/tool-flat.vmdk"));
-        }
     }
 }

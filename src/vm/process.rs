@@ -27,11 +27,11 @@ pub(super) struct StartedQemu {
     pub qemu: Process,
     /// The host's ends of QMP, console, control, stdout, stderr: non-blocking.
     pub host_side: [UnixStream; 5],
+    /// The host's end of QEMU's stderr, non-blocking; None under libvirt.
+    pub messages: Option<UnixStream>,
     /// QEMU's ends of stdout and stderr. With the ssh channel, the tool's session writes to them.
     pub outputs: Vec<OwnedFd>,
     pub isolation: Isolation,
-    /// The folder in which QEMU makes its overlay; None under libvirt, which gets an existing overlay.
-    pub own: Option<tempfile::TempDir>,
 }
 
 impl Process {
@@ -75,6 +75,15 @@ impl Process {
         }
     }
 
+    /// The exit status of QEMU, to be called after `wait`; None: a signal ended it, or libvirt started it.
+    pub fn exit_status(&mut self) -> Option<i32> {
+        match self {
+            Self::Child(child) => child.try_wait().ok().flatten()?.code(),
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => None,
+        }
+    }
+
     /// Kills QEMU without waiting for its end; `wait` must follow.
     pub fn kill(&mut self) {
         match self {
@@ -91,14 +100,6 @@ impl Process {
             #[cfg(feature = "libvirt")]
             Self::Domain(domain) => domain.wait(),
         }
-    }
-
-    /// Waits at most `timeout` for the end of a QEMU whose streams have ended, then kills it.
-    pub fn wait_or_kill(&mut self, timeout: Duration) {
-        if let Some(end) = pidfd(self.id()) {
-            wait_for(&end, timeout);
-        }
-        self.kill();
     }
 }
 

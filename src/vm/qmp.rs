@@ -1,6 +1,8 @@
 //! QMP, QEMU's control protocol: JSON, one object per line.
 
-use super::error::VmError;
+use super::error::{GuestEnd, VmError};
+use super::stream_file::{ReadResult, Sink};
+use mcc_base::guest::capped;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
@@ -34,6 +36,7 @@ impl Lines {
     ///
     /// # Errors
     /// A line is longer than the limit.
+    #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
@@ -60,16 +63,60 @@ impl Lines {
     }
 }
 
+/// The end of a machine, as QEMU reports it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum MachineEnd {
+    /// The guest ended it.
+    Guest(GuestEnd),
+    /// QEMU or the host ended it: QEMU's word for the reason, such as `host-signal`.
+    Host(String),
+}
+
+impl MachineEnd {
+    /// Reads an event of QEMU; None: it is no event about the end of the machine.
+    ///
+    /// The member `guest` of `SHUTDOWN` is set by QEMU; no guest can choose a reason of the host.
+    pub fn of(event: &Value) -> Option<Self> {
+        let data = &event["data"];
+        Some(match event["event"].as_str()? {
+            "GUEST_PANICKED" => Self::Guest(GuestEnd::Panic),
+            "SHUTDOWN" => match (data["guest"].as_bool(), data["reason"].as_str()) {
+                (Some(true), Some("guest-panic")) => Self::Guest(GuestEnd::Panic),
+                (Some(true), Some("guest-shutdown")) => Self::Guest(GuestEnd::Shutdown),
+                (Some(true), _) => Self::Guest(GuestEnd::Reset),
+                (_, reason) => Self::Host(text(reason)),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// The largest number of characters that are kept of a text of QEMU.
+const MAX_TEXT: usize = 300;
+
+/// Returns a text of QEMU for a message; `?` if there is none.
+pub(super) fn text(of_qemu: Option<&str>) -> String {
+    capped(of_qemu.unwrap_or("?"), MAX_TEXT)
+}
+
 /// A connection to QEMU's control socket.
 pub struct Qmp {
     /// The lines of QEMU.
     pub lines: Lines,
+    /// QEMU's stderr and its log. It is copied while a command waits, because a QEMU whose stderr is full does not answer.
+    /// None under libvirt, which writes the log itself.
+    pub log: Option<Sink>,
 }
 
 impl Qmp {
     /// `stream` must be non-blocking.
-    pub fn new(stream: UnixStream) -> Self {
-        Self { lines: Lines::new(stream, MAX_LINE) }
+    pub fn new(stream: UnixStream, log: Option<Sink>) -> Self {
+        Self { lines: Lines::new(stream, MAX_LINE), log }
+    }
+
+    /// QEMU's stderr, while it is open.
+    pub fn log_stream(&self) -> Option<BorrowedFd<'_>> {
+        self.log.as_ref().filter(|log| log.is_open()).map(|log| log.stream().as_fd())
     }
 
     /// Waits for the greeting and leaves negotiation mode.
@@ -119,7 +166,7 @@ impl Qmp {
                 || message.get("return").cloned().map(Ok).or_else(|| message.get("error").cloned().map(Err));
             answers.then(answer).flatten()
         })?;
-        answer.map_err(|error| VmError::Qmp(format!("{command}: {error}")))
+        answer.map_err(|error| VmError::Qmp(format!("{command}: {}", text(Some(&error.to_string())))))
     }
 
     /// Returns the port of 127.0.0.1 that QEMU forwards to the guest; the kernel chose it.
@@ -129,7 +176,7 @@ impl Qmp {
         let row = table.as_str().and_then(|text| text.lines().find(|line| line.contains("HOST_FORWARD")));
         let port = row.and_then(|row| row.split_whitespace().skip_while(|word| *word != "127.0.0.1").nth(1));
         port.and_then(|port| port.parse().ok())
-            .ok_or_else(|| VmError::Qmp(format!("QEMU reports no forwarded port: {table}")))
+            .ok_or_else(|| VmError::Qmp(format!("QEMU reports no forwarded port: {}", text(table.as_str()))))
     }
 
     /// Stops the guest and writes its complete state to `file`.
@@ -156,7 +203,7 @@ impl Qmp {
         })?;
         match status.as_str() {
             "completed" => Ok(()),
-            other => Err(VmError::Qmp(format!("{command} of the machine's state: {other}"))),
+            other => Err(VmError::Qmp(format!("{command} of the machine's state: {}", text(Some(other))))),
         }
     }
 
@@ -166,14 +213,18 @@ impl Qmp {
         deadline: Instant,
         mut found: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T, VmError> {
+        let mut buffer = vec![0; 1 << 16];
         loop {
+            // The log only helps to find a cause: if it cannot be written, the machine fails for the same cause later.
+            let copied = self.log.as_mut().map(|log| log.read_available(&mut buffer));
+            if matches!(copied, Some(Ok(ReadResult::Some | ReadResult::Full))) && Instant::now() < deadline {
+                continue;
+            }
             // The deadline is checked for each line, so that a flood of events cannot delay it.
             while Instant::now() < deadline
                 && let Some(line) = self.lines.next().map_err(VmError::Qmp)?
             {
-                let message: Value = serde_json::from_slice(&line).map_err(|e| {
-                    VmError::Qmp(format!("{what}: {e} in {:?}", String::from_utf8_lossy(&line)))
-                })?;
+                let message = parse(&line).map_err(|problem| VmError::Qmp(format!("{what}: {problem}")))?;
                 if let Some(value) = found(&message) {
                     return Ok(value);
                 }
@@ -185,9 +236,19 @@ impl Qmp {
             if left.is_zero() {
                 return Err(VmError::Qmp(format!("no answer to {what:?} in time")));
             }
-            poll_readable(&[self.lines.stream.as_fd()], left.min(Duration::from_secs(60)));
+            let streams: Vec<_> = [self.lines.stream.as_fd()].into_iter().chain(self.log_stream()).collect();
+            poll_readable(&streams, left.min(Duration::from_secs(60)));
         }
     }
+}
+
+/// Reads a line of QEMU.
+///
+/// # Errors
+/// It is not JSON.
+pub(super) fn parse(line: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(line)
+        .map_err(|error| format!("{error} in {:?}", text(Some(&String::from_utf8_lossy(line)))))
 }
 
 /// Waits until one of the streams has something to read or has ended, at most `timeout`.
@@ -196,4 +257,36 @@ pub(super) fn poll_readable(streams: &[BorrowedFd], timeout: Duration) {
     // Rounded up, so that a deadline has passed when its wait is over.
     let millis = (timeout + Duration::from_micros(999)).as_millis().min(60_000) as u16;
     let _ = poll(&mut fds, PollTimeout::from(millis));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_guest_ends_a_machine_with_a_reason_of_guests() {
+        let end = |event: &str, data: Value| MachineEnd::of(&json!({ "event": event, "data": data }));
+        let shutdown =
+            |guest: bool, reason: &str| end("SHUTDOWN", json!({ "guest": guest, "reason": reason }));
+        for (reason, how) in [
+            ("guest-panic", GuestEnd::Panic),
+            ("guest-shutdown", GuestEnd::Shutdown),
+            ("guest-reset", GuestEnd::Reset),
+            ("subsystem-reset", GuestEnd::Reset),
+        ] {
+            assert_eq!(shutdown(true, reason), Some(MachineEnd::Guest(how)), "{reason}");
+        }
+        for reason in ["host-signal", "host-qmp-quit", "host-error"] {
+            assert_eq!(shutdown(false, reason), Some(MachineEnd::Host(reason.to_owned())));
+        }
+        assert_eq!(end("GUEST_PANICKED", json!({})), Some(MachineEnd::Guest(GuestEnd::Panic)));
+        assert_eq!(end("SHUTDOWN", json!({ "reason": 7 })), Some(MachineEnd::Host("?".to_owned())));
+        assert_eq!(end("RTC_CHANGE", json!({})), None);
+    }
+
+    #[test]
+    fn texts_of_qemu_in_messages_are_short() {
+        let problem = parse("x".repeat(100_000).as_bytes()).unwrap_err();
+        assert!(problem.len() < 400 && problem.contains("expected value"), "{problem}");
+    }
 }

@@ -3,14 +3,13 @@
 //! Only a machine with the same specification, the same disks and the same QEMU uses a state: the name of the state is
 //! a digest of all of these. A state whose files were changed is made again.
 
+use super::disk_header::DiskError;
 use super::error::VmError;
 use mcc_base::digest;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A saved state: a folder with `overlay.qcow2` (what the machine wrote to its disk until it was saved), `state` and
 /// `saved.json`.
@@ -38,14 +37,9 @@ pub enum SavedError {
         /// The cause.
         source: io::Error,
     },
-    /// qemu-img cannot make an overlay.
-    #[error("qemu-img cannot make an overlay of {}: {message}", disk.display())]
-    Overlay {
-        /// The disk file below the overlay.
-        disk: PathBuf,
-        /// The messages of qemu-img.
-        message: String,
-    },
+    /// The disk cannot be used.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// The machine failed before its state was saved.
     #[error("the machine whose state is to be saved failed: {0}")]
     Machine(#[from] VmError),
@@ -73,23 +67,6 @@ impl SavedState {
         let written = fs::read(self.folder.join("saved.json")).ok();
         let written = written.and_then(|text| serde_json::from_slice::<Digests>(&text).ok());
         written.is_some_and(|written| self.digests().is_ok_and(|found| found == written))
-    }
-}
-
-/// Makes a new qcow2 overlay `to` of a disk.
-pub(super) fn overlay(disk: &Path, format: &str, to: &Path) -> Result<(), SavedError> {
-    let disk = fs::canonicalize(disk).map_err(io_at(disk))?;
-    let mut qemu_img = Command::new("qemu-img");
-    qemu_img.args(["create", "-q", "-f", "qcow2", "-F", format, "-b"]).arg(&disk).arg(to);
-    // A process group of its own: signals of the terminal go to the controller only.
-    qemu_img.process_group(0);
-    let done = qemu_img.stdin(Stdio::null()).output().map_err(io_at(Path::new("qemu-img")))?;
-    match done.status.success() {
-        true => Ok(()),
-        false => {
-            let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-            Err(SavedError::Overlay { disk, message })
-        }
     }
 }
 

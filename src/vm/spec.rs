@@ -2,7 +2,8 @@
 
 use super::saved_state::SavedState;
 use mcc_host::Accelerator;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// The program that starts QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,13 +57,15 @@ pub enum Guest {
     Ssh(Original),
 }
 
-/// The user and the key of an ssh login.
+/// The users and keys of ssh logins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Name of the guest's user.
+    /// Name of the guest's user who runs the tool.
     pub user: String,
     /// Path of the private key on the host.
     pub key: PathBuf,
+    /// Path of the private key for root, who then has the control session; None: the user has it.
+    pub root_key: Option<PathBuf>,
 }
 
 /// The settings of an original disk.
@@ -122,18 +125,35 @@ pub enum Start {
 }
 
 impl MachineSpec {
+    /// The bus of the disks.
+    fn bus(&self) -> Bus {
+        match &self.guest {
+            Guest::Agent { .. } => Bus::Virtio,
+            Guest::Ssh(original) => original.bus,
+        }
+    }
+
+    /// Returns all disks that QEMU opens, without the overlays that receive its writes.
+    pub fn disks(&self) -> Vec<DiskFile> {
+        let saved = match &self.start {
+            Start::Restore(saved) => Some(DiskFile::new(saved.overlay(), "qcow2")),
+            Start::Boot | Start::Keep(_) => None,
+        };
+        [self.disk.clone()].into_iter().chain(saved).chain(self.read_only_disks.iter().cloned()).collect()
+    }
+
+    /// Returns the disks to which the guest writes: each needs an overlay.
+    pub fn overlay_disks(&self) -> Vec<&DiskFile> {
+        let read_only = self.read_only_disks.iter().filter(|_| self.bus() == Bus::Ide);
+        [&self.disk].into_iter().chain(read_only).collect()
+    }
+
     /// Returns the paths of all files that QEMU opens to read.
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut files = vec![self.disk.path.clone()];
+        let mut files: Vec<PathBuf> = self.disks().into_iter().map(|disk| disk.path).collect();
         if let Guest::Agent { kernel, initrd } = &self.guest {
             files.extend([kernel.clone(), initrd.clone()]);
         }
-        match &self.start {
-            Start::Boot => {}
-            Start::Keep(overlay) => files.push(overlay.clone()),
-            Start::Restore(saved) => files.push(saved.overlay()),
-        }
-        files.extend(self.read_only_disks.iter().map(|disk| disk.path.clone()));
         files
     }
 
@@ -160,6 +180,8 @@ pub struct QemuSockets {
     pub stdout: String,
     /// The virtio port for the tool's standard error.
     pub stderr: String,
+    /// The overlays, in the order of `MachineSpec::overlay_disks`: not sockets but files.
+    pub overlays: Vec<String>,
 }
 
 impl QemuSockets {
@@ -172,6 +194,7 @@ impl QemuSockets {
             control: name("control"),
             stdout: name("stdout"),
             stderr: name("stderr"),
+            overlays: vec![],
         }
     }
 }
@@ -181,11 +204,18 @@ impl QemuSockets {
 pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
 
+/// The device with which QEMU recognizes a panic of the guest's kernel; the initrd has its driver.
+pub(super) const PANIC_DEVICE: &str = "pvpanic-pci";
+
 /// If a disk of the host is full or fails, QEMU stops the machine, so that the guest does not see an I/O error.
 const STOP_ON_ERROR: &str = "werror=stop,rerror=stop";
 
-/// Returns the arguments of QEMU. The disk is opened with a temporary overlay (`snapshot=on`), which QEMU unlinks when
-/// it makes it, so that nothing of it remains after the end of the machine for any reason.
+/// As `STOP_ON_ERROR` for a read-only disk: only the guest can cause a failed write, so it gets the error.
+const REPORT_WRITES: &str = "werror=report,rerror=stop";
+
+/// Returns the arguments of QEMU. Each disk is an explicit chain of block nodes with a fixed format: QEMU never probes a
+/// format, follows no reference in a header, and takes no file name for the address of a server. Writes go to overlays
+/// without a name, which QEMU inherits as descriptors.
 pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     let mut args: Vec<String> = vec![];
     let mut arg = |option: &str, value: &str| {
@@ -228,7 +258,7 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         };
         arg("-device", &format!("{nic},netdev=net,addr=3"));
     }
-    for (option, value) in disks(spec) {
+    for (option, value) in disks(spec, qemu_sockets) {
         arg(option, &value);
     }
     // Used only to query the memory statistics of the guest's kernel.
@@ -248,45 +278,100 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
             arg("-device", &format!("virtserialport,chardev={port},name={port}"));
         }
     }
+    if let Guest::Agent { .. } = &spec.guest {
+        // The guest's kernel reports a panic to it. It is the last device, so that the others keep their slots.
+        arg("-device", PANIC_DEVICE);
+    }
     if let Start::Restore(_) = spec.start {
         arg("-incoming", "defer");
     }
     args
 }
 
-fn disks(spec: &MachineSpec) -> Vec<(&'static str, String)> {
-    let file = |path: &Path| path.display().to_string().replace(',', ",,");
-    let snapshot_drive = |disk: &DiskFile| {
-        format!("format={},snapshot=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
-    };
-    let bus = match &spec.guest {
-        Guest::Agent { .. } => Bus::Virtio,
-        Guest::Ssh(original) => original.bus,
-    };
-    let device = |drive: &str, unit: usize| match bus {
-        Bus::Virtio => ("-device", format!("virtio-blk-pci,drive={drive}")),
-        Bus::Ide => ("-device", format!("ide-hd,drive={drive},bus=ide.{},unit={}", unit / 2, unit % 2)),
-    };
-    let disk = match &spec.start {
-        Start::Boot => snapshot_drive(&spec.disk),
-        Start::Keep(overlay) => format!("format=qcow2,{STOP_ON_ERROR},file={}", file(overlay)),
-        Start::Restore(saved) => {
-            format!("format=qcow2,snapshot=on,{STOP_ON_ERROR},file={}", file(&saved.overlay()))
+/// The block nodes of a machine as arguments of QEMU.
+struct BlockNodes<'a> {
+    args: Vec<(&'static str, String)>,
+    sockets: &'a QemuSockets,
+    overlays: usize,
+}
+
+impl BlockNodes<'_> {
+    fn node(&mut self, node: &Value) {
+        self.args.push(("-blockdev", node.to_string()));
+    }
+
+    /// Adds the node `name` of a read-only disk file on the node `backing`.
+    fn read_only(&mut self, name: &str, disk: &DiskFile, backing: Option<&str>) {
+        let file = format!("{name}-file");
+        self.node(&json!({
+            "driver": "file", "node-name": file, "filename": disk.path.display().to_string(), "read-only": true,
+            "auto-read-only": false,
+        }));
+        let mut node = json!({
+            "driver": disk.format, "node-name": name, "file": file, "read-only": true, "auto-read-only": false,
+        });
+        // A raw disk has no header. For all others `null` prevails over the header.
+        if disk.format != "raw" {
+            node["backing"] = json!(backing);
+        }
+        self.node(&node);
+    }
+
+    /// Adds the node `name` of the next overlay, on the node `backing`. `is_kept`: the overlay remains after the end of
+    /// the machine, so it must be written to the storage.
+    fn overlay(&mut self, name: &str, backing: &str, is_kept: bool) {
+        let number = self.overlays;
+        self.overlays += 1;
+        let fd = self.sockets.overlays.get(number).map_or("<overlay>", String::as_str);
+        self.args.push(("-add-fd", format!("fd={fd},set={number}")));
+        let cache = json!({ "no-flush": !is_kept });
+        let file = format!("{name}-file");
+        self.node(&json!({
+            "driver": "file", "node-name": file, "filename": format!("/dev/fdset/{number}"), "cache": cache,
+        }));
+        self.node(&json!({
+            "driver": "qcow2", "node-name": name, "file": file, "backing": backing, "cache": cache,
+        }));
+    }
+}
+
+fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String)> {
+    let bus = spec.bus();
+    let device = |node: &str, unit: usize, errors: &str| match bus {
+        Bus::Virtio => ("-device", format!("virtio-blk-pci,drive={node},{errors}")),
+        Bus::Ide => {
+            ("-device", format!("ide-hd,drive={node},bus=ide.{},unit={},{errors}", unit / 2, unit % 2))
         }
     };
-    let mut args = vec![("-drive", format!("if=none,id=disk,{disk}")), device("disk", 0)];
+    let mut nodes = BlockNodes { args: vec![], sockets, overlays: 0 };
+    nodes.read_only("base", &spec.disk, None);
+    match &spec.start {
+        Start::Boot => nodes.overlay("disk", "base", false),
+        Start::Keep(_) => nodes.overlay("disk", "base", true),
+        Start::Restore(saved) => {
+            nodes.read_only("saved", &DiskFile::new(saved.overlay(), "qcow2"), Some("base"));
+            nodes.overlay("disk", "saved", false);
+        }
+    }
+    nodes.args.push(device("disk", 0, STOP_ON_ERROR));
     for (i, disk) in spec.read_only_disks.iter().enumerate() {
-        let options = match bus {
+        let name = format!("ro{i}");
+        let errors = match bus {
             Bus::Virtio => {
-                format!("format={},readonly=on,{STOP_ON_ERROR},file={}", disk.format, file(&disk.path))
+                nodes.read_only(&name, disk, None);
+                REPORT_WRITES
             }
             // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
-            Bus::Ide => snapshot_drive(disk),
+            Bus::Ide => {
+                let base = format!("{name}-base");
+                nodes.read_only(&base, disk, None);
+                nodes.overlay(&name, &base, false);
+                STOP_ON_ERROR
+            }
         };
-        args.push(("-drive", format!("if=none,id=ro{i},{options}")));
-        args.push(device(&format!("ro{i}"), i + 1));
+        nodes.args.push(device(&name, i + 1, errors));
     }
-    args
+    nodes.args
 }
 
 #[cfg(test)]
@@ -309,6 +394,43 @@ mod tests {
         }
     }
 
+    /// The block nodes of a machine by name.
+    fn nodes(spec: &MachineSpec) -> std::collections::BTreeMap<String, Value> {
+        let args = argv(spec, &QemuSockets::placeholder());
+        let nodes = args.windows(2).filter(|pair| pair[0] == "-blockdev");
+        let node = |node: Value| (node["node-name"].as_str().unwrap().to_owned(), node);
+        nodes.map(|pair| node(serde_json::from_str(&pair[1]).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_disk_is_a_chain_of_nodes_that_follows_no_header() {
+        let found = nodes(&spec());
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(names, ["base", "base-file", "disk", "disk-file", "ro0", "ro0-file"]);
+        assert_eq!(found["base-file"]["filename"], "/i/a,b.qcow2");
+        assert_eq!((&found["base"]["driver"], &found["base"]["backing"]), (&json!("qcow2"), &Value::Null));
+        assert!(found["base"].as_object().unwrap().contains_key("backing"), "null prevails over the header");
+        assert_eq!(
+            (&found["disk"]["backing"], &found["disk"]["cache"]["no-flush"]),
+            (&json!("base"), &json!(true))
+        );
+        assert_eq!(found["disk-file"]["filename"], "/dev/fdset/0");
+        for name in ["base", "base-file", "ro0", "ro0-file"] {
+            assert_eq!(
+                (&found[name]["read-only"], &found[name]["auto-read-only"]),
+                (&json!(true), &json!(false))
+            );
+        }
+        let kept = nodes(&MachineSpec { start: Start::Keep("/s/overlay".into()), ..spec() });
+        assert_eq!(kept["disk"]["cache"]["no-flush"], false);
+        let saved = SavedState { folder: "/s".into() };
+        let restored = nodes(&MachineSpec { start: Start::Restore(saved), ..spec() });
+        assert_eq!(
+            (&restored["disk"]["backing"], &restored["saved"]["backing"]),
+            (&json!("saved"), &json!("base"))
+        );
+    }
+
     #[test]
     fn a_machine_has_the_specified_hardware_and_no_network() {
         let args = argv(&spec(), &QemuSockets::placeholder()).join(" ");
@@ -317,26 +439,38 @@ mod tests {
             "-m 16384M ",
             "-smp 4,sockets=1,cores=4,threads=1 ",
             "-nodefaults ",
-            "snapshot=on,werror=stop,rerror=stop,file=/i/a,,b.qcow2 ",
-            "format=raw,readonly=on,werror=stop,rerror=stop,file=/i/inputs.ext4 ",
+            "-add-fd fd=<overlay>,set=0 ",
+            "virtio-blk-pci,drive=disk,werror=stop,rerror=stop ",
         ] {
             assert!(args.contains(part), "{part} in {args}");
         }
         assert!(!args.contains("-netdev") && !args.contains("-nic"), "no network: {args}");
+        assert!(!args.contains("-drive"), "QEMU would probe formats and addresses: {args}");
+    }
+
+    #[test]
+    fn a_file_name_is_never_an_address() {
+        let disk = DiskFile::new("nbd:127.0.0.1:10809".into(), "qcow2");
+        let found = nodes(&MachineSpec { disk, ..spec() });
+        let file = &found["base-file"];
+        assert_eq!((&file["driver"], &file["filename"]), (&json!("file"), &json!("nbd:127.0.0.1:10809")));
     }
 
     #[test]
     fn an_original_disk_boots_itself_and_has_only_the_ssh_port() {
-        let login = Login { user: "mcc".into(), key: "/i/key".into() };
+        let login = Login { user: "mcc".into(), key: "/i/key".into(), root_key: None };
         let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
-        let args =
-            argv(&MachineSpec { guest: Guest::Ssh(original), disk, ..spec() }, &QemuSockets::placeholder());
-        let args = args.join(" ");
+        let spec = MachineSpec { guest: Guest::Ssh(original), disk, ..spec() };
+        let found = nodes(&spec);
+        assert_eq!(
+            (&found["base"]["driver"], &found["ro0"]["backing"]),
+            (&json!("vmdk"), &json!("ro0-base"))
+        );
+        let args = argv(&spec, &QemuSockets::placeholder()).join(" ");
         for part in [
-            "format=vmdk,snapshot=on,werror=stop,rerror=stop,file=/i/lola.vmdk ",
-            "ide-hd,drive=disk,bus=ide.0,unit=0 ",
-            "format=raw,snapshot=on,werror=stop,rerror=stop,file=/i/inputs.ext4 ",
+            "ide-hd,drive=disk,bus=ide.0,unit=0,werror=stop,rerror=stop ",
+            "ide-hd,drive=ro0,bus=ide.0,unit=1,werror=stop,rerror=stop ",
             "-device e1000,netdev=net,addr=3 ",
             "-netdev user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22",
         ] {

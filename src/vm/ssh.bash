@@ -1,17 +1,24 @@
-# The functions of the control session on an original disk. They send the events of the guest agent, one JSON object per
-# line. The host sends this text after the session has begun. The loop uses builtins only, to use no CPU time of the tool.
+# The control session on an original disk. It sends the events of the guest agent, one JSON object per line. The host sends
+# this text after the session has begun, and then calls the functions. They start no program while the tool runs, to use no CPU
+# time of the tool and to give no program the session's streams.
 nonce=
 send_event() { printf '{"nonce":"%s",%s}\n' "$nonce" "$1"; }
 number() { # FILE NAME: sets REPLY to the number after NAME
     local name
     while read -r name REPLY _; do [ "$name" = "$2" ] && return; done < "$1"
     REPLY=0
+    return 1
 }
-used_memory() { # Sets used and peak: memory in use by the whole guest, KiB
-    number /proc/meminfo MemTotal:; local total=$REPLY
-    number /proc/meminfo MemAvailable:; used=$((total - REPLY)); [ "$used" -le "$peak" ] || peak=$used
+# Before the instance is named. A process whose program its user cannot read is closed to other processes of that user (no
+# ptrace, no pidfd_getfd, no /proc/PID/fd or mem). So both sessions run a copy of bash that can only be executed.
+make_folder() { # FOLDER
+    local mode=700
+    [ $EUID != 0 ] || mode=711
+    mkdir -m $mode "$1" && mkfifo "$1/end" && chmod 622 "$1/end" && cp "$BASH" "$1/bash" && chmod 111 "$1/bash"
 }
-peak=0
+open() { # FOLDER USER: waits until the tool's session has opened the pipe, then removes the folder
+    uid=$(id -u "$2") && echo open && exec 7< "$1/end" && rm -rf "$1" && send_ready
+}
 send_ready() {
     local kernel flags name
     read -r kernel < /proc/sys/kernel/osrelease
@@ -19,18 +26,25 @@ send_ready() {
     number /proc/meminfo MemTotal:
     send_event "\"event\":\"ready\",\"kernel\":\"$kernel\",\"cpu_flags\":[\"${flags// /\",\"}\"],\"memory_kib\":$REPLY"
 }
-report_preparation() { # STATUS REASON
-    local reason=${2//\\/\\\\}
+await_preparation() { # The tool's session sends its exit status and messages through the pipe.
+    local code= reason=
+    read -r -n 2000 code reason <&7
+    reason=${reason//\\/\\\\}
     reason=${reason//\"/\\\"}
-    if [ "$1" = 0 ]; then send_event '"event":"prepared"'
+    if [ "$code" = 0 ]; then send_event '"event":"prepared"'
     else send_event "\"event\":\"failed\",\"reason\":\"${reason//[^[:print:]]/ }\""; fi
 }
-# The tool's session waits at the first pipe and reports the tool's end through the second.
-make_pipes() { pipes=$1; mkdir -m 700 "$pipes" && mkfifo "$pipes/go" "$pipes/end"; }
-own_processes() { # Sets own: the numbers of this user's processes
+used_memory() { # Sets used and peak: memory in use by the whole guest, KiB
+    number /proc/meminfo MemTotal:; local total=$REPLY
+    number /proc/meminfo MemAvailable:; used=$((total - REPLY)); [ "$used" -le "$peak" ] || peak=$used
+}
+peak=0
+processes() { # Sets own: the numbers of the processes of the tool's user
     local process
     own=" "
-    for process in /proc/[0-9]*; do [ -O "$process" ] && own+="${process#/proc/} "; done
+    for process in /proc/[0-9]*; do
+        number "$process/status" Uid: && [ "$REPLY" = "$uid" ] && own+="${process#/proc/} "
+    done 2> /dev/null
 }
 sample() {
     local user nice system wait
@@ -39,23 +53,20 @@ sample() {
     send_event "\"event\":\"sample\",\"memory_kib\":$used,\"cpu_ms\":$(((user + nice + system) * 10)),\"io_wait_ms\":$((wait * 10))"
 }
 watch_tool() {
-    local before ooms code wrapper left=0 process name
-    own_processes; before=$own
+    local before ooms code exit='"signal":9' left=0 process
+    processes; before=$own
     number /proc/vmstat oom_kill; ooms=$REPLY
-    exec 7<> "$pipes/end" 8> "$pipes/go" # Waits until the tool's session has opened the pipe.
     send_event '"event":"started"'
-    echo go >&8
-    exec 8>&-
-    while ! read -r -t 1 code wrapper <&7; do sample; done
+    # The tool's session sends the exit status through the pipe. If the session ends, the pipe ends.
+    while read -r -t 1 -n 20 code <&7; [ $? -gt 128 ]; do sample; done
     code=${code//[!0-9]/}
+    [ -z "$code" ] || exit="\"code\":$((10#0${code:0:3} % 256))"
     used_memory
     # Other processes that were started since then keep the tool's streams open.
-    own_processes
+    processes
     for process in $own; do
-        [[ $before == *" $process "* || $process = "$wrapper" ]] && continue
-        { read -r name < "/proc/$process/comm"; } 2> /dev/null || continue
-        [[ $name == sshd* ]] || { kill -9 "$process" && left=$((left + 1)); } 2> /dev/null
+        [[ $before == *" $process "* ]] || { kill -9 "$process" && left=$((left + 1)); } 2> /dev/null
     done
     number /proc/vmstat oom_kill
-    send_event "\"event\":\"ended\",\"exit\":{\"code\":$((10#0${code:0:3}))},\"memory_kib\":$peak,\"oom_kills\":$((REPLY - ooms)),\"left_behind\":$left"
+    send_event "\"event\":\"ended\",\"exit\":{$exit},\"memory_kib\":$peak,\"oom_kills\":$((REPLY - ooms)),\"left_behind\":$left"
 }

@@ -1,11 +1,15 @@
-//! The ssh channel to an original disk: one connection of the host's `ssh` to the disk's sshd. It has a control
-//! session, which sends the events of the guest agent (`ssh.bash`), and the tool's session with the tool's output.
+//! The ssh channel to an original disk: the host's `ssh` with a control session, which sends the events of the guest agent
+//! (`ssh.bash`), and the tool's session, which prepares the instance and runs the tool. The guest is not trusted: once it has
+//! the name of the instance, whatever a session sends or does not send is an event of the run, not an error.
 
 use super::error::VmError;
 use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
 use super::spec::Login;
+use super::stream_file::{LOG_CAP, TRUNCATED};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -13,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 const SESSION: &str = include_str!("ssh.bash");
@@ -28,8 +32,8 @@ const CONTROL_PATH: &str = "./ssh";
 /// Interval of connection probes. QEMU's user network repeats a packet that the guest did not receive only after 6
 /// seconds, so new connections are quicker.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
-/// After a lost connection the guest's sshd must answer within this time.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// After a lost session QMP must report within this time that the machine itself has ended.
+const LOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// After the end of the tool's streams the control session must report within this time how the tool ended.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -37,133 +41,191 @@ const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Ssh {
     login: Login,
     port: u16,
+    /// The folder of the attempt.
     folder: PathBuf,
-    state: State,
+    /// A folder in the guest that exists only until both sessions have begun.
+    guest_folder: String,
+    stage: Stage,
+    /// Connections that wait for the greeting of sshd, and the time of the next probe.
+    probing: Option<(Vec<TcpStream>, Instant)>,
+    /// When the control session ended or did not accept a script.
+    lost: Option<Instant>,
     /// Standard output and standard error of the tool's session.
     outputs: Option<(OwnedFd, OwnedFd)>,
-    /// The script of the tool's session.
+    /// The script that starts the tool.
     tool_script: Option<String>,
     nonce: String,
     control: Option<(Child, Lines)>,
-    tool: Option<Child>,
+    /// The tool's session and its standard input.
+    tool: Option<(Child, UnixStream)>,
     /// When the tool's streams ended.
     closed: Option<Instant>,
+    /// Whether the log has the line about its truncation.
+    log_truncated: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Booting,
+    /// The guest has the name of the instance.
     Preparing,
+    Prepared,
+    Starting,
     Examining,
     Ended,
     OutputComplete,
 }
 
-struct State {
-    stage: Stage,
-    /// Connections that wait for the greeting of sshd, and the time of the next probe.
-    probing: Option<(Vec<TcpStream>, Instant)>,
-    lost_since: Option<Instant>,
-}
-
 impl Ssh {
     /// `port` of 127.0.0.1 is forwarded to the guest's sshd; `folder` is the attempt's.
-    pub fn new(login: &Login, port: u16, folder: &Path, outputs: (OwnedFd, OwnedFd)) -> Self {
-        let probing = Some((vec![], Instant::now()));
-        Self {
+    ///
+    /// # Errors
+    /// The host gives no random bytes.
+    pub fn new(
+        login: &Login,
+        port: u16,
+        folder: &Path,
+        outputs: (OwnedFd, OwnedFd),
+    ) -> Result<Self, VmError> {
+        let mut random = [0; 16];
+        let urandom = File::open("/dev/urandom").and_then(|mut urandom| urandom.read_exact(&mut random));
+        urandom.map_err(VmError::Start)?;
+        Ok(Self {
             login: login.clone(),
             port,
             folder: folder.to_owned(),
-            state: State { stage: Stage::Booting, probing, lost_since: None },
+            guest_folder: format!("/tmp/mcc-{:032x}", u128::from_ne_bytes(random)),
+            stage: Stage::Booting,
+            probing: Some((vec![], Instant::now())),
+            lost: None,
             outputs: Some(outputs),
             tool_script: None,
             nonce: String::new(),
             control: None,
             tool: None,
             closed: None,
-        }
+            log_truncated: false,
+        })
     }
 
-    /// Executes a request in the guest.
+    /// Executes a request in the guest. That the guest does not read it is found by `next`.
+    ///
+    /// # Errors
+    /// A request out of order.
     pub fn send(&mut self, request: &Request) -> Result<(), VmError> {
-        match request {
-            Request::Ready => Ok(()),
-            Request::Prepare(job) => {
-                self.state.stage = Stage::Preparing;
-                let script = prepare_script(job);
+        match (request, self.stage) {
+            (Request::Ready, _) => {}
+            (Request::Prepare(job), Stage::Booting) => {
+                self.stage = Stage::Preparing;
                 self.nonce.clone_from(&job.nonce);
                 self.tool_script = Some(tool_script(job));
-                self.send_script(&script)
+                self.send_to_control(&format!("nonce={}\nawait_preparation\n", quoted(&job.nonce)));
+                self.send_to_tool(&prepare_script(job));
             }
-            Request::Start => {
-                let script = self.tool_script.take();
-                let script = script.ok_or_else(|| VmError::Agent("start without a job".to_owned()))?;
-                let (stdout, stderr) =
-                    self.outputs.take().ok_or_else(|| VmError::Agent("a second job".to_owned()))?;
-                let mut ssh = self.command();
-                ssh.arg("-n").arg(self.address()).arg(format!("exec bash -c {}", quoted(&script)));
-                ssh.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
-                self.tool = Some(spawn(&mut ssh)?);
-                self.state.stage = Stage::Examining;
-                self.send_script("watch_tool\n")
+            (Request::Start, Stage::Prepared) => {
+                self.stage = Stage::Starting;
+                self.send_to_control("watch_tool\n");
             }
+            (_, stage) => return Err(VmError::Agent(format!("a request out of order: {stage:?}"))),
         }
+        Ok(())
     }
 
-    /// Returns the next message, without waiting. Lines that are no messages are dropped.
+    /// Returns the next message, without waiting. While the guest boots, lines that are no messages are dropped.
+    ///
+    /// # Errors
+    /// The guest does not boot as it must, or a signal on the host ended an ssh process.
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
-        if self.state.probing.is_some() && self.probe()? {
-            if self.state.lost_since.is_some() {
-                // sshd still answers, so a process of the tool's user in the guest ended the sessions.
-                self.state.stage = Stage::Ended;
-                return Ok(Some(self.message(GuestEvent::SessionLost)));
-            }
-            self.open_session()?;
+        if self.probing.is_some() && self.probe()? {
+            self.open_control()?;
         }
-        if let Some((_, lines)) = &mut self.control {
-            while let Some(line) = lines.next().map_err(VmError::Agent)? {
-                if let Ok(message) = serde_json::from_slice::<GuestMessage>(&line) {
-                    if message.nonce == self.nonce
-                        && matches!(message.event, GuestEvent::Ended { .. })
-                        && self.state.stage == Stage::Examining
-                    {
-                        self.state.stage = Stage::Ended;
+        while let Some((_, lines)) = &mut self.control {
+            match lines.next() {
+                Ok(Some(line)) => {
+                    if let Some(event) = self.receive(&line)? {
+                        return Ok(Some(self.message(event)));
                     }
-                    return Ok(Some(message));
                 }
-            }
-            if !lines.open {
-                if let Some(signal) = self.control.as_mut().and_then(|(child, _)| signal_of(child)) {
-                    return Err(VmError::SshKilled(signal));
-                }
-                self.end(|ssh| ssh.control.take().map(|(child, _)| child));
-                self.on_session_end()?;
+                Ok(None) if lines.open => break,
+                Ok(None) => self.on_control_end()?,
+                Err(problem) if self.stage == Stage::Booting => return Err(VmError::Agent(problem)),
+                Err(problem) => return Ok(self.refuse(&problem).map(|event| self.message(event))),
             }
         }
-        let killed = self.closed.is_some_and(|closed| closed.elapsed() >= EXIT_STATUS_TIMEOUT);
-        if killed && self.state.stage == Stage::Examining {
-            self.state.stage = Stage::Ended;
+        if self.lost_at().is_some_and(|at| Instant::now() >= at) {
+            if let Some(signal) = self.tool.as_mut().and_then(|(child, _)| signal_of(child)) {
+                return Err(VmError::SshKilled(signal));
+            }
+            self.end_sessions("a session over ssh ended");
             return Ok(Some(self.message(GuestEvent::SessionLost)));
         }
         Ok(None)
+    }
+
+    /// Returns when the sessions count as lost, unless the guest reports the tool's end or QMP that of the machine.
+    fn lost_at(&self) -> Option<Instant> {
+        let no_status =
+            self.closed.filter(|_| self.stage == Stage::Examining).map(|at| at + EXIT_STATUS_TIMEOUT);
+        let lost = self.lost.filter(|_| self.stage != Stage::Booting).map(|at| at + LOST_TIMEOUT);
+        lost.into_iter().chain(no_status).min()
+    }
+
+    /// Handles a line of the control session.
+    fn receive(&mut self, line: &[u8]) -> Result<Option<GuestEvent>, VmError> {
+        let message = serde_json::from_slice::<GuestMessage>(line).ok();
+        let event = message.filter(|message| message.nonce == self.nonce).map(|message| message.event);
+        match (self.stage, &event) {
+            (Stage::Booting, _) if line == b"open" && self.tool.is_none() => {
+                self.open_tool()?;
+                return Ok(None);
+            }
+            (Stage::Booting, Some(GuestEvent::Ready { .. })) if self.tool.is_some() => {}
+            (Stage::Booting, _) => return Ok(None),
+            (Stage::Preparing, Some(GuestEvent::Prepared { .. })) => self.stage = Stage::Prepared,
+            (Stage::Preparing, Some(GuestEvent::Failed { reason })) => {
+                let reason = format!("the disk's programs did not prepare the instance: {reason}");
+                self.end_sessions(&reason);
+            }
+            (Stage::Starting, Some(GuestEvent::Started)) => {
+                self.stage = Stage::Examining;
+                // The tool's session has its own copies.
+                self.outputs = None;
+                let script = self.tool_script.take().unwrap_or_default();
+                self.send_to_tool(&script);
+            }
+            (Stage::Examining, Some(GuestEvent::Sample { .. })) => {}
+            (Stage::Examining, Some(GuestEvent::Ended { .. })) => {
+                self.stage = Stage::Ended;
+                self.lost = None;
+            }
+            _ => return Ok(self.refuse(&String::from_utf8_lossy(&line[..line.len().min(200)]))),
+        }
+        Ok(event)
+    }
+
+    /// Ends the sessions because of a message that the control session does not send by itself. None while the guest boots.
+    pub fn refuse(&mut self, message: &str) -> Option<GuestEvent> {
+        (self.stage != Stage::Booting).then(|| {
+            self.end_sessions(&format!("unexpected message of the control session: {message:?}"));
+            GuestEvent::UnexpectedMessage
+        })
     }
 
     /// Must be called when both streams of the tool have ended, with their lengths in bytes. Returns
     /// `OutputComplete` once, after the end of the tool.
     pub fn output_closed(&mut self, (stdout_bytes, stderr_bytes): (u64, u64)) -> Option<GuestEvent> {
         self.closed.get_or_insert_with(Instant::now);
-        (self.state.stage == Stage::Ended).then(|| {
-            self.state.stage = Stage::OutputComplete;
-            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![] }
+        (self.stage == Stage::Ended).then(|| {
+            self.stage = Stage::OutputComplete;
+            GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written: vec![], search_cut: false }
         })
     }
 
     /// Returns the descriptors to wait for, and the time of the next check even if none is readable.
     pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         let mut fds: Vec<_> = self.control.iter().map(|(_, lines)| lines.stream.as_fd()).collect();
-        let mut look =
-            self.closed.filter(|_| self.state.stage == Stage::Examining).map(|at| at + EXIT_STATUS_TIMEOUT);
-        if let Some((probes, next)) = &self.state.probing {
+        let mut look = self.lost_at();
+        if let Some((probes, next)) = &self.probing {
             fds.extend(probes.iter().map(|probe| probe.as_fd()));
             look = Some(*next);
         }
@@ -172,16 +234,34 @@ impl Ssh {
 
     /// Ends every session.
     pub fn close(&mut self) {
-        self.end(|ssh| ssh.tool.take());
-        self.end(|ssh| ssh.control.take().map(|(child, _)| child));
-        let _ = fs::remove_file(self.folder.join(CONTROL_PATH));
-    }
-
-    fn end(&mut self, which: impl FnOnce(&mut Self) -> Option<Child>) {
-        if let Some(mut child) = which(self) {
+        let tool = self.tool.take().map(|(child, _)| child);
+        let control = self.control.take().map(|(child, _)| child);
+        for mut child in tool.into_iter().chain(control) {
             let _ = child.kill();
             let _ = child.wait();
         }
+        let _ = fs::remove_file(self.folder.join(CONTROL_PATH));
+        let full = fs::metadata(self.folder.join(LOG)).is_ok_and(|log| log.len() >= LOG_CAP);
+        if full && !self.log_truncated {
+            self.log_truncated = true;
+            self.write_log(TRUNCATED);
+        }
+    }
+
+    /// Ends every session before the guest reported a result; the cause goes to the log.
+    fn end_sessions(&mut self, cause: &str) {
+        self.close();
+        let cause: String = cause.chars().take(1000).filter(|c| !c.is_control()).collect();
+        self.write_log(&format!("mcc-harness: {cause}\n"));
+        self.outputs = None;
+        self.lost = None;
+        self.stage = Stage::Ended;
+    }
+
+    /// The log only helps to find a cause, so errors are ignored.
+    fn write_log(&self, line: &str) {
+        let log = File::options().create(true).append(true).open(self.folder.join(LOG));
+        let _ = log.and_then(|mut log| log.write_all(line.as_bytes()));
     }
 
     /// Makes a message of the host itself, with the nonce of the job.
@@ -191,10 +271,7 @@ impl Ssh {
 
     /// Returns true when sshd has sent its greeting.
     fn probe(&mut self) -> Result<bool, VmError> {
-        let Some((probes, next)) = &mut self.state.probing else { return Ok(false) };
-        if self.state.lost_since.is_some_and(|lost_since| lost_since.elapsed() >= RECONNECT_TIMEOUT) {
-            return Err(VmError::Agent("the connection was lost and sshd no longer answers".to_owned()));
-        }
+        let Some((probes, next)) = &mut self.probing else { return Ok(false) };
         let mut greeted = false;
         probes.retain_mut(|probe| match probe.read(&mut [0; 4]) {
             Ok(0) => false,
@@ -205,7 +282,7 @@ impl Ssh {
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         });
         if greeted {
-            self.state.probing = None;
+            self.probing = None;
         } else if Instant::now() >= *next {
             // QEMU accepts the connection, so this does not wait for the guest.
             if let Ok(probe) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
@@ -217,56 +294,100 @@ impl Ssh {
         Ok(greeted)
     }
 
-    /// Opens the connection and its control session.
-    fn open_session(&mut self) -> Result<(), VmError> {
+    /// Opens the connection of the control session: as root if there is a key for root, otherwise as the tool's user.
+    fn open_control(&mut self) -> Result<(), VmError> {
         let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
         host_side.set_nonblocking(true).map_err(VmError::Start)?;
         let log = File::options().create(true).append(true).open(self.folder.join(LOG));
         let log = log.map_err(|source| VmError::Io { path: self.folder.join(LOG), source })?;
-        let mut ssh = self.command();
-        ssh.args(["-M", "-T"]).arg(self.address()).arg("exec bash -s");
+        let mut ssh = match &self.login.root_key {
+            Some(key) => self.command("root", key),
+            None => {
+                let mut ssh = self.command(&self.login.user, &self.login.key);
+                ssh.arg("-M");
+                ssh
+            }
+        };
+        ssh.args(["-T", "exec bash -s"]);
         let peer_side = OwnedFd::from(peer_side);
         ssh.stdin(peer_side.try_clone().map_err(VmError::Start)?).stdout(peer_side).stderr(log);
         self.control = Some((spawn(&mut ssh)?, Lines::new(host_side, MAX_LINE)));
-        self.send_script(&format!("{SESSION}send_ready\n"))
+        let folder = &self.guest_folder;
+        self.send_to_control(&format!(
+            "{SESSION}make_folder {folder}\n[ $EUID = 0 ] || ! {folder}/bash -c : || exec {folder}/bash -s\n\
+             {SESSION}open {folder} {}\n",
+            quoted(&self.login.user)
+        ));
+        Ok(())
+    }
+
+    /// Opens the tool's session: over the connection of the control session if that has the same user.
+    fn open_tool(&mut self) -> Result<(), VmError> {
+        let (stdout, stderr) =
+            self.outputs.as_ref().ok_or_else(|| VmError::Agent("a second session".to_owned()))?;
+        let (stdout, stderr) =
+            (stdout.try_clone().map_err(VmError::Start)?, stderr.try_clone().map_err(VmError::Start)?);
+        let (host_side, stdin) = UnixStream::pair().map_err(VmError::Start)?;
+        host_side.set_nonblocking(true).map_err(VmError::Start)?;
+        let folder = &self.guest_folder;
+        let mut ssh = self.command(&self.login.user, &self.login.key);
+        // A file system without the right to execute programs has no usable copy of bash.
+        ssh.args([
+            "-T",
+            &format!("{folder}/bash -c : 2> /dev/null && exec {folder}/bash -s || exec bash -s"),
+        ]);
+        ssh.stdin(OwnedFd::from(stdin)).stdout(stdout).stderr(stderr);
+        let script = format!("exec 9> {folder}/end || exit\n");
+        self.tool = Some((spawn(&mut ssh)?, host_side));
+        self.send_to_tool(&script);
+        Ok(())
     }
 
     /// Handles the end of the control session. During boot it only means that sshd did not accept logins yet.
-    fn on_session_end(&mut self) -> Result<(), VmError> {
-        let again = Some((vec![], Instant::now() + PROBE_INTERVAL));
-        match self.state.stage {
-            Stage::Booting => self.state.probing = again,
-            Stage::Preparing => return Err(VmError::Agent("the connection was lost".to_owned())),
-            Stage::Examining => {
-                self.state.probing = again;
-                self.state.lost_since = Some(Instant::now());
+    fn on_control_end(&mut self) -> Result<(), VmError> {
+        if let Some(signal) = self.control.as_mut().and_then(|(child, _)| signal_of(child)) {
+            return Err(VmError::SshKilled(signal));
+        }
+        match self.stage {
+            Stage::Booting => {
+                self.close();
+                self.lost = None;
+                self.probing = Some((vec![], Instant::now() + PROBE_INTERVAL));
             }
-            Stage::Ended | Stage::OutputComplete => {}
+            Stage::Ended | Stage::OutputComplete => self.close(),
+            Stage::Preparing | Stage::Prepared | Stage::Starting | Stage::Examining => {
+                if let Some((mut child, _)) = self.control.take() {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+                self.lost = Some(Instant::now());
+            }
         }
         Ok(())
     }
 
-    fn send_script(&mut self, script: &str) -> Result<(), VmError> {
-        let Some((_, lines)) = &self.control else {
-            return Err(VmError::Agent("the connection was lost".to_owned()));
-        };
-        // A few KiB, far less than a socket's buffer. The end of a session is detected where its output is read.
-        match (&lines.stream).write_all(script.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(VmError::Agent("ssh does not read its input".to_owned()))
-            }
-            _ => Ok(()),
+    /// A script has a few KiB, far less than a socket's buffer.
+    fn send_to_control(&mut self, script: &str) {
+        let stream = self.control.as_ref().map(|(_, lines)| &lines.stream);
+        if !stream.is_some_and(|mut stream| stream.write_all(script.as_bytes()).is_ok()) {
+            self.lost.get_or_insert_with(Instant::now);
         }
     }
 
-    fn address(&self) -> String {
-        format!("{}@127.0.0.1", self.login.user)
+    /// The control session detects the end of the tool's session.
+    fn send_to_tool(&self, script: &str) {
+        if let Some((_, stdin)) = &self.tool {
+            let mut stdin = stdin;
+            let _ = stdin.write_all(script.as_bytes());
+        }
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, user: &str, key: &Path) -> Command {
         let mut ssh = Command::new("ssh");
-        ssh.current_dir(&self.folder).args(["-F", "none", "-S", CONTROL_PATH, "-E", LOG]);
-        ssh.arg("-p").arg(self.port.to_string()).arg("-i").arg(&self.login.key);
+        // With a key for root each session has its own connection.
+        let socket = if self.login.root_key.is_some() { "none" } else { CONTROL_PATH };
+        ssh.current_dir(&self.folder).args(["-F", "none", "-S", socket, "-E", LOG]);
+        ssh.arg("-p").arg(self.port.to_string()).arg("-i").arg(key);
         for option in [
             "BatchMode=yes",
             "IdentitiesOnly=yes",
@@ -284,6 +405,7 @@ impl Ssh {
             ssh.args(["-o", option]);
         }
         ssh.arg("-o").arg(format!("UserKnownHostsFile={KNOWN_HOSTS}"));
+        ssh.arg(format!("{user}@127.0.0.1"));
         ssh
     }
 }
@@ -313,7 +435,11 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
         command.pre_exec(move || {
             // A session of its own: signals of the terminal go to the controller only.
             nix::unistd::setsid()?;
-            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            // ssh writes only logs to files: a write beyond this size fails, and ssh continues.
+            signal(Signal::SIGXFSZ, SigHandler::SigIgn)?;
+            let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
+            setrlimit(Resource::RLIMIT_FSIZE, LOG_CAP.min(hard), hard)?;
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
             match nix::unistd::getppid().as_raw() as u32 == controller {
                 true => Ok(()),
                 false => Err(io::ErrorKind::BrokenPipe.into()),
@@ -326,11 +452,10 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
     })
 }
 
-/// Returns the script that prepares a job in the control session. It does not set the clock, credit the random pool or
-/// mount disks: the user has no right to do so, and the image does it itself.
+/// Returns the script with which the tool's session prepares a job. It does not set the clock, credit the random pool or
+/// mount disks: the user has no right to do so, and the image does it itself. No program gets the pipe of the session.
 fn prepare_script(job: &Job) -> String {
-    let nonce = quoted(&job.nonce);
-    let mut script = format!("nonce={nonce}\nreason=$(set -e; exec 2>&1\nmake_pipes {}\n", pipes(job));
+    let mut script = "reason=$({ set -e\n".to_owned();
     for folder in &job.empty_folders {
         script += &format!("rm -rf {0}; mkdir -p {0}\n", quoted(folder));
     }
@@ -338,25 +463,16 @@ fn prepare_script(job: &Job) -> String {
         let (archive, to) = (quoted(&unpack.archive), quoted(&unpack.to));
         script += &format!("tar -xzf {archive} -C {to} --strip-components=1\n");
     }
-    script + &format!(")\nreport_preparation $? \"$reason\"; pipes={}\n", pipes(job))
+    script
+        + "} 2>&1 < /dev/null 9>&-)\nreason=\"$? ${reason//[^[:print:]]/ }\"; echo \"${reason:0:1000}\" >&9\n"
 }
 
-/// Returns the script of the tool's session. It waits until the control session starts the tool.
+/// Returns the script with which the tool's session runs the tool and sends its exit status to the control session.
 fn tool_script(job: &Job) -> String {
-    let pipes = pipes(job);
     let exports: String =
         job.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
     let command: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
-    format!(
-        "{exports}cd {} || exit\nread -r go < {pipes}/go\n{} < /dev/null\necho \"$? $$\" > {pipes}/end\n",
-        quoted(&job.cwd),
-        command.join(" ")
-    )
-}
-
-/// Returns the folder of the job's pipes in the guest, quoted.
-fn pipes(job: &Job) -> String {
-    quoted(&format!("/tmp/mcc-{}", job.nonce))
+    format!("{exports}cd {} && {} < /dev/null 9>&-\necho $? >&9\nexit\n", quoted(&job.cwd), command.join(" "))
 }
 
 /// Quotes any text for a shell.

@@ -1,7 +1,9 @@
 //! Makes and finds saved states.
 
+use super::disk_header::check_disk;
 use super::machine::{Event, Machine};
-use super::saved_state::{SavedError, SavedState, io_at, overlay};
+use super::overlay;
+use super::saved_state::{SavedError, SavedState, io_at};
 use super::spec::{MachineSpec, QemuSockets, Start, argv};
 use mcc_base::digest;
 use mcc_base::guest::GuestEvent;
@@ -58,7 +60,9 @@ impl SavedStates {
         let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
         let new = SavedState { folder: work.join("new") };
         fs::create_dir(&new.folder).map_err(io_at(&new.folder))?;
-        overlay(&spec.disk.path, &spec.disk.format, &new.overlay())?;
+        let bytes = check_disk(&spec.disk)?;
+        let written = File::create(new.overlay()).and_then(|file| overlay::write(&file, bytes));
+        written.map_err(io_at(&new.overlay()))?;
         boot_and_save(spec, &new, &work, timeout)?;
         let digests = new.digests().map_err(io_at(&new.folder))?;
         let json = new.folder.join("saved.json");

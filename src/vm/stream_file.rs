@@ -1,8 +1,20 @@
-//! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted.
+//! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted. Reads the end of a log.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// The largest number of bytes that is kept of a log (`console`, `qemu.log`, `ssh.log`): enough for the messages of a kernel
+/// panic.
+pub const LOG_CAP: u64 = 1 << 20;
+
+/// The first line of a log of which only the last `LOG_CAP` bytes are kept.
+#[cfg(feature = "libvirt")]
+pub const TRUNCATED_BEFORE: &str = "mcc-harness: the log is truncated before this line, at 1 MiB\n";
+
+/// The last line of a log that was longer than `LOG_CAP`.
+pub const TRUNCATED: &str = "\nmcc-harness: the log is truncated here, at 1 MiB\n";
 
 /// A stream and the file that it is copied to.
 pub struct Sink {
@@ -10,6 +22,8 @@ pub struct Sink {
     /// None after a write has failed: the stream is still read, so that the guest does not block.
     to: Option<File>,
     cap: u64,
+    /// Written after the last byte that is kept, if the stream is longer.
+    notice: &'static str,
     received: u64,
     open: bool,
 }
@@ -30,7 +44,12 @@ pub enum ReadResult {
 impl Sink {
     /// `from` must be non-blocking. `cap`: the largest number of bytes to write to `to`.
     pub fn new(from: UnixStream, to: File, cap: u64) -> Self {
-        Self { from, to: Some(to), cap, received: 0, open: true }
+        Self { from, to: Some(to), cap, notice: "", received: 0, open: true }
+    }
+
+    /// A log, which has at most `LOG_CAP` bytes and the line `TRUNCATED`. `from` must be non-blocking.
+    pub fn log(from: UnixStream, to: File) -> Self {
+        Self { notice: TRUNCATED, ..Self::new(from, to, LOG_CAP) }
     }
 
     /// The stream, to be polled.
@@ -71,14 +90,30 @@ impl Sink {
         let kept = self.cap.saturating_sub(self.received).min(n as u64) as usize;
         let was_full = self.received > self.cap;
         self.received += n as u64;
-        if let Some(file) = &mut self.to
-            && let Err(error) = file.write_all(&buffer[..kept])
-        {
-            self.to = None;
-            return Err(error);
+        let full = !was_full && self.received > self.cap;
+        if let Some(file) = &mut self.to {
+            let notice = if full { self.notice } else { "" };
+            let written = file.write_all(&buffer[..kept]).and_then(|()| file.write_all(notice.as_bytes()));
+            if let Err(error) = written {
+                self.to = None;
+                return Err(error);
+            }
         }
-        Ok(if !was_full && self.received > self.cap { ReadResult::Full } else { ReadResult::Some })
+        Ok(if full { ReadResult::Full } else { ReadResult::Some })
     }
+}
+
+/// Returns the last `most` bytes of a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = vec![];
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -109,6 +144,23 @@ mod tests {
         let (seen, kept, received) = read_chunks(&[b"12345", b"6789", b"more"], 7);
         assert_eq!(seen, [ReadResult::Some, ReadResult::Full, ReadResult::Some, ReadResult::Closed]);
         assert_eq!((kept.as_str(), received), ("1234567", 13));
+    }
+
+    #[test]
+    fn a_log_is_cut_at_its_cap_and_its_end_is_read() {
+        let (mut guest, host) = UnixStream::pair().unwrap();
+        host.set_nonblocking(true).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut log = Sink::log(host, file.reopen().unwrap());
+        let mut buffer = vec![0; 1 << 16];
+        for _ in 0..3 << 4 {
+            guest.write_all(&buffer.clone()).unwrap();
+            while log.read_available(&mut buffer).unwrap() != ReadResult::Nothing {}
+        }
+        assert_eq!(log.received(), 3 << 20);
+        assert_eq!(file.as_file().metadata().unwrap().len(), LOG_CAP + TRUNCATED.len() as u64);
+        assert_eq!(tail(file.path(), 7).unwrap(), b" 1 MiB\n");
+        assert_eq!(tail(file.path(), 2 << 20).unwrap().len() as u64, LOG_CAP + TRUNCATED.len() as u64);
     }
 
     #[test]

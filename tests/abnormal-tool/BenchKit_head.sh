@@ -14,6 +14,7 @@ StateSpace) # Prints its environment and tries to write where it must not.
     echo "memory_mib=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo) / 1024))"
     [ -r model.pnml ] && [ -r StateSpace.xml -o -r UpperBounds.xml ] && echo "instance=readable"
     echo kept > "$BK_RESULT_DIR/file" && [ "$(cat "$BK_RESULT_DIR/file")" = kept ] && echo "results=writable"
+    [ -e GenericPropertiesVerdict.xml ] && echo "verdicts=present"
     touch here && echo "execution=writable"
     echo "inputs=$(cd "$(dirname "$BIN_DIR")/INPUTS" && echo *.tgz)"
     touch "$(dirname "$BIN_DIR")/INPUTS/mine" 2>/dev/null && echo "INPUTS=writable"

@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 /// Much longer than any step of a test takes: only a step that never ends reaches it.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The header of an empty qcow2 disk.
+pub const EMPTY_QCOW2: &[u8] = b"QFI\xfb\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\x02\0\
+      \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+
 pub const EXAMINATIONS: [&str; 9] = [
     "StateSpace",
     "UpperBounds",
@@ -41,9 +45,15 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates a folder with this campaign.toml, in which `{build}` is the folder of the images and `{fixtures}` that of
-    /// the fixtures.
+    /// Creates a folder with this campaign.toml and the real QEMU. In the campaign `{build}` is the folder of the images
+    /// and `{fixtures}` that of the fixtures.
     pub fn new(campaign: &str) -> Self {
+        let folder = Self::without_qemu(campaign);
+        folder.qemu("");
+        folder
+    }
+
+    fn without_qemu(campaign: &str) -> Self {
         let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Self { folder: tempfile::tempdir().unwrap(), _one_at_a_time: lock };
         // A fake QEMU runs as the unprivileged user of QEMU and writes files here.
@@ -53,7 +63,6 @@ impl Folder {
         let campaign = campaign.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
         fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
         fs::create_dir(folder.path().join("bin")).unwrap();
-        folder.qemu("");
         folder
     }
 
@@ -68,12 +77,13 @@ impl Folder {
             campaign +=
                 &format!("[[tool]]\nentry = \"tool-{n}\"\nimage = \"image\"\nkind = \"sequential\"\n");
         }
-        let folder = Self::new(&(campaign + more));
+        let folder = Self::without_qemu(&(campaign + more));
         let image = folder.path().join("image");
         fs::create_dir(&image).unwrap();
         for file in ["disk", "kernel", "initrd"] {
             fs::write(image.join(file), file).unwrap();
         }
+        fs::write(image.join("disk"), EMPTY_QCOW2).unwrap();
         let boot = r#"{"kernel": "kernel", "initrd": "initrd"}"#;
         let facts =
             format!(r#"{{"format": 1, "kind": "tool", "built_by": "test", "disk": "disk", "boot": {boot}}}"#);

@@ -2,7 +2,7 @@
 
 use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
-use mcc_harness::edition::{Edition, InfrastructureRule, Status, Votes};
+use mcc_harness::edition::{CostComparison, Edition, InfrastructureRule, Status, Votes};
 use mcc_harness::judge::compare::{EndingOrVerdict, compare};
 use mcc_harness::judge::judgement::{
     AwardKind, Block, Cost, Ending, FlagKind, Judgement, Medal, ValueVerdict, Weak,
@@ -98,8 +98,68 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
         .iter()
         .map(|place| (place.rank, place.entry, place.runs_compared, place.value))
         .collect();
-    // Only F-PT-1 is left: G ran on several hosts, one run of H was degraded.
+    // G ran on several hosts. The degraded run of b on H is left out of the mean of b.
+    assert_eq!(places, [(1, 0, 2, 10), (2, 1, 1, 20)]);
+    let mut edition = edition;
+    edition.judging.cost_comparison = CostComparison::CommonRuns;
+    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
+    let places: Vec<_> = runner.places.iter().map(|p| (p.rank, p.entry, p.runs_compared, p.value)).collect();
     assert_eq!(places, [(1, 0, 1, 10), (2, 1, 1, 20)]);
+}
+
+/// A is ahead over 20 runs, B in the first of them; a weak C completes only that one.
+#[test]
+fn a_weak_entrant_does_not_change_who_wins_an_award() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let mut runs = Vec::new();
+    for number in 0..20 {
+        let instance = format!("F{number}-PT-1");
+        let (a, b) = if number == 0 { (100, 10) } else { (10, 100) };
+        runs.push(deadlock("A", &instance, Some(Value::True), a, "h"));
+        runs.push(deadlock("B", &instance, Some(Value::True), b, "h"));
+    }
+    let road_runner = |runs: &[Run]| -> Vec<(String, u64)> {
+        let judgement = mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+        let award = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
+        award.places.iter().map(|p| (judgement.entries[p.entry].entry.clone(), p.value)).collect()
+    };
+    let without = road_runner(&runs);
+    assert_eq!(without[0].0, "A");
+    runs.push(deadlock("C", "F0-PT-1", Some(Value::True), 1, "h"));
+    let with = road_runner(&runs);
+    assert_eq!((&with[..2], &*with[2].0), (&without[..], "C"));
+}
+
+/// `outside` alone gave a value on F-PT-3. If F had three instances for this reason, the weights of the other two and the
+/// order of a and b would change.
+#[test]
+fn a_value_of_an_entry_without_rank_changes_no_weight() {
+    let edition = Edition::load("mcc-2020").unwrap();
+    let mut runs = Vec::new();
+    for entry in ["a", "b", "c"] {
+        for instance in ["F-PT-1", "F-PT-2", "G-PT-1", "G-PT-2", "G-PT-3", "H-PT-1"] {
+            runs.push(deadlock(entry, instance, Some(Value::True), 1, "h"));
+        }
+        runs.push(deadlock(entry, "F-PT-3", None, 1, "h"));
+    }
+    let judged = |runs: &[Run], status| {
+        let mut ballots = ballots(&edition, runs);
+        ballots.describe_entry(
+            "outside",
+            EntryFacts { tool: "outside".to_owned(), status, note: String::new() },
+        );
+        mcc::judge(&edition, ballots).unwrap()
+    };
+    let weights = |judgement: &Judgement| -> Vec<(String, BigRational)> {
+        judgement.instances.iter().map(|of| (of.instance.clone(), of.weight.clone())).collect()
+    };
+    let without = weights(&mcc::judge(&edition, ballots(&edition, &runs)).unwrap());
+    runs.push(deadlock("outside", "F-PT-3", Some(Value::True), 1, "h"));
+    for status in [Status::VotingOnly, Status::OutOfCompetition, Status::Virtual] {
+        assert_eq!(weights(&judged(&runs, status)), without, "{status:?}");
+    }
+    assert_ne!(weights(&judged(&runs, Status::Competing)), without);
 }
 
 #[test]
@@ -162,10 +222,13 @@ fn a_value_given_twice_is_flagged_as_repeat_or_contradiction() {
     runs[1].3.repeated = vec![Some(Repeat::Same)];
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
     let flags: Vec<_> = judgement.flags.iter().map(|f| (f.kind, f.entry, f.instance, f.position)).collect();
-    assert_eq!(
-        flags,
-        [(FlagKind::Contradiction, 0, Some(0), Some(0)), (FlagKind::Repeat, 1, Some(0), Some(0))]
-    );
+    let expected = [
+        // No other entry gave the value of a, so its confidence cannot be measured.
+        (FlagKind::NoConfidence, 0, None, None),
+        (FlagKind::Contradiction, 0, Some(0), Some(0)),
+        (FlagKind::Repeat, 1, Some(0), Some(0)),
+    ];
+    assert_eq!(flags, expected);
 }
 
 #[test]
@@ -382,6 +445,40 @@ proptest! {
                 score.examination == of.examination && judgement.entries[score.entry].status == Status::Competing
             });
             prop_assert!(best.map(|score| &score.normalized).max().is_none_or(|most| *most <= of.normalized));
+        }
+    }
+
+    /// An entry that only votes decides as a competing one, has points, and has no rank, medal or award. No weight
+    /// depends on it.
+    #[test]
+    fn an_entry_that_only_votes_decides_but_is_not_ranked(runs in contest(), votes in votes()) {
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        edition.judging.votes = votes;
+        edition.judging.awards.extend([AwardKind::MostRight, AwardKind::MostUnique]);
+        let judged = |status| {
+            let mut ballots = described(&edition, &runs);
+            ballots.describe_entry("tool0", EntryFacts { tool: "tool0".to_owned(), status, note: String::new() });
+            mcc::judge(&edition, ballots).unwrap()
+        };
+        let [voting, competing] = [Status::VotingOnly, Status::Competing].map(judged);
+        let trusted = |judgement: &Judgement| -> Vec<_> {
+            let of = |block: &Block| block.trusted.iter().map(|t| (t.value.clone(), t.basis)).collect::<Vec<_>>();
+            judgement.blocks.iter().map(of).collect()
+        };
+        prop_assert_eq!(trusted(&voting), trusted(&competing));
+        let own = |entry: usize| voting.entries[entry].entry == "tool0";
+        let places = voting.podiums.iter().flat_map(|podium| &podium.places).filter(|place| own(place.entry));
+        for place in places {
+            prop_assert!(place.rank.is_none() && place.medal == Medal::None);
+        }
+        let sum = |judgement: &Judgement| judgement.scores.iter().filter(|s| own(s.entry)).map(|s| s.right).sum::<u64>();
+        prop_assert_eq!(sum(&voting), sum(&competing));
+        prop_assert!(voting.awards.iter().flat_map(|award| &award.places).all(|place| !own(place.entry)));
+        let others: Vec<Run> = runs.iter().filter(|run| run.0 != "tool0").cloned().collect();
+        let without = mcc::judge(&edition, described(&edition, &others)).unwrap();
+        for of in &without.instances {
+            let with = voting.instances.iter().find(|with| with.instance == of.instance).unwrap();
+            prop_assert_eq!(&with.weight, &of.weight);
         }
     }
 

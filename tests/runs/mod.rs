@@ -144,6 +144,7 @@ pub fn record(
                 stdout_bytes: 0,
                 stderr_bytes: 0,
                 samples: vec![],
+                ..RunFacts::default()
             }),
             outputs: vec![],
         };

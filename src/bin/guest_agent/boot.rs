@@ -108,11 +108,16 @@ fn loopback_up() -> Result<()> {
 pub fn ready() -> Result<GuestEvent> {
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
     let flags = cpu.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'));
-    let memory = fs::read_to_string("/proc/meminfo")?;
-    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
     Ok(GuestEvent::Ready {
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         cpu_flags: flags.map(|(_, f)| f.split_whitespace().map(str::to_owned).collect()).unwrap_or_default(),
-        memory_kib: total.and_then(|kib| kib.parse().ok()).context("MemTotal in /proc/meminfo")?,
+        memory_kib: total_memory_kib()?,
     })
+}
+
+/// Returns the memory that the guest's kernel manages, KiB.
+pub fn total_memory_kib() -> Result<u64> {
+    let memory = fs::read_to_string("/proc/meminfo")?;
+    let total = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
+    total.and_then(|kib| kib.parse().ok()).context("MemTotal in /proc/meminfo")
 }

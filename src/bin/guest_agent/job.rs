@@ -1,5 +1,6 @@
 //! Runs one job: environment, process, output, end.
 
+use crate::boot;
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
@@ -7,8 +8,10 @@ use mcc_base::guest_kernel_log;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,7 +21,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The cgroup of the job. Its use is measured, and its processes are killed at the end.
 const GROUP: &str = "/sys/fs/cgroup/job";
@@ -33,6 +36,8 @@ pub struct Prepared {
     empty_folders: Vec<String>,
     /// Files changed from this time on count as leftover, seconds since 1970.
     since: i64,
+    /// Memory limit of the job's cgroup, KiB; None: it has none.
+    pub memory_limit_kib: Option<u64>,
 }
 
 struct User {
@@ -69,6 +74,8 @@ impl User {
         unsafe {
             command.pre_exec(move || {
                 fs::write(GROUP_PROCS, "0")?;
+                // Segments and queues of System V and POSIX queues end with the last process of the job.
+                unshare(CloneFlags::CLONE_NEWIPC)?;
                 setsid()?;
                 setgroups(&[gid])?;
                 setgid(gid)?;
@@ -86,6 +93,7 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     seed_random_pool(&job.seed)?;
     fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory +cpu +pids").context("cgroup controllers")?;
     fs::create_dir(GROUP).context(GROUP)?;
+    let memory_limit_kib = limit_group(job.memory_reserve_kib)?;
     for disk in &job.mounts {
         let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some(&*disk.device), &*disk.at, Some(&*disk.fs), flags, None::<&str>)
@@ -112,7 +120,37 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
         home,
         empty_folders: job.empty_folders.clone(),
         since: (job.clock_ns / 1_000_000_000) as i64,
+        memory_limit_kib,
     })
+}
+
+/// Threads that the guest's kernel can always make beside those of the job: for the agent and for the kernel itself.
+const RESERVED_THREADS: u64 = 128;
+
+/// Limits memory and number of threads of the job's cgroup, so that the job cannot exhaust those of the guest. Returns
+/// the memory limit in KiB.
+fn limit_group(memory_reserve_kib: u64) -> Result<Option<u64>> {
+    let number = |path: &str| -> Result<u64> {
+        fs::read_to_string(path)?.trim().parse().with_context(|| path.to_owned())
+    };
+    let threads = number("/proc/sys/kernel/pid_max")?.min(number("/proc/sys/kernel/threads-max")?);
+    fs::write(format!("{GROUP}/pids.max"), threads.saturating_sub(RESERVED_THREADS).to_string())
+        .context("limiting the number of processes")?;
+    if memory_reserve_kib == 0 {
+        return Ok(None);
+    }
+    let total = boot::total_memory_kib()?;
+    ensure!(
+        memory_reserve_kib < total,
+        "the guest has {total} KiB of memory, less than the reserve of {memory_reserve_kib} KiB"
+    );
+    let limit = total - memory_reserve_kib;
+    fs::write(format!("{GROUP}/memory.max"), (limit * 1024).to_string()).context("limiting the memory")?;
+    let swap = format!("{GROUP}/memory.swap.max");
+    if Path::new(&swap).exists() {
+        fs::write(swap, "0").context("limiting the swap space")?;
+    }
+    Ok(Some(limit))
 }
 
 /// Unpacks an archive with one folder of plain files. It does not start tar and gzip, because that takes half a second
@@ -170,8 +208,9 @@ fn seed_random_pool(hex: &str) -> Result<()> {
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
     let mut kernel_log = KernelLog::from_now();
     let io_wait_before = io_wait_ms();
-    let mut tool = prepared.command.spawn().context("starting the command")?;
+    // Before the command runs: no event that it causes can be older than this one.
     control.send(GuestEvent::Started)?;
+    let mut tool = prepared.command.spawn().context("starting the command")?;
     let pid = Pid::from_raw(tool.id() as i32);
     let (tool_stdout, tool_stderr) = (tool.stdout.take().unwrap(), tool.stderr.take().unwrap());
     thread::scope(|scope| {
@@ -200,25 +239,47 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             .context("killing the processes that the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
-        let written = written(&prepared);
-        control.send(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written })
+        let (written, search_cut) = written(&prepared, Instant::now() + SEARCH_TIME);
+        control.send(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written, search_cut })
     })
 }
 
-/// Returns the files in the home folder that were made or changed since the job was prepared, outside its own folders.
-fn written(job: &Prepared) -> Vec<String> {
+/// The largest number of entries that the search for leftover files visits.
+const SEARCH_ENTRIES: usize = 20_000;
+/// The largest depth of folders in which it searches.
+const SEARCH_DEPTH: usize = 24;
+/// The longest time that it takes.
+const SEARCH_TIME: Duration = Duration::from_secs(10);
+
+/// Returns the first files by name in the home folder that were made or changed since the job was prepared, outside its
+/// own folders, and whether the search ended at a bound.
+///
+/// Folders are read entry by entry, so its memory does not depend on their sizes.
+fn written(job: &Prepared, deadline: Instant) -> (Vec<String>, bool) {
+    let mut found = BTreeSet::new();
     if job.home.is_empty() {
-        return vec![];
+        return (vec![], false);
     }
     let own = |path: &Path| job.empty_folders.iter().any(|folder| path == Path::new(folder));
-    let files = walkdir::WalkDir::new(&job.home).same_file_system(true).sort_by_file_name().into_iter();
-    let files = files.filter_entry(|entry| !own(entry.path())).flatten();
-    files
-        .filter(|entry| entry.file_type().is_file())
-        .filter(|entry| entry.path().symlink_metadata().is_ok_and(|found| found.ctime() >= job.since))
-        .map(|entry| entry.path().display().to_string())
-        .take(MAX_LEFTOVER_FILES)
-        .collect()
+    let files = walkdir::WalkDir::new(&job.home).same_file_system(true);
+    // Every open folder has its own descriptor: the iterator reads the rest of a folder into memory to save one.
+    let files = files.max_depth(SEARCH_DEPTH).max_open(SEARCH_DEPTH + 1).into_iter();
+    for (entry, visited) in files.filter_entry(|entry| !own(entry.path())).zip(0..) {
+        // An error: a path is too long, for example.
+        let Ok(entry) = entry else { return (found.into_iter().collect(), true) };
+        let too_deep = entry.depth() == SEARCH_DEPTH && entry.file_type().is_dir();
+        if visited >= SEARCH_ENTRIES || too_deep || Instant::now() >= deadline {
+            return (found.into_iter().collect(), true);
+        }
+        let is_new = || entry.path().symlink_metadata().is_ok_and(|file| file.ctime() >= job.since);
+        if entry.file_type().is_file() && is_new() {
+            found.insert(entry.path().display().to_string());
+            if found.len() > MAX_LEFTOVER_FILES {
+                found.pop_last();
+            }
+        }
+    }
+    (found.into_iter().collect(), false)
 }
 
 /// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
@@ -287,6 +348,9 @@ fn io_wait_ms() -> u64 {
     waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) * 10
 }
 
+/// The largest number of records of the kernel's log that are read.
+const KERNEL_LOG_RECORDS: usize = 20_000;
+
 /// The kernel's log from the time it was opened.
 struct KernelLog(File);
 
@@ -303,7 +367,11 @@ impl KernelLog {
     fn relevant_lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut record = [0; 8192];
-        while lines.len() < guest_kernel_log::MAX_LINES {
+        // A bound, because processes that are left can make the kernel write new lines without end.
+        for _ in 0..KERNEL_LOG_RECORDS {
+            if lines.len() >= guest_kernel_log::MAX_LINES {
+                break;
+            }
             match self.0.read(&mut record) {
                 Ok(0) => break,
                 // Each read returns one record.

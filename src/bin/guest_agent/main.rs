@@ -8,7 +8,7 @@ mod boot;
 mod job;
 mod port;
 
-use mcc_base::guest::{CONTROL, GuestEvent, Request, STDERR, STDOUT};
+use mcc_base::guest::{CONTROL, GuestEvent, MAX_TEXT, Request, STDERR, STDOUT, capped};
 
 fn main() {
     if std::process::id() != 1 {
@@ -41,14 +41,18 @@ fn serve() -> anyhow::Result<()> {
     let prepared = match job::prepare(&job) {
         Ok(prepared) => prepared,
         Err(error) => {
-            control.send(GuestEvent::Failed { reason: format!("{error:#}") })?;
+            control.send(failed(&error))?;
             return port::wait_forever();
         }
     };
-    control.send(GuestEvent::Prepared)?;
+    control.send(GuestEvent::Prepared { memory_limit_kib: prepared.memory_limit_kib })?;
     let Request::Start = control.next_request()? else { anyhow::bail!("a second job") };
     if let Err(error) = job::run(prepared, &control, stdout, stderr) {
-        control.send(GuestEvent::Failed { reason: format!("{error:#}") })?;
+        control.send(failed(&error))?;
     }
     port::wait_forever()
+}
+
+fn failed(error: &anyhow::Error) -> GuestEvent {
+    GuestEvent::Failed { reason: capped(&format!("{error:#}"), MAX_TEXT) }
 }

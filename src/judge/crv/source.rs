@@ -2,7 +2,9 @@
 //! totals by track and tool.
 
 use super::{Experiment, Outcome, Results, Total};
-use crate::input::values::digest;
+use crate::input::values::{check_number, digest};
+use mcc_base::figures;
+use mcc_base::names::check_name;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_edition::fraction;
@@ -171,7 +173,10 @@ impl Row<'_> {
     fn name(&self, at: usize, column: &str) -> Result<String, String> {
         match self.row[at].trim() {
             "" => Err(format!("column {column} must not be empty")),
-            name => Ok(name.to_owned()),
+            name => match check_name("the name", name) {
+                Ok(()) => Ok(name.to_owned()),
+                Err(bad) => Err(format!("column {column}: {bad}")),
+            },
         }
     }
 
@@ -187,10 +192,15 @@ impl Row<'_> {
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
         match self.row[at].trim() {
             "" | "N/A" => Ok(None),
-            text => fraction::parse(text).map(Some).ok_or_else(|| {
-                let shown: String = text.chars().take(60).collect();
-                format!("column {column}: `{shown}` is no number; write a number such as 1.95, or N/A")
-            }),
+            text => match fraction::parse(text) {
+                Some(number) => check_number(column, &number).map(|()| Some(number)),
+                None => {
+                    let shown: String = text.chars().take(60).collect();
+                    Err(format!(
+                        "column {column}: `{shown}` is no number; write a number such as 1.95, or N/A"
+                    ))
+                }
+            },
         }
     }
 
@@ -225,6 +235,18 @@ impl Row<'_> {
         let (memory_mb, time_s) =
             (self.number(measured[4], "memory_mb")?, self.number(measured[5], "time_s")?);
         let judged = matches!(outcome, Outcome::Ok | Outcome::PrintedRight | Outcome::PrintedWrong);
+        for (column, value, most) in [
+            ("memory_mb", &memory_mb, figures::MOST_BYTES >> 20),
+            ("time_s", &time_s, figures::YEAR_S),
+            ("base_time_s", &base_time_s, figures::YEAR_S),
+        ] {
+            let most = BigRational::from_integer(most.into());
+            if value.as_ref().is_some_and(|value| *value > most) {
+                return Err(format!(
+                    "column {column}: a figure above {most} is no measurement; correct it, or write N/A"
+                ));
+            }
+        }
         for (column, value) in [("memory_mb", &memory_mb), ("time_s", &time_s), ("base_time_s", &base_time_s)]
         {
             if judged && value.as_ref().is_some_and(|value| !value.is_positive()) {

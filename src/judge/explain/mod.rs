@@ -109,6 +109,8 @@ pub struct PositionAnswer {
     pub value: Option<String>,
     /// Confidence of the entry as a fraction (E-2.2).
     pub confidence: String,
+    /// Status of the entry.
+    pub status: Status,
     /// Whether the entry has a vote.
     pub votes: bool,
     /// The verdict on the value.
@@ -219,7 +221,8 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             entry: judgement.entries[cell.entry].entry.clone(),
             value: cell.values[position].as_ref().map(ToString::to_string),
             confidence: judgement.confidence[cell.entry].confidence.to_string(),
-            votes: judgement.entries[cell.entry].status == Status::Competing,
+            status: judgement.entries[cell.entry].status,
+            votes: judgement.entries[cell.entry].status.votes(),
             verdict,
             points: points.to_string(),
         }
@@ -329,6 +332,9 @@ impl RunSummary {
         let points = approximate(&self.points);
         let mut line =
             format!("{:<20} {} right, {} wrong, {points} points", self.entry, self.right, self.wrong);
+        if self.status != Status::Competing {
+            line += &format!(", {}", self.status.word());
+        }
         if self.ending != Ending::NotStated {
             let ending = serde_json::to_value(self.ending).unwrap_or_default();
             line += &format!(", {}", ending.as_str().unwrap_or_default());
@@ -391,8 +397,11 @@ impl Position {
             vec![["entry", "answer", "confidence", "verdict", "points"].map(str::to_owned).to_vec()];
         rows.extend(self.answers.iter().map(|answer| {
             let value = answer.value.as_deref().map_or_else(|| "-".to_owned(), short);
-            let confidence =
-                if answer.votes { approximate(&answer.confidence) } else { "no vote".to_owned() };
+            let confidence = match answer.status {
+                Status::VotingOnly => format!("{} (votes only)", approximate(&answer.confidence)),
+                status if status.votes() => approximate(&answer.confidence),
+                _ => "no vote".to_owned(),
+            };
             let points = approximate(&answer.points);
             vec![answer.entry.clone(), value, confidence, answer.verdict.word().to_owned(), points]
         }));

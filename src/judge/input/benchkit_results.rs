@@ -6,12 +6,15 @@ use super::ballots::{Ballot, BallotError, Ballots};
 use super::record::answered;
 use super::values::digest;
 use crate::judgement::{Cost, Ending};
+use mcc_base::figures;
+use mcc_base::files;
+use mcc_base::names::check_name;
 use mcc_benchkit::contest_table::{column, decimal};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_benchkit::{Answers, Questions, Reading};
 use mcc_edition::{Edition, Examination};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -103,6 +106,8 @@ fn read_summary(
     };
     table.each_row(|row| {
         let field = |column: usize| row[column].trim();
+        check_name("the tool", field(tool)).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the instance", field(input)).map_err(|bad| format!("column Input: {bad}"))?;
         let Some((_, examination)) = edition.examination(field(name)) else {
             return ballots.examination(field(name)).map(drop).map_err(|error| error.to_string());
         };
@@ -114,15 +119,21 @@ fn read_summary(
             ));
         };
         let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
+        if !host.is_empty() {
+            check_name("the host", &host).map_err(|bad| format!("OUTPUTS/{output}: {bad}"))?;
+        }
         let answers = read_output(examination, edition.judging.strict, path)?;
         let number = |column: usize, factor| {
             decimal(field(column), factor)
                 .map_err(|error| format!("column {}: {error}", name_of_column(names, columns, column)))
         };
-        let cost = match (number(cpu, 1)?, number(time, 1)?) {
-            (Some(cpu_ms), Some(wall_ms)) => {
-                Some(Cost { cpu_ms, wall_ms, memory_kib: number(memory, 1024)?.filter(|kib| *kib > 0) })
-            }
+        let (cpu_ms, wall_ms) = (number(cpu, 1)?, number(time, 1)?);
+        let memory_kib = number(memory, 1024)?.filter(|kib| *kib > 0);
+        figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
+            .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
+            .map_err(|bad| bad.to_string())?;
+        let cost = match (cpu_ms, wall_ms) {
+            (Some(cpu_ms), Some(wall_ms)) => Some(Cost { cpu_ms, wall_ms, memory_kib }),
             _ => None,
         };
         let ending = match field(status) {
@@ -165,7 +176,7 @@ fn name_of_column(names: [&str; 8], columns: [Option<usize>; 8], column: usize) 
 /// formulas in the contest's order.
 fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<Answers, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
-    let mut source = BufReader::new(File::open(path).map_err(failed)?);
+    let mut source = BufReader::new(files::open(path).map_err(failed)?);
     let mut questions = Questions::as_printed(examination);
     let mut ids = Vec::new();
     let mut preamble = source.by_ref().take(LONGEST_PREAMBLE);

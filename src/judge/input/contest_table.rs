@@ -4,7 +4,8 @@ use super::ballots::{Ballots, NONE, RunFacts};
 use super::values::{SourceError, check_entry_count, value_number};
 use crate::judgement::{Cost, Ending};
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
-use mcc_base::Mark;
+use mcc_base::names::check_name;
+use mcc_base::{Mark, figures};
 use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
@@ -63,6 +64,8 @@ impl Columns {
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and Input must not be empty".to_owned());
         }
+        check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the instance", instance).map_err(|bad| format!("column Input: {bad}"))?;
         let number = ballots.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         let (kind, count) = (examination.answers, examination.values);
@@ -86,11 +89,18 @@ impl Columns {
         let wall_ms = number_in(self.time, "Time (ms)", 1)?;
         // BenchKit writes 0 where its monitor measured nothing.
         let memory_kib = number_in(self.memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
+        figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
+            .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
+            .map_err(|bad| bad.to_string())?;
         let ran = ending != Ending::DidNotCompete;
         let cost = match (cpu_ms, wall_ms) {
             (Some(cpu_ms), Some(wall_ms)) if ran => Some(Cost { cpu_ms, wall_ms, memory_kib }),
             _ => None,
         };
+        let host = host(optional(self.run_id));
+        if !host.is_empty() {
+            check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
+        }
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
         ballots.set_run_facts(RunFacts {
             cost,
@@ -99,7 +109,7 @@ impl Columns {
             remarks: vec![],
             // The table has one value per position, also where the tool printed several.
             repeated: vec![],
-            host: host(optional(self.run_id)).to_owned(),
+            host: host.to_owned(),
         });
         Ok(())
     }

@@ -5,12 +5,12 @@ use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
+use mcc_base::files;
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
 use mcc_store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -224,7 +224,7 @@ fn read_answers(
 ) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
     let wrong = |source| RecordError::Output { run: attempt.run.to_string(), path: path.clone(), source };
-    let stdout = File::open(&path).map_err(wrong)?;
+    let stdout = files::open_own(&path).map_err(wrong)?;
     Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
 }
 
@@ -262,8 +262,7 @@ const MOST_REMARKS: usize = 20;
 /// The first anomalies of an output, with their lines, and the number of the others.
 fn remarks(answers: &Answers) -> Vec<String> {
     let shown = answers.anomalies.iter().take(MOST_REMARKS);
-    let mut remarks: Vec<_> =
-        shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly.kind)).collect();
+    let mut remarks: Vec<_> = shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly)).collect();
     let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
     if more > 0 {
         remarks.push(format!("and {more} more"));

@@ -1,13 +1,14 @@
 //! Reads ballots from a published table of answers, and facts of entries and instances from tools and models files.
 
-use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, RunRow, TRUE};
+use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, NOT_KEPT, RunRow, TRUE};
 use super::contest_table::{self, Columns};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
 use crate::judgement::Ending;
+use mcc_base::names::check_name;
 use mcc_benchkit::contest_table::{HEADER, column};
 use mcc_benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
-use mcc_edition::{AnswerKind, Edition, Status};
+use mcc_edition::{AnswerKind, Edition, NotKept, Status};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -58,6 +59,8 @@ fn read_compact(
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and instance must not be empty".to_owned());
         }
+        check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the instance", instance).map_err(|bad| format!("column instance: {bad}"))?;
         let number = ballots.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         values.clear();
@@ -76,11 +79,23 @@ fn read_compact(
             return Err(format!("{} answers, {name} has {} positions", values.len(), examination.values));
         }
         check_wrong(&row[4], examination.values)?;
+        if edition.judging.not_kept == NotKept::Wrong {
+            mark_not_kept(&row[4], &mut values);
+        }
         ballots.add_row(entry, instance, number, Ending::NotStated, &values);
         check_entry_count(ballots)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })
+}
+
+/// An answer that the column `wrong` marks and the column `answers` does not have was not kept.
+fn mark_not_kept(wrong: &str, values: &mut [u32]) {
+    for position in wrong.split(' ').filter_map(|word| word.parse::<usize>().ok()) {
+        if let Some(value) = values.get_mut(position).filter(|value| **value == NONE) {
+            *value = NOT_KEPT;
+        }
+    }
 }
 
 /// Returns the number of a Boolean answer of the compact table; None for any other letter.
@@ -141,6 +156,8 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
         if instance.is_empty() || family.is_empty() {
             return Err("instance and family must not be empty".to_owned());
         }
+        check_name("the instance", instance).map_err(|bad| format!("column instance: {bad}"))?;
+        check_name("the family", family).map_err(|bad| format!("column family: {bad}"))?;
         if !edition.judging.multipliers.contains_key(status) {
             let known: Vec<&str> = edition.judging.multipliers.keys().map(String::as_str).collect();
             return Err(format!(
@@ -186,6 +203,8 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
         if entry.is_empty() || tool.is_empty() {
             return Err("entry and tool must not be empty".to_owned());
         }
+        check_name("the entry", entry).map_err(|bad| format!("column entry: {bad}"))?;
+        check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
         if status == Status::Withdrawn && note.trim().is_empty() {
             return Err(format!(
                 "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"
@@ -231,6 +250,9 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
             "property" => &mut ids,
             _ => return Ok(()),
         };
+        for (column, name) in [("original", &row[2]), ("obfuscated", &row[3])] {
+            check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
+        }
         // A property whose name is that of its examination has the same name in every instance.
         match names.insert(row[3].to_owned(), row[2].to_owned()) {
             Some(other) if other != row[2] => Err(format!(

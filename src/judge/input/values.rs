@@ -2,9 +2,12 @@
 
 use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
 use crate::judgement::InputDigest;
+use mcc_base::figures::MOST_BYTES;
 use mcc_benchkit::Value;
 use mcc_benchkit::published::TableError;
 use mcc_edition::AnswerKind;
+use num_rational::BigRational;
+use num_traits::Signed;
 use std::path::Path;
 
 /// Why a table cannot be used for judging.
@@ -44,6 +47,14 @@ pub(crate) fn digest(path: &Path) -> Result<InputDigest, TableError> {
     let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
+}
+
+/// Refuses a number of a table beyond 2^50: it is no score and no measurement, and pictures could not show it.
+pub(crate) fn check_number(column: &str, number: &BigRational) -> Result<(), String> {
+    match number.abs() > BigRational::from_integer(MOST_BYTES.into()) {
+        true => Err(format!("column {column}: the number is larger than {MOST_BYTES}; correct it")),
+        false => Ok(()),
+    }
 }
 
 /// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with

@@ -1,14 +1,21 @@
 //! Awards (E-4.3, E-4.5): road-runner for the least CPU time and camel for the least memory. Later editions also have
 //! awards for the most right values, and for the most right values that no other tool gave.
 //!
-//! RULES leaves open over which runs costs are compared. Here the ranked entries of a podium are compared over the
-//! blocks that all of them completed. If there is no such block, the entry with the fewest complete runs is left out
-//! (of equal ones the last by name), until there is one; `runs_compared` is the number of these blocks. Runs whose
-//! memory was not measured do not count for the camel. Runs with a `degraded:` or `mixed-host` mark and families that
-//! ran on several hosts are left out.
+//! The rules leave open over which runs costs are compared; the edition sets it (`cost_comparison`).
+//!
+//! `penalized`: the mean over all blocks of the category. A run that is not complete has a fixed charge, twice the limit
+//! of the contest (as PAR-2 of solver competitions), and so has a block without a run of the entry. The mean of an entry
+//! depends on its own runs only, so a further entry cannot change the order of two others. A run without a figure that
+//! can be compared (a `degraded:` or `mixed-host` mark, an infrastructure failure, or a complete run that was not
+//! measured) is left out of the mean of its entry.
+//!
+//! `common-runs`: the sum over the blocks that all compared entries completed. If there is no such block, the entry with
+//! the fewest complete runs is left out (of equal ones the last by name), until there is one.
+//!
+//! `runs_compared` is the number of these blocks. Families that ran on several hosts are left out.
 
 use crate::judgement::{Award, AwardPlace, Cost, Entry};
-use mcc_edition::AwardKind;
+use mcc_edition::{AwardKind, CostComparison, Edition};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A complete run (E-4.3) whose cost can be compared.
@@ -24,8 +31,10 @@ pub(super) struct CompleteRun {
 pub(super) struct AwardFigures {
     /// Number of blocks of its examinations, over which values are counted.
     pub blocks: u64,
-    /// Entries with a rank; they are compared by cost.
-    pub ranked: BTreeSet<usize>,
+    /// Number of blocks of its examinations on instances whose costs can be compared.
+    pub comparable_blocks: u64,
+    /// Entries with a rank, which are compared by cost, with the number of their runs without a comparable figure.
+    pub ranked: BTreeMap<usize, NoFigure>,
     /// Number of right values of every competing entry.
     pub right: BTreeMap<usize, u64>,
     /// Number of right values of every competing entry that no other tool gave.
@@ -34,30 +43,111 @@ pub(super) struct AwardFigures {
     pub runs: Vec<CompleteRun>,
 }
 
+/// Numbers of runs without a figure that can be compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NoFigure {
+    /// Without a CPU time.
+    pub cpu: u64,
+    /// Without a peak of memory.
+    pub memory: u64,
+}
+
+/// The measured costs of complete runs: by entry, then by examination and instance.
+type Measured = BTreeMap<usize, BTreeMap<(usize, usize), u64>>;
+
 /// Returns the awards of one category. An award of cost needs two entries to compare, one of values an entry with a
 /// value.
 pub(super) fn awards(
     category: &str,
-    kinds: &[AwardKind],
+    edition: &Edition,
     entries: &[Entry],
     figures: &AwardFigures,
 ) -> Vec<Award> {
-    kinds.iter().filter_map(|kind| award(category, *kind, entries, figures)).collect()
+    let kinds = edition.judging.awards.iter();
+    kinds.filter_map(|kind| award(category, *kind, edition, entries, figures)).collect()
 }
 
-fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &AwardFigures) -> Option<Award> {
+fn award(
+    category: &str,
+    kind: AwardKind,
+    edition: &Edition,
+    entries: &[Entry],
+    figures: &AwardFigures,
+) -> Option<Award> {
     let (unit, measure): (_, fn(&Cost) -> Option<u64>) = match kind {
         AwardKind::RoadRunner => ("ms", |cost| Some(cost.cpu_ms)),
         AwardKind::Camel => ("KiB", |cost| cost.memory_kib),
         AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
         AwardKind::MostUnique => return most(category, kind, entries, &figures.unique, figures.blocks),
     };
-    let mut of: BTreeMap<usize, BTreeMap<(usize, usize), u64>> = BTreeMap::new();
-    for run in figures.runs.iter().filter(|run| figures.ranked.contains(&run.entry)) {
+    let mut of = Measured::new();
+    for run in figures.runs.iter().filter(|run| figures.ranked.contains_key(&run.entry)) {
         if let Some(measured) = measure(&run.cost) {
             of.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
         }
     }
+    let places = match edition.judging.cost_comparison {
+        CostComparison::Penalized => penalized(kind, edition, entries, figures, &of),
+        CostComparison::CommonRuns => over_common_runs(entries, &of),
+    };
+    let place = |(rank, entry, runs_compared, value)| AwardPlace {
+        rank,
+        entry,
+        runs_compared,
+        value,
+        unit: unit.to_owned(),
+    };
+    let places: Vec<AwardPlace> = places?.into_iter().map(place).collect();
+    Some(Award { category: category.to_owned(), award: kind, places })
+}
+
+/// Rank, entry, number of compared runs, value.
+type Place = (u32, usize, u64, u64);
+
+/// The charge of a run that is not complete: twice what a run may use, with the cores of a concurrent tool.
+fn charge(kind: AwardKind, edition: &Edition) -> u128 {
+    let cores = edition.machine.concurrent_cores;
+    let limit = match kind {
+        AwardKind::Camel => u128::from(edition.machine.memory_mib) << 10,
+        _ => match edition.limits.cpu_limit_s(cores) {
+            Some(seconds) => u128::from(seconds) * 1000,
+            None => u128::from(edition.limits.wall_limit_s()) * 1000 * u128::from(cores),
+        },
+    };
+    2 * limit
+}
+
+/// Ranks the entries with a measured complete run by their mean over all blocks. A complete run costs at most the charge.
+fn penalized(
+    kind: AwardKind,
+    edition: &Edition,
+    entries: &[Entry],
+    figures: &AwardFigures,
+    of: &Measured,
+) -> Option<Vec<Place>> {
+    let charge = charge(kind, edition);
+    let mean = |(entry, measured): (&usize, &BTreeMap<_, u64>)| {
+        let NoFigure { cpu, memory } = figures.ranked[entry];
+        let without = if kind == AwardKind::Camel { memory } else { cpu };
+        let runs = u128::from(figures.comparable_blocks.saturating_sub(without)).max(measured.len() as u128);
+        let complete: u128 = measured.values().map(|cost| u128::from(*cost).min(charge)).sum();
+        (complete + (runs - measured.len() as u128) * charge, runs, *entry)
+    };
+    let mut means: Vec<(u128, u128, usize)> = of.iter().map(mean).collect();
+    // Exact: a/b < c/d where a*d < c*b.
+    let order = |a: &(u128, u128, usize), b: &(u128, u128, usize)| (a.0 * b.1).cmp(&(b.0 * a.1));
+    means.sort_by(|a, b| order(a, b).then(entries[a.2].entry.cmp(&entries[b.2].entry)));
+    let place = |mean: &(u128, u128, usize)| {
+        let (sum, runs, entry) = *mean;
+        let rank = means.iter().filter(|other| order(other, mean).is_lt()).count() as u32 + 1;
+        let rounded = u64::try_from((sum + runs / 2) / runs).unwrap_or(u64::MAX);
+        (rank, entry, runs as u64, rounded)
+    };
+    (means.len() >= 2).then(|| means.iter().map(place).collect())
+}
+
+/// Ranks the entries by their sum over the blocks that all of them completed.
+fn over_common_runs(entries: &[Entry], of: &Measured) -> Option<Vec<Place>> {
     let mut compared: Vec<usize> = of.keys().copied().collect();
     compared.sort_by(|a, b| of[b].len().cmp(&of[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry)));
     let common = loop {
@@ -76,14 +166,11 @@ fn award(category: &str, kind: AwardKind, entries: &[Entry], figures: &AwardFigu
     let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).fold(0, u64::saturating_add);
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
-    let place = |(value, entry): &(u64, usize)| AwardPlace {
-        rank: sums.iter().filter(|(other, _)| other < value).count() as u32 + 1,
-        entry: *entry,
-        runs_compared: common.len() as u64,
-        value: *value,
-        unit: unit.to_owned(),
+    let place = |(value, entry): &(u64, usize)| {
+        let rank = sums.iter().filter(|(other, _)| other < value).count() as u32 + 1;
+        (rank, *entry, common.len() as u64, *value)
     };
-    Some(Award { category: category.to_owned(), award: kind, places: sums.iter().map(place).collect() })
+    Some(sums.iter().map(place).collect())
 }
 
 /// Ranks the tools by number of values over all blocks of the category, each tool with its variant that has most.
@@ -139,8 +226,43 @@ mod tests {
 
     fn figures(ranked: &[usize], runs: &[CompleteRun]) -> AwardFigures {
         let none = || ranked.iter().map(|entry| (*entry, 0)).collect();
-        let ranked = ranked.iter().copied().collect();
-        AwardFigures { blocks: 9, ranked, right: none(), unique: none(), runs: runs.to_vec() }
+        let ranked = ranked.iter().map(|entry| (*entry, NoFigure::default())).collect();
+        let runs = runs.to_vec();
+        AwardFigures { blocks: 9, comparable_blocks: 9, ranked, right: none(), unique: none(), runs }
+    }
+
+    /// The edition of 2018 with these awards; costs are compared over common runs.
+    fn edition(awards: &[AwardKind]) -> Edition {
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        edition.judging.awards = awards.to_vec();
+        edition.judging.cost_comparison = CostComparison::CommonRuns;
+        edition
+    }
+
+    #[test]
+    fn penalized_means_depend_on_the_own_runs_only() {
+        let mut edition = edition(BOTH);
+        edition.judging.cost_comparison = CostComparison::Penalized;
+        // Entry 0 is ahead of entry 1 over instances 1 to 3; it is slower on instance 4, the only one of entry 2.
+        let mut runs: Vec<CompleteRun> =
+            (1..4).flat_map(|instance| [run(0, instance, 10, 5), run(1, instance, 30, 9)]).collect();
+        runs.extend([run(0, 4, 25, 5), run(1, 4, 20, 9)]);
+        let order = |runs: &[CompleteRun], ranked: &[usize]| -> Vec<(usize, u64)> {
+            let found = awards("CTL", &edition, &entries(), &figures(ranked, runs));
+            found[0].places.iter().map(|place| (place.entry, place.value)).collect()
+        };
+        let charge = 2 * 4 * 3_600_000;
+        let mean = |own: u64, complete: u64| (own + (9 - complete) * charge + 4) / 9;
+        assert_eq!(order(&runs, &[0, 1]), [(0, mean(55, 4)), (1, mean(110, 4))]);
+        runs.push(run(2, 4, 1, 1));
+        assert_eq!(order(&runs, &[0, 1, 2]), [(0, mean(55, 4)), (1, mean(110, 4)), (2, mean(1, 1))]);
+        // A run without a figure is left out of the mean of its entry, and one above the charge costs the charge.
+        let mut without = figures(&[0, 1, 2], &runs);
+        without.ranked.insert(2, NoFigure { cpu: 8, memory: 0 });
+        without.runs.last_mut().unwrap().cost.cpu_ms = u64::MAX;
+        let found = awards("CTL", &edition, &entries(), &without);
+        let last = found[0].places.last().unwrap();
+        assert_eq!((last.entry, last.runs_compared, last.value), (2, 1, charge));
     }
 
     fn shown(awards: &[Award]) -> Vec<String> {
@@ -157,7 +279,7 @@ mod tests {
         entries[2].tool = "a".to_owned();
         let right = BTreeMap::from([(0, 26), (1, 66), (2, 80)]);
         let figures = AwardFigures { right, ..figures(&[0, 1], &[]) };
-        let given = awards("CTL", &[AwardKind::MostRight], &entries, &figures);
+        let given = awards("CTL", &edition(&[AwardKind::MostRight]), &entries, &figures);
         assert_eq!(shown(&given), ["most-right 1 2 over 9: 80 values", "most-right 2 1 over 9: 66 values"]);
     }
 
@@ -165,7 +287,7 @@ mod tests {
     fn costs_are_compared_over_runs_that_all_completed() {
         // Entry 0 is slow on instance 2, which entry 1 did not complete; only instance 1 is common.
         let runs = [run(0, 1, 30, 5), run(0, 2, 900, 900), run(1, 1, 20, 5), run(1, 3, 1, 1)];
-        let shown = shown(&awards("CTL", BOTH, &entries(), &figures(&[0, 1], &runs)));
+        let shown = shown(&awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 1], &runs)));
         let expected = [
             "road-runner 1 1 over 1: 20 ms",
             "road-runner 2 0 over 1: 30 ms",
@@ -185,16 +307,16 @@ mod tests {
             "camel 1 0 over 1: 5 KiB",
             "camel 2 1 over 1: 9 KiB",
         ];
-        assert_eq!(shown(&awards("CTL", BOTH, &entries(), &figures(&[0, 1], &runs))), expected);
+        assert_eq!(shown(&awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 1], &runs))), expected);
     }
 
     #[test]
     fn an_entry_without_a_common_run_is_left_out() {
         let runs = [run(0, 1, 30, 5), run(0, 2, 10, 5), run(1, 1, 20, 5), run(1, 2, 20, 5), run(2, 9, 1, 1)];
-        let found = awards("CTL", &BOTH[..1], &entries(), &figures(&[0, 1, 2], &runs));
+        let found = awards("CTL", &edition(&BOTH[..1]), &entries(), &figures(&[0, 1, 2], &runs));
         assert_eq!(shown(&found), ["road-runner 1 0 over 2: 40 ms", "road-runner 1 1 over 2: 40 ms"]);
-        assert!(awards("CTL", BOTH, &entries(), &figures(&[0, 2], &runs)).is_empty());
-        assert!(awards("CTL", BOTH, &entries(), &figures(&[2], &runs)).is_empty());
+        assert!(awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 2], &runs)).is_empty());
+        assert!(awards("CTL", &edition(BOTH), &entries(), &figures(&[2], &runs)).is_empty());
     }
 
     #[test]
@@ -202,7 +324,8 @@ mod tests {
         let mut figures = figures(&[0, 1, 2], &[]);
         figures.right = [(0, 5), (1, 7), (2, 7)].into();
         figures.unique.insert(2, 3);
-        let found = awards("CTL", &[AwardKind::MostRight, AwardKind::MostUnique], &entries(), &figures);
+        let found =
+            awards("CTL", &edition(&[AwardKind::MostRight, AwardKind::MostUnique]), &entries(), &figures);
         let expected = [
             "most-right 1 1 over 9: 7 values",
             "most-right 1 2 over 9: 7 values",

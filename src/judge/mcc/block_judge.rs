@@ -1,14 +1,16 @@
 //! Judging block by block: the trusted value of every position, the verdicts on all values, and the sums over blocks.
 
-use super::awards::{self, AwardFigures, CompleteRun};
+use super::awards::{self, AwardFigures, CompleteRun, NoFigure};
 use super::best_virtual::BestVirtual;
 use super::judge::{Judge, JudgementHeader, JudgementTotals};
 use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::ballots::{NO_FACTS, NONE, RunFacts, RunRow};
+use crate::input::ballots::{NO_FACTS, NONE, NOT_KEPT, RunFacts, RunRow};
 use crate::judgement::*;
+use mcc_base::Mark;
+use mcc_edition::NotKept;
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::collections::BTreeMap;
@@ -21,18 +23,27 @@ pub(super) struct BlockJudge<'j> {
     /// By examination, then entry.
     tallies: Vec<Vec<ExaminationTally>>,
     complete: Vec<CompleteRun>,
+    /// By examination: number of blocks whose costs can be compared.
+    comparable_blocks: Vec<u64>,
     best_virtual: BestVirtual,
 }
 
 impl<'j> BlockJudge<'j> {
     pub fn new(judge: &'j Judge) -> Self {
-        let JudgementHeader { edition, entries, confidence, .. } = &judge.header;
+        let confidence = judge.header.confidence.iter().map(|entry| entry.confidence.clone());
+        Self::with_confidence(judge, confidence.collect())
+    }
+
+    /// Judges with other confidences than those of the judgement. They are by entry.
+    pub fn with_confidence(judge: &'j Judge, confidence: Vec<BigRational>) -> Self {
+        let JudgementHeader { edition, entries, .. } = &judge.header;
         Self {
             judge,
-            confidence: confidence.iter().map(|entry| entry.confidence.clone()).collect(),
+            confidence,
             points: BlockPoints::new(edition, &judge.weights),
             tallies: vec![vec![ExaminationTally::default(); entries.len()]; edition.examinations.len()],
             complete: Vec::new(),
+            comparable_blocks: vec![0; edition.examinations.len()],
             best_virtual: BestVirtual::new(edition.examinations.len()),
         }
     }
@@ -43,6 +54,9 @@ impl<'j> BlockJudge<'j> {
             tally.merge(other);
         }
         self.complete.extend(other.complete);
+        for (blocks, more) in self.comparable_blocks.iter_mut().zip(other.comparable_blocks) {
+            *blocks += more;
+        }
         self.best_virtual.merge(&other.best_virtual);
     }
 
@@ -62,6 +76,7 @@ impl<'j> BlockJudge<'j> {
         let overrides = judge.overrides.of(examination, instance);
         let mut unique = vec![0; rows.len()];
         let mut backed = 0;
+        let marked_wrong = judging.not_kept == NotKept::Wrong;
         for position in 0..count {
             let PositionVotes { mut any_rounded, variants_differ } =
                 judge.votes(rows, position, &self.confidence, &mut votes);
@@ -75,24 +90,30 @@ impl<'j> BlockJudge<'j> {
                 basis = Basis::Override;
                 any_rounded |= values.is_rounded(set.value);
             }
-            let mut backing = Backing::None;
+            let (mut backing, mut competing_backing) = (Backing::None, Backing::None);
             for (row, verdicts) in rows.iter().zip(&mut verdicts) {
                 let given = ballots.given[row.first + position];
                 let entry = row.entry as usize;
                 verdicts.push(match value {
                     _ if given == NONE => ValueVerdict::NotComputed,
+                    None if given == NOT_KEPT && marked_wrong && basis != Basis::Override => {
+                        ValueVerdict::Wrong
+                    }
                     None => ValueVerdict::Unjudged,
                     Some(value) if judge.equals(given, value, any_rounded) => {
                         if judge.voters[entry] {
                             backing.add(judge.tools[entry]);
+                        }
+                        if judge.competing[entry] {
+                            competing_backing.add(judge.tools[entry]);
                         }
                         ValueVerdict::Right
                     }
                     Some(_) => ValueVerdict::Wrong,
                 });
             }
-            backed += u64::from(backing != Backing::None);
-            if let Some(tool) = backing.sole_tool() {
+            backed += u64::from(competing_backing != Backing::None);
+            if let Some(tool) = competing_backing.sole_tool() {
                 let of_tool = |row: &RunRow| judge.tools[row.entry as usize] == tool;
                 for ((row, verdicts), unique) in rows.iter().zip(&verdicts).zip(&mut unique) {
                     *unique += u64::from(of_tool(row) && verdicts.last() == Some(&ValueVerdict::Right));
@@ -109,6 +130,9 @@ impl<'j> BlockJudge<'j> {
             });
         }
         self.best_virtual.add(examination, judge.weight_class[instance], backed, count as u64);
+        let comparable =
+            !judge.mixed_hosts[instance] && rows.iter().any(|row| judge.competing[row.entry as usize]);
+        self.comparable_blocks[examination] += u64::from(comparable);
         let known = trusted.iter().all(|trusted| trusted.value.is_some());
         let counts = self.counts(rows, &verdicts, known);
         let cells = rows.iter().zip(verdicts).zip(counts).zip(unique);
@@ -184,6 +208,12 @@ impl<'j> BlockJudge<'j> {
         tally.unique += unique;
         let complete = known && counts.right == count as u64;
         let RunFacts { cost, marks, techniques, remarks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
+        if !judge.mixed_hosts[instance] {
+            let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
+            let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
+            tally.no_figure.cpu += unmeasured(cost.is_some());
+            tally.no_figure.memory += unmeasured(cost.is_some_and(|cost| cost.memory_kib.is_some()));
+        }
         if let (true, Some(cost)) = (complete, judge.comparable_cost(row)) {
             self.complete.push(CompleteRun { examination, instance, entry, cost });
         }
@@ -234,23 +264,28 @@ impl<'j> BlockJudge<'j> {
             let points = points.into_iter().collect();
             let margin = &edition.judging.tie_margin;
             let podium = podium::podium(rule, entries, points, margin, !unresolved.is_empty());
-            let ranked = podium.places.iter().filter(|place| place.rank.is_some());
+            let ranked = podium.places.iter().filter(|place| place.rank.is_some()).map(|place| place.entry);
             let competing =
-                || podium.places.iter().map(|place| place.entry).filter(|entry| self.judge.voters[*entry]);
+                || podium.places.iter().map(|place| place.entry).filter(|entry| self.judge.competing[*entry]);
             let runs: Vec<CompleteRun> =
                 self.complete.iter().filter(|run| within(run.examination)).copied().collect();
             let examinations = (0..edition.examinations.len()).filter(|examination| within(*examination));
             let sum = |entry: usize, of: fn(&ExaminationTally) -> u64| -> u64 {
                 examinations.clone().map(|examination| of(&self.tallies[examination][entry])).sum()
             };
+            let no_figure = |entry: usize| NoFigure {
+                cpu: sum(entry, |tally| tally.no_figure.cpu),
+                memory: sum(entry, |tally| tally.no_figure.memory),
+            };
             let figures = AwardFigures {
                 blocks: self.judge.count_blocks(within),
-                ranked: ranked.map(|place| place.entry).collect(),
+                comparable_blocks: examinations.clone().map(|of| self.comparable_blocks[of]).sum(),
+                ranked: ranked.map(|entry| (entry, no_figure(entry))).collect(),
                 right: competing().map(|entry| (entry, sum(entry, |tally| tally.counts().right))).collect(),
                 unique: competing().map(|entry| (entry, sum(entry, |tally| tally.unique))).collect(),
                 runs,
             };
-            awards.extend(awards::awards(&rule.category, &edition.judging.awards, entries, &figures));
+            awards.extend(awards::awards(&rule.category, edition, entries, &figures));
             podiums.push(podium);
         }
         let best_virtual = self.best_virtual.scores(edition, &weights);

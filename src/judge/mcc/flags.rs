@@ -97,7 +97,10 @@ fn absences<'i>(
             }
         }
     }
-    let judged = |entry: usize| matches!(entries[entry].status, Status::Competing | Status::OutOfCompetition);
+    let judged = |entry: usize| {
+        let status = entries[entry].status;
+        status.votes() || status == Status::OutOfCompetition
+    };
     let mut flags = Vec::new();
     for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
         let of = |examination: usize| {

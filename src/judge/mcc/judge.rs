@@ -3,7 +3,7 @@
 use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
-use super::{confidence, flags, weights};
+use super::{confidence, flags, no_confidence, weights};
 use crate::input::ballots::{
     BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
 };
@@ -49,6 +49,8 @@ pub struct Judge {
     pub(super) blocks: Vec<Range<usize>>,
     /// By entry: whether it has a vote.
     pub(super) voters: Vec<bool>,
+    /// By entry: whether it competes. Only competing entries have ranks and determine weights.
+    pub(super) competing: Vec<bool>,
     /// By entry: the number of its tool, equal for all variants of a tool.
     pub(super) tools: Vec<usize>,
     pub(super) overrides: Overrides,
@@ -59,7 +61,7 @@ pub struct Judge {
     /// By instance: its weight class.
     pub(super) weight_class: Vec<u32>,
     /// By instance: whether its family ran on several hosts, so that costs are not compared (E-5.1).
-    mixed_hosts: Vec<bool>,
+    pub(super) mixed_hosts: Vec<bool>,
 }
 
 /// The part of a judgement that is computed before blocks are judged. The fields are those of `Judgement`.
@@ -109,7 +111,16 @@ impl Judge {
     ///
     /// # Errors
     /// A run has two ballots, or the edition has no multiplier for the status of an instance.
-    pub fn new(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
+    pub fn new(edition: &Edition, ballots: Ballots) -> Result<Self, JudgeError> {
+        let mut judge = Self::prepare(edition, ballots)?;
+        let mut flags = no_confidence::flags(&judge);
+        flags.append(&mut judge.header.flags);
+        judge.header.flags = flags;
+        Ok(judge)
+    }
+
+    /// Prepares the judging without the flags that need a second judgement.
+    fn prepare(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
         let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> =
             names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
@@ -131,8 +142,9 @@ impl Judge {
         let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots);
         let blocks = blocks(&ballots.rows);
         let mut instances = instances(edition, &mut ballots)?;
-        let (weights, weight_class) = set_weights(edition, &ballots, &mut instances)?;
-        let voters: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
+        let voters: Vec<bool> = entries.iter().map(|entry| entry.status.votes()).collect();
+        let competing: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
+        let (weights, weight_class) = set_weights(edition, &ballots, &competing, &mut instances);
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
         let mixed_hosts = mixed_hosts(&ballots.rows, &instances);
@@ -155,6 +167,7 @@ impl Judge {
             ballots,
             blocks,
             voters,
+            competing,
             tools,
             overrides,
             excluded_rows,
@@ -196,7 +209,17 @@ impl Judge {
                 ballots.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
             }
         }
-        Self::new(&self.header.edition, ballots)
+        Self::prepare(&self.header.edition, ballots)
+    }
+
+    /// Returns the numbers of examination and instance of every block that is judged, and its property ids as far as they
+    /// are known.
+    pub(crate) fn block_ids(&self) -> impl Iterator<Item = (usize, usize, &[String])> {
+        self.blocks.iter().map(|block| {
+            let RunRow { examination, instance, .. } = self.ballots.rows[block.start];
+            let ids = self.ballots.ids.get(&(examination, instance)).map_or(&[][..], Vec::as_slice);
+            (examination as usize, instance as usize, ids)
+        })
     }
 
     /// Returns the excluded blocks in order. Their trusted values are unknown and their values unjudged.
@@ -277,8 +300,8 @@ impl Judge {
         values.agree(given, trusted, any_rounded || values.is_rounded(given))
     }
 
-    /// Returns |V| and the confidences (E-2). Virtual and out-of-competition entries have a confidence, but their
-    /// values do not determine V.
+    /// Returns |V| and the confidences (E-2). Entries without a vote have a confidence, but their values do not
+    /// determine V.
     fn confidence(&self) -> (u64, Vec<Confidence>) {
         let judging = &self.header.edition.judging;
         let mut counts = confidence::AgreementCounts::new(self.header.entries.len());
@@ -315,7 +338,7 @@ impl Judge {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
             let of: &[Mark] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
-            if !of.contains(&Mark::NOT_RUN_YET) {
+            if Mark::was_made(of) {
                 made += 1;
                 of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
@@ -327,7 +350,7 @@ impl Judge {
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let facts = failed.filter_map(|row| row.facts.as_deref());
-        facts.filter(|facts| facts.marks.contains(&Mark::NOT_RUN_YET)).count()
+        facts.filter(|facts| !Mark::was_made(&facts.marks)).count()
     }
 
     /// Returns the number of blocks of the examinations for which `within` is true.
@@ -339,7 +362,7 @@ impl Judge {
     /// Returns the cost of a run of a competing entry; None where it must not be compared (E-5.1).
     pub(super) fn comparable_cost(&self, row: &RunRow) -> Option<Cost> {
         let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
-        let comparable = self.voters[row.entry as usize]
+        let comparable = self.competing[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
             && !marks.iter().any(Mark::excludes_cost);
         cost.filter(|_| comparable)
@@ -386,8 +409,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
     };
     let is_excluded = |row: &RunRow| {
         let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
-        edition.judging.infrastructure == InfrastructureRule::Exclude
-            && !facts.marks.contains(&Mark::NOT_RUN_YET)
+        edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&facts.marks)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
@@ -452,15 +474,17 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     Ok(instances)
 }
 
-/// Sets the weight of every instance: normalization times multiplier (E-4.4). Returns the weights by weight class, and
-/// the weight class of every instance.
+/// Sets the weight of every instance: normalization times multiplier times scale (E-4.4). Returns the weights by weight class, and
+/// the weight class of every instance. Only a value of a competing entry makes an instance count in its family: an entry
+/// without a rank has no effect on the weights. `competing` is by entry.
 fn set_weights(
     edition: &Edition,
     ballots: &Ballots,
+    competing: &[bool],
     instances: &mut [Instance],
-) -> Result<(Vec<BigRational>, Vec<u32>), JudgeError> {
+) -> (Vec<BigRational>, Vec<u32>) {
     let mut has_result = vec![false; instances.len()];
-    for row in &ballots.rows {
+    for row in ballots.rows.iter().filter(|row| competing[row.entry as usize]) {
         let count = ballots.examinations[row.examination as usize].1;
         has_result[row.instance as usize] |=
             ballots.given[row.first..row.first + count].iter().any(|v| *v != NONE);
@@ -475,13 +499,13 @@ fn set_weights(
     let mut numbers: HashMap<BigRational, u32> = HashMap::new();
     let mut of = Vec::with_capacity(instances.len());
     for (instance, weight) in instances.iter_mut().zip(normalized) {
-        instance.weight = weight * &edition.judging.multipliers[&instance.status];
+        instance.weight = weight * &edition.judging.multipliers[&instance.status] * &edition.judging.scale;
         of.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
             classes.push(instance.weight.clone());
             classes.len() as u32 - 1
         }));
     }
-    Ok((classes, of))
+    (classes, of)
 }
 
 /// Returns for every instance whether its family has runs on more than one host.

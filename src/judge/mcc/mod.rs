@@ -6,6 +6,7 @@ mod block_judge;
 mod confidence;
 mod flags;
 mod judge;
+mod no_confidence;
 mod overrides;
 mod podium;
 mod points;

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// Returns the podium of the entries that took part in an examination of the category, from their summed points.
 ///
 /// A tool has the rank of its best variant; of variants with equal points this is the first by name. The other
-/// variants, virtual entries and out-of-competition entries follow without a rank. An entry that is at most
+/// variants and the entries that do not compete follow without a rank. An entry that is at most
 /// `tie_margin` points behind the first entry of a rank shares that rank. An entry without positive points has no
 /// medal; in a `provisional` judgement there are no medals.
 pub(super) fn podium(

@@ -2,7 +2,7 @@
 
 use super::trusted::Vote;
 use crate::input::ballots::NOT_KEPT;
-use crate::judgement::{Block, Cell, Entry, Judgement, Status, Weak};
+use crate::judgement::{Block, Cell, Entry, Judgement, Weak};
 use mcc_benchkit::Value;
 use mcc_edition::Votes;
 use num_rational::BigRational;
@@ -34,9 +34,8 @@ pub(crate) fn counted_votes<'j>(
 ) -> impl Iterator<Item = (&'j Cell, &'j BigRational)> {
     let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
     let given = |cell: &'j Cell| Some((cell.entry, cell.values[position].as_ref()?));
-    let competing =
-        block.cells.iter().filter(|cell| judgement.entries[cell.entry].status == Status::Competing);
-    let given: Vec<(usize, &Value)> = competing.filter_map(given).collect();
+    let voting = block.cells.iter().filter(|cell| judgement.entries[cell.entry].status.votes());
+    let given: Vec<(usize, &Value)> = voting.filter_map(given).collect();
     let any_rounded = given.iter().any(|(_, value)| value.is_rounded());
     // Values that agree have the number of the first of them; a value that was not kept agrees with none.
     let number = |value: &Value| match value {
@@ -86,7 +85,7 @@ pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[Big
     variants_differ
 }
 
-/// Which competing entries gave a trusted value.
+/// Which entries gave a trusted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backing {
     /// No entry.

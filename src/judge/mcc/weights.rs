@@ -6,7 +6,7 @@ use num_traits::{One, Zero};
 use std::collections::HashMap;
 
 /// Returns the normalization weight of each instance. `families` has the family of each; None for an instance without
-/// any value, which has the weight 0 and does not count in its family.
+/// a value of a competing entry, which has the weight 0 and does not count in its family.
 ///
 /// Another normalization needs a match arm here and a word in `mcc_edition::Normalization`.
 pub(super) fn weights(normalization: Normalization, families: &[Option<&str>]) -> Vec<BigRational> {

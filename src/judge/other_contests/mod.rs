@@ -14,7 +14,9 @@ pub use write::write;
 use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
 use mcc_edition::{OtherEdition, fraction};
 use num_rational::BigRational;
+use num_traits::Signed;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
@@ -275,7 +277,7 @@ impl Judgement {
     pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
         let path = dir.join("judgement.json");
         let failed = |source| JudgementError::Read { path: path.clone(), source };
-        let mut file = std::fs::File::open(&path).map_err(failed)?;
+        let mut file = mcc_base::files::open(&path).map_err(failed)?;
         let mut beginning = Vec::new();
         file.by_ref().take(256).read_to_end(&mut beginning).map_err(failed)?;
         beginning.retain(|byte| !byte.is_ascii_whitespace());
@@ -298,6 +300,24 @@ impl Judgement {
             block.category < categories
                 && cells.clone().all(|cell| cell.entry < entries && cell.parts.len() == parts)
         });
+        let bound = BigRational::from_integer(mcc_base::figures::MOST_BYTES.into());
+        let fits = |number: &BigRational| number.abs() <= bound;
+        let cells = || self.blocks.iter().flat_map(|block| &block.cells);
+        let figures = cells().flat_map(|cell| &cell.measured).map(|of| &of.mean);
+        let points = cells().map(|cell| &cell.points);
+        let points =
+            points.chain(self.scores.iter().filter_map(|score| score.points.as_ref().map(|of| &of.0)));
+        let places = self.podiums.iter().flat_map(|podium| &podium.places).map(|place| &place.points);
+        let starts = self.quantiles.iter().map(|of| &of.start);
+        let steps = self.quantiles.iter().flat_map(|of| &of.steps).flat_map(|step| [&step.x, &step.cpu_s]);
+        if !figures.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
+            return Err(JudgementError::Broken(format!("a figure is larger than {bound}")));
+        }
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
+        let categories_named: BTreeSet<_> = self.categories.iter().map(|of| &of.category).collect();
+        if (entries_named.len(), categories_named.len()) != (entries, categories) {
+            return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
+        }
         let nested = self
             .categories
             .iter()

@@ -4,11 +4,13 @@
 use super::atomic_file::{AtomicFile, WriteError};
 use crate::judgement::Block;
 use crate::mcc::Judge;
+use mcc_base::files;
 use mcc_benchkit::contest_table::spelled;
 use mcc_benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};
+use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -66,32 +68,17 @@ pub enum OracleError {
     },
 }
 
-/// Reads an oracle file and returns its values by position, None where it has none. Returns None if there is no file.
+/// The values of a file by position, and an `OracleError::Line` for each bad line.
+pub type GoodLines = (Vec<Option<Value>>, Vec<OracleError>);
+
+/// Reads an oracle file and returns its values by position, None where it has none, and its bad lines, whose values are
+/// left out. Returns None if there is no file.
 ///
 /// `ids` are the property ids by position, as far as they are known. Numbers of 5 digits are read as rounded.
 ///
 /// # Errors
-/// The file cannot be read, or a line does not follow the answer protocol.
-pub fn read(
-    folder: &Path,
-    instance: &str,
-    examination: &Examination,
-    ids: &[&str],
-) -> Result<Option<Vec<Option<Value>>>, OracleError> {
-    match read_good_lines(folder, instance, examination, ids)? {
-        Some((_, bad)) if !bad.is_empty() => Err(bad.into_iter().next().expect("not empty")),
-        read => Ok(read.map(|(values, _)| values)),
-    }
-}
-
-/// The values of a file by position, and an `OracleError::Line` for each bad line.
-pub type GoodLines = (Vec<Option<Value>>, Vec<OracleError>);
-
-/// Reads an oracle file as `read` does, but leaves out the values of bad lines and returns an error for each of them.
-///
-/// # Errors
 /// The file cannot be read.
-pub fn read_good_lines(
+pub fn read(
     folder: &Path,
     instance: &str,
     examination: &Examination,
@@ -99,7 +86,7 @@ pub fn read_good_lines(
 ) -> Result<Option<GoodLines>, OracleError> {
     let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
     let failed = |source| OracleError::Read { path: path.clone(), source };
-    let file = match File::open(&path) {
+    let file = match files::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };
@@ -108,7 +95,7 @@ pub fn read_good_lines(
     let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
     let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     let mut bad: Vec<_> =
-        answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.kind.to_string())).collect();
+        answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.to_string())).collect();
     let mut values = vec![None; examination.values];
     let known = |id: &String| ids.iter().position(|known| known == id);
     // Some files have other ids than `ids`, and some do not have all positions. In a file with all positions the ids
@@ -158,6 +145,36 @@ pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
     Ok(written)
 }
 
+/// The values of an oracle for the blocks of a judgement.
+#[derive(Debug)]
+pub struct Oracle {
+    /// By number of examination and instance: the values by position.
+    values: HashMap<(usize, usize), Vec<Option<Value>>>,
+    /// An error for each line that could not be read; its value is left out.
+    pub bad_lines: Vec<OracleError>,
+}
+
+impl Oracle {
+    /// Reads the files of all blocks that will be judged.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be read.
+    pub fn read(judge: &Judge, folder: &Path) -> Result<Self, OracleError> {
+        fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
+        let mut oracle = Self { values: HashMap::new(), bad_lines: Vec::new() };
+        for (examination, instance, ids) in judge.block_ids() {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let name = &judge.header.instances[instance].instance;
+            let file = read(folder, name, &judge.header.edition.examinations[examination], &ids)?;
+            if let Some((values, bad)) = file {
+                oracle.values.insert((examination, instance), values);
+                oracle.bad_lines.extend(bad);
+            }
+        }
+        Ok(oracle)
+    }
+}
+
 /// Numbers of values in the comparison of a judgement with an oracle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OracleComparison {
@@ -167,40 +184,43 @@ pub struct OracleComparison {
     pub different: u64,
     /// The oracle has a value, but the trusted value is unknown.
     pub only_oracle: u64,
+    /// One of the two is `Inf`, a number that was too large for its writer, and the other is a number.
+    pub not_comparable: u64,
 }
 
-/// Compares the trusted values with an oracle and writes the differences to the table `out`, with the columns
-/// `instance`, `examination`, `position`, `trusted` (empty where unknown) and `oracle`. Where one of two numbers is
-/// rounded, both are compared by 5 digits.
+/// Compares the trusted values with an oracle and writes the values that are not the same to the table `out`, with the
+/// columns `instance`, `examination`, `position`, `trusted` (empty where unknown), `oracle` and `result` (`different`,
+/// `only-oracle`, `not-comparable`). Where one of two numbers is rounded, both are compared by 5 digits.
 ///
 /// # Errors
-/// An oracle file cannot be read or has a bad line, or the table cannot be written.
-pub fn compare(judge: &Judge, folder: &Path, out: &Path) -> Result<OracleComparison, OracleError> {
-    fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
+/// The table cannot be written.
+pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleComparison, WriteError> {
     let mut table = AtomicFile::new(out)?;
-    table.row(["instance", "examination", "position", "trusted", "oracle"])?;
+    table.row(["instance", "examination", "position", "trusted", "oracle", "result"])?;
     let mut compared = OracleComparison::default();
     judge.judge_blocks(|block| {
         let instance = &judge.header.instances[block.instance].instance;
         let examination = &judge.header.edition.examinations[block.examination];
-        let ids: Vec<&str> = block.trusted.iter().map(|trusted| trusted.id.as_str()).collect();
-        let expected = read(folder, instance, examination, &ids)?.unwrap_or_default();
+        let Some(expected) = oracle.values.get(&(block.examination, block.instance)) else { return Ok(()) };
         for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
             let Some(expected) = expected else { continue };
             let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
-            match &trusted.value {
-                Some(value) if value.agrees(&expected, any_rounded(value)) => {
+            let (count, result) = match &trusted.value {
+                Some(value) if value.agrees(expected, any_rounded(value)) => {
                     compared.same += 1;
                     continue;
                 }
-                Some(_) => compared.different += 1,
-                None => compared.only_oracle += 1,
-            }
+                Some(Value::Overflow) => (&mut compared.not_comparable, "not-comparable"),
+                Some(_) if *expected == Value::Overflow => (&mut compared.not_comparable, "not-comparable"),
+                Some(_) => (&mut compared.different, "different"),
+                None => (&mut compared.only_oracle, "only-oracle"),
+            };
+            *count += 1;
             let shown = trusted.value.as_ref().map_or(String::new(), Value::to_string);
             let position = format!("{position:02}");
-            table.row([instance, &examination.name, &position, &shown, &expected.to_string()])?;
+            table.row([instance, &examination.name, &position, &shown, &expected.to_string(), result])?;
         }
-        Ok::<(), OracleError>(())
+        Ok::<(), WriteError>(())
     })?;
     table.rename()?;
     Ok(compared)

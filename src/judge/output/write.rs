@@ -312,7 +312,7 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     let voters: Vec<(&ValueVerdicts, &str)> = block
         .cells
         .iter()
-        .filter(|cell| header.entries[cell.entry].status == Status::Competing)
+        .filter(|cell| header.entries[cell.entry].status.votes())
         .map(|cell| (&cell.verdicts, header.entries[cell.entry].entry.as_str()))
         .collect();
     let quoted = voters.iter().any(|(_, name)| matches!(field(name), Cow::Owned(_)));
@@ -408,15 +408,14 @@ fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
     table
 }
 
-/// Adds the trusted values of a block that have weak evidence, with the competing entries that gave them.
+/// Adds the trusted values of a block that have weak evidence, with the voters that gave them.
 fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
     for (position, trusted) in block.trusted.iter().enumerate() {
         let (Some(weak), Some(value)) = (trusted.weak, &trusted.value) else { continue };
         let backers = block.cells.iter().filter(|cell| {
-            cell.verdicts[position] == ValueVerdict::Right
-                && header.entries[cell.entry].status == Status::Competing
+            cell.verdicts[position] == ValueVerdict::Right && header.entries[cell.entry].status.votes()
         });
         let backers: Vec<&str> = backers.map(|cell| header.entries[cell.entry].entry.as_str()).collect();
         let (kind, backers) = (weak.word(), backers.join(" "));

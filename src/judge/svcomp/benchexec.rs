@@ -1,6 +1,8 @@
 //! Reads the result files of BenchExec (XML) as a stream: a header, then one run after another. Measurements other than CPU
 //! time, wall time and memory, and all other content, are ignored.
 
+use mcc_base::figures;
+use mcc_base::names::{check_name, check_task};
 use mcc_benchkit::published::{TableError, open};
 use mcc_edition::fraction;
 use mcc_model::xml::{Item, Xml, attribute};
@@ -101,6 +103,22 @@ impl ResultHeader {
     }
 }
 
+impl ResultHeader {
+    /// Checks the attributes that name entry and category.
+    fn check(&self) -> Result<(), String> {
+        let names = [
+            ("benchmarkname", &self.benchmarkname),
+            ("tool", &self.tool),
+            ("name", &self.name),
+            ("block", &self.block),
+        ];
+        for (attribute, name) in names.into_iter().filter(|(_, name)| !name.is_empty()) {
+            check_name("the name", name).map_err(|bad| format!("attribute {attribute}: {bad}"))?;
+        }
+        Ok(())
+    }
+}
+
 impl RawRun {
     /// `text`: the value of an attribute of `<run>`.
     fn of(line: u64, text: impl Fn(&str) -> String) -> Self {
@@ -189,7 +207,9 @@ pub fn read(
         let content = |message: String| ResultError::Content { file: file.clone(), line, message };
         match (depth, start.local_name().as_ref()) {
             (1, "result") => {
-                let wanted = wants_runs.take().is_none_or(|wants_runs| wants_runs(&ResultHeader::of(text)));
+                let header = ResultHeader::of(text);
+                header.check().map_err(content)?;
+                let wanted = wants_runs.take().is_none_or(|wants_runs| wants_runs(&header));
                 if !wanted {
                     return Ok(());
                 }
@@ -197,6 +217,10 @@ pub fn read(
             (1, other) => return Err(ResultError::OtherXml { file, line, root: other.to_owned() }),
             (2, "run") => {
                 let new = RawRun::of(line, text);
+                let checked = check_task("the task", &new.name).map_err(|bad| bad.to_string());
+                if !new.name.is_empty() {
+                    checked.map_err(content)?;
+                }
                 if new.name.is_empty() {
                     let missing = "name".to_owned();
                     return Err(xml.error(Problem::Missing { element: "run".to_owned(), missing }).into());
@@ -240,6 +264,13 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     let digits = fraction::parse(digits).filter(|_| plain && exponent.abs() <= 30).ok_or_else(wrong)?;
     let power = BigRational::from_integer(BigInt::from(10).pow(exponent.unsigned_abs()));
     let value = if exponent < 0 { digits / power } else { digits * power };
+    let most = if unit == "s" { figures::YEAR_S } else { figures::MOST_BYTES };
+    if value > BigRational::from_integer(BigInt::from(most)) {
+        let shown: String = text.chars().take(60).collect();
+        return Err(format!(
+            "the {what} `{shown}` is more than {most} {words}, which is no measurement; correct it or remove it"
+        ));
+    }
     Ok(Some(value).filter(|value| !value.is_negative()))
 }
 

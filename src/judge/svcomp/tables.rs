@@ -1,6 +1,8 @@
 //! Reads the tables of SV-COMP: scores by tool and category, scores with sub-categories as columns, categories.
 
 use super::results::{GivenScore, unlisted_category};
+use crate::input::values::check_number;
+use mcc_base::names::check_name;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::fraction;
 use mcc_edition::svcomp::{Category, check_categories};
@@ -22,7 +24,7 @@ fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
     match text.trim() {
         "" | "-" | "\u{2014}" => Ok(None),
         text => match fraction::parse(text) {
-            Some(number) => Ok(Some(number)),
+            Some(number) => check_number(column, &number).map(|()| Some(number)),
             None => {
                 let shown: String = text.chars().take(60).collect();
                 Err(format!(
@@ -47,6 +49,8 @@ pub(super) fn read_scores(
         if entry.is_empty() || category.is_empty() {
             return Err("tool and category must not be empty".to_owned());
         }
+        check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the category", category).map_err(|bad| format!("column category: {bad}"))?;
         if !categories.iter().any(|known| known.name == category) {
             if all_known || categories.len() == MOST_CATEGORIES {
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
@@ -105,6 +109,7 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
         if entry.is_empty() {
             return Err("tool must not be empty".to_owned());
         }
+        check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
         for (column, category) in columns.iter().enumerate() {
             let Some(score) = number(category, &row[column + 1])? else { continue };
             given.push(GivenScore {
@@ -145,6 +150,9 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
             Some("yes") => true,
             Some(other) => return Err(format!("column new: `{other}`; allowed are yes, no")),
         };
+        if !row[name].trim().is_empty() {
+            check_name("the category", row[name].trim()).map_err(|bad| format!("column category: {bad}"))?;
+        }
         let parents = Some(row[parent].trim().to_owned()).filter(|parent| !parent.is_empty());
         let parents = parents.into_iter().collect();
         categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim()) });

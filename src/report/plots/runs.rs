@@ -1,5 +1,6 @@
 //! The runs of a contest as input of pictures, in one form for the MCC, SV-COMP and CRV.
 
+use mcc_base::names::file_names;
 use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
 use mcc_judge::other_contests::{self, Measure as Figure, RunVerdict};
@@ -174,7 +175,9 @@ impl<'a> Runs<'a> {
 
     /// The name of a picture: `solved`, or `solved-StateSpace` for a group.
     pub(super) fn name(&self, what: &str, group: Option<usize>) -> String {
-        group.map_or(what.to_owned(), |group| format!("{what}-{}", crate::site::segment(self.groups[group])))
+        group.map_or(what.to_owned(), |group| {
+            format!("{what}-{}", file_names(self.groups.iter().copied())[group])
+        })
     }
 
     /// The group in a title: `in StateSpace`, `over all examinations`.

@@ -5,7 +5,7 @@ use super::drawing::{Drawing, line_class, polyline};
 use super::runs::Runs;
 use super::{Picture, csv};
 use crate::show::{duration, thousands};
-use crate::site::segment;
+use mcc_base::names::file_names;
 use mcc_judge::judgement::ValueVerdict;
 use mcc_judge::other_contests::Judgement;
 use num_rational::BigRational;
@@ -63,8 +63,9 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
 }
 
 /// The name of the picture of a category's scores.
-pub(crate) fn score_name(category: &str) -> String {
-    format!("score-{}", segment(category))
+pub(crate) fn score_name(judgement: &Judgement, category: usize) -> String {
+    let files = file_names(judgement.categories.iter().map(|of| of.category.as_str()));
+    format!("score-{}", files[category])
 }
 
 /// The pictures `score-CATEGORY` of the score-based quantile functions, for each category of SV-COMP with runs.
@@ -101,7 +102,12 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
             std::iter::once(begin).chain(of.steps.iter().map(step))
         });
         let table = csv(["tool", "score", "cpu_s"], rows);
-        Some(draw(&mut curves, "score", &[]).finish(score_name(&of.category), title, description, table))
+        Some(draw(&mut curves, "score", &[]).finish(
+            score_name(judgement, category),
+            title,
+            description,
+            table,
+        ))
     };
     judgement.categories.iter().enumerate().filter_map(category).collect()
 }

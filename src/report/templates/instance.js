@@ -196,7 +196,7 @@ function drawValue({ instance, examination, position }, block) {
     const verdict = cell.verdicts[position];
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
-      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.votes ? "votes" : entry.status || "no vote",
+      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "votes" : "no vote"),
       sign(verdict), element("td", { class: "id" }, at(cell.techniques, position))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;

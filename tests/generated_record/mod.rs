@@ -1,6 +1,6 @@
 //! Generates the record of a finished campaign with any number of runs.
 
-use super::synthetic::Rng;
+use crate::synthetic::Rng;
 use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
