@@ -456,7 +456,7 @@ fn judgements_compare_only_within_the_same_contest() {
 
     let measured = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
     let (crv, slower) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    for (out, rows) in [(&crv, "java,1,a,T,10,2,T,ok,1\n"), (&slower, "java,1,a,T,50,7,F,ok,1\n")] {
+    for (out, rows) in [(&crv, "java,1,a,T,10,2,T,ok,1\n"), (&slower, "java,1,a,T,10,7,F,ok,1\n")] {
         judge(&write(out.path(), "m.csv", &(measured.to_owned() + rows)), "crv-2014", out.path(), &[]);
     }
     let text = compared(crv.path(), slower.path(), &[]);
@@ -464,9 +464,6 @@ fn judgements_compare_only_within_the_same_contest() {
         "1 of 1 right answers differ\n  1 java  T  ->  F\n",
         "  a  1 java  right  ->  wrong\n",
         "0 of 0 execution times differ\n",
-        "1 of 1 memory peaks differ\n  a  1 java  10.000 MB  ->  50.000 MB\n",
-        "3 parts of scores differ\n  a  java  correctness  ",
-        "3 parts of the points of runs differ\n  a  1 java  correctness  ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
