@@ -1,18 +1,21 @@
-//! `scripts/demo` and the commands of the README, in real machines.
+//! `scripts/demo`, the commands of the README and the tutorial for reviewers, in real machines.
 
 mod campaign;
+mod commands;
 
 use campaign::Judged;
 use mcc_harness::store::{Outcome, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs the script and returns its output.
-fn demo(folder: &Path) -> String {
+/// Runs the script with these arguments and returns its output.
+fn demo(arguments: &[&Path]) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/demo");
-    let output = Command::new(script).arg(folder).output().unwrap();
+    let program = env!("CARGO_BIN_EXE_mcc-harness");
+    let output = Command::new(script).args(arguments).env("MCC_HARNESS", program).output().unwrap();
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
@@ -36,7 +39,7 @@ fn place(podiums: &str, category: &str, entry: &str) -> (String, String) {
 #[test]
 fn the_demo_works_and_a_second_run_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let said = demo(folder.path());
+    let said = demo(&[folder.path()]);
     let index = folder.path().join("site/index.html");
     assert!(said.contains(&format!("Open file://{}", index.display())), "{said}");
 
@@ -80,10 +83,13 @@ fn the_demo_works_and_a_second_run_changes_nothing() {
     let is_tcg = runs[0].last.host.accelerator == "tcg";
     assert_eq!(is_tcg, marks.iter().any(|mark| *mark == "degraded:tcg"));
 
+    let archive = folder.path().join("published.tar.zst");
+    let archive_before = mcc_harness::base::digest::file(&archive).unwrap();
     let outputs = [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));
-    let again = demo(folder.path());
+    let again = demo(&[folder.path()]);
     assert!(again.contains("36 of 36 runs are already recorded"), "{again}");
     assert!(!again.contains("[36/36]") && !again.contains("making the"), "something was done again: {again}");
+    assert_eq!(mcc_harness::base::digest::file(&archive).unwrap(), archive_before);
     let outputs_again =
         [folder.path().join("judgement"), folder.path().join("site")].map(|folder| files(&folder));
     for (before, after) in outputs.iter().zip(&outputs_again) {
@@ -91,35 +97,43 @@ fn the_demo_works_and_a_second_run_changes_nothing() {
         let differ: Vec<_> = before.iter().filter(|(path, bytes)| after[*path] != **bytes).collect();
         assert!(differ.is_empty(), "{:?}", differ.iter().map(|(path, _)| path).collect::<Vec<_>>());
     }
-    every_command_of_the_readme_works(folder.path());
+    the_documents_work(folder.path(), &said);
 }
 
-/// Executes the commands of the README on the results of the demo. They write to `folder`.
-fn every_command_of_the_readme_works(folder: &Path) {
+/// Executes the commands of the demo's last screen, of the README and of the tutorial for reviewers on the results of the
+/// demo, in a copy of the checkout.
+fn the_documents_work(demo: &Path, said: &str) {
+    let checkout = tempfile::tempdir().unwrap();
+    commands::link_checkout(checkout.path());
+    symlink(demo, checkout.path().join("build/demo")).unwrap();
+    let bash = || {
+        let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+        let mut bash = Command::new("bash");
+        bash.current_dir(checkout.path()).env("PATH", path);
+        bash
+    };
+    for role in ["organizer", "author", "reviewer"] {
+        let line = said.lines().find_map(|line| line.strip_prefix(&format!("  {role}:"))).expect(role);
+        commands::execute(&format!("```sh\n{line}\n```"), bash);
+    }
     let readme = include_str!("../README.md");
-    let blocks = readme.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap().trim());
-    let (done, commands): (Vec<_>, Vec<_>) =
-        blocks.partition(|block| ["scripts/demo", "scripts/test"].contains(block));
+    let scripts = ["scripts/demo\n", "scripts/test\n"];
     // The first was executed above; the second executes this test.
-    assert_eq!(done, ["scripts/demo", "scripts/test"]);
-    assert!(commands.len() >= 7, "{commands:?}");
-    let mut script = String::new();
-    for block in commands {
-        let here = |name: &str| format!("{}/{name}", folder.display());
-        let block = block.replace("build/demo/", &here(""));
-        let block = block.replace("build/inputs", &here("inputs-disk"));
-        script += &block.replace("build/images/with-python", &here("with-python"));
-        script += "\n";
-    }
-    let mut bash = Command::new("bash");
-    bash.args(["-xeuo", "pipefail", "-c", &script]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let output = bash.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let traced = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{traced}");
-    for expected in
-        ["verdict: ", "python3-minimal", "trusted value 265", "runs with outputs: 36", "00  STATES"]
-    {
-        assert!(said.contains(expected) || traced.contains(expected), "{expected} in {said}\n{traced}");
-    }
+    assert_eq!(commands::commands(readme)[..2], scripts);
+    let readme = scripts.iter().fold(readme.to_owned(), |readme, script| readme.replace(script, "true\n"));
+    commands::execute(&readme, bash);
+    commands::execute(include_str!("../docs/tutorials/reviewer.md"), bash);
+}
+
+#[test]
+fn the_demo_of_a_real_contest_writes_its_site() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = demo(&[Path::new("--real"), folder.path()]);
+    let index = folder.path().join("site/index.html");
+    assert!(said.contains(&format!("Open file://{}", index.display())), "{said}");
+    assert!(said.contains("examinations: 9; instances: 947;"), "{said}");
+    let podiums = fs::read_to_string(folder.path().join("judgement/podiums.csv")).unwrap();
+    assert_eq!(place(&podiums, "UpperBounds", "LoLA"), ("1".to_owned(), "gold".to_owned()), "{podiums}");
+    assert!(fs::read_to_string(index).unwrap().contains("LoLA"));
 }

@@ -135,12 +135,21 @@ impl Folder {
         fs::rename(new, self.path().join("bin").join(Qemu::NAME)).unwrap();
     }
 
-    /// The program with these arguments and with the script named like QEMU first on PATH.
+    /// The program with these arguments.
     pub fn harness(&self, args: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_mcc-harness"));
+        command.args(args);
+        command
+    }
+
+    /// A program in this folder. The script named like QEMU is first on its PATH, then the folder of mcc-harness.
+    pub fn command(&self, program: &str) -> Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(self.path().join("bin")).chain(std::env::split_paths(&path));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
-        command.args(args).current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
+        let harness = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
+        let folders =
+            [self.path().join("bin"), harness.to_owned()].into_iter().chain(std::env::split_paths(&path));
+        let mut command = Command::new(program);
+        command.current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
         // A private lease registry, so that campaigns of other tests have no effect.
         command.env("MCC_HARNESS_LEASES", self.path().join("leases"));
         command

@@ -14,17 +14,9 @@ pub fn image(name: &str) -> Image {
 
 /// Builds an image in `out` from the folder of a tool and the reference disk.
 pub fn with_tool(tool: &Path, out: &Path) {
-    with_tool_and_packages(tool, "", out);
-}
-
-/// Like `with_tool`, with further Debian packages (comma-separated) from the mirror of Debian.
-pub fn with_tool_and_packages(tool: &Path, packages: &str, out: &Path) {
     let reference = image("images/reference").folder;
     let mut build = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
     build.args(["image", "build", "--reference"]).arg(reference).arg("--tool").arg(tool);
-    if !packages.is_empty() {
-        build.args(["--packages", packages]);
-    }
     let build = build.arg("--out").arg(out).output().unwrap();
     assert!(build.status.success(), "{} (needs root)", String::from_utf8_lossy(&build.stderr));
 }
