@@ -229,8 +229,12 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
         ("power_on; linger", "booting", "was not ready by its deadline"),
         ("power_on; while :; do agent_event nonsense; done", "booting", "was not ready by its deadline"),
         ("power_on; while :; do printf %065536d 0 >&$control; done", "booting", "a line of more than"),
-        // A guest reboots or panics: QEMU ends (-no-reboot), so it does not boot again and again.
-        ("power_on; ready; exit 0", "ready", "(exit status: 0)"),
+        // A guest reboots or panics before the tool's start: QEMU ends (-no-reboot), so it does not boot again and again.
+        (
+            "power_on; ready; event SHUTDOWN '{\"guest\":true,\"reason\":\"guest-reset\"}'; exit 0",
+            "ready",
+            "the guest reset its machine (exit status: 0)",
+        ),
         ("power_on; ready; linger", "ready", "was not prepared by its deadline"),
         (
             "power_on; ready; read_request; agent_event failed '\"reason\":\"no archive\"'; linger",
@@ -240,7 +244,11 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
         ("power_on; ready; prepared; linger", "ready", "was not started by its deadline"),
         ("RUNNING; kill -9 $$", "examining", "(signal: 9 (SIGKILL))"),
         ("RUNNING; eval \"exec $qmp>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
-        ("RUNNING; eval \"exec $control>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
+        (
+            "RUNNING; event SHUTDOWN '{\"guest\":false,\"reason\":\"host-signal\"}'; exit 0",
+            "examining",
+            "QEMU ended (exit status: 0)",
+        ),
         (
             "RUNNING; status=internal-error; event STOP; answer_until query-status; linger",
             "examining",
@@ -332,6 +340,87 @@ fn impossible_figures_of_a_guest_are_dropped() {
     for run in folder.runs().values() {
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{}", run.run.id());
         assert_eq!(run.last.facts.as_ref().unwrap().memory_kib, Some(1000), "{}", run.run.id());
+    }
+}
+
+/// The event with which QEMU reports that the guest ended the machine.
+fn shutdown(reason: &str) -> String {
+    format!("event SHUTDOWN '{{\"guest\":true,\"reason\":\"{reason}\"}}'; exit 0")
+}
+
+#[test]
+fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
+    let (panic, off, reset) = (shutdown("guest-panic"), shutdown("guest-shutdown"), shutdown("guest-reset"));
+    let crash = Outcome::ToolCrash { signal: 9 };
+    let oom = "echo '[ 3.4] Kernel panic - not syncing: System is deadlocked on memory' >&$console";
+    let cases = [
+        (
+            format!("RUNNING; event GUEST_PANICKED '{{\"action\":\"poweroff\"}}'; {panic}"),
+            &crash,
+            "guest-panic",
+        ),
+        (format!("RUNNING; {oom}; {reset}"), &Outcome::MemoryLimit, "guest-reset"),
+        (format!("RUNNING; {off}"), &crash, "guest-shutdown"),
+        // The guest causes so many events that this one is lost.
+        ("RUNNING; exit 0".to_owned(), &crash, "guest-shutdown"),
+        (format!("RUNNING; ended; {reset}"), &crash, "guest-reset"),
+        ("RUNNING; eval \"exec $control>&-\"; linger".to_owned(), &crash, "connection-lost"),
+        ("RUNNING; printf %01100000d 0 >&$control; linger".to_owned(), &crash, "guest-messages"),
+        ("RUNNING; agent_event prepared; linger".to_owned(), &crash, "guest-messages"),
+        ("RUNNING; agent_event failed '\"reason\":\"x\"'; linger".to_owned(), &crash, "guest-messages"),
+        (
+            "RUNNING; ended; agent_event failed '\"reason\":\"x\"'; linger".to_owned(),
+            &Outcome::Finished { exit_code: 0 },
+            "guest-messages",
+        ),
+    ];
+    let folder = Folder::with_fake_qemu(cases.len(), &EXAMINATIONS[..1], "[hosts]\njobs = 10\nretries = 0\n");
+    folder.fake_qemu(&by_position(&cases.each_ref().map(|(commands, ..)| commands.as_str())));
+    folder.run(&[]).success();
+    let runs = folder.runs();
+    for ((commands, outcome, mark), tool) in cases.iter().zip(0..) {
+        let last = &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last;
+        assert_eq!(&last.outcome, *outcome, "{commands}");
+        for mark in [*mark, "output-incomplete"] {
+            assert!(last.marks.contains(&mark.into()), "{commands}: {mark} in {:?}", last.marks);
+        }
+        assert!(last.facts.as_ref().unwrap().guest_end.is_some(), "{commands}");
+    }
+}
+
+#[test]
+fn a_tool_that_panics_its_guest_excludes_no_block() {
+    let folder = Folder::with_fake_qemu(2, &EXAMINATIONS[..2], "[hosts]\nretries = 0\n");
+    let edition = "base = \"mcc-2018\"\nname = \"mcc-x\"\ntitle = \"X\"\n[judging]\ninfrastructure = \"exclude\"\n\
+                   infrastructure_reason = \"the cluster failed\"\n";
+    fs::write(folder.path().join("exclude.toml"), edition).unwrap();
+    let path = folder.path().join("campaign.toml");
+    let campaign = fs::read_to_string(&path).unwrap().replace("\"mcc-2018\"", "\"./exclude.toml\"");
+    fs::write(path, campaign).unwrap();
+    let panic = format!("RUNNING; {}", shutdown("guest-panic"));
+    // The first tool ends its guest in the first examination, and QEMU is killed in the second one.
+    folder.fake_qemu(&by_position(&[&panic, "whole_run x", "RUNNING; kill -9 $$", "whole_run x"]));
+    folder.run(&[]).code(1);
+    folder.judge();
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let excluded: Vec<&str> = judged.0.excluded.iter().map(|run| run.examination.as_str()).collect();
+    assert_eq!(excluded, ["UpperBounds"], "only the failure of the host excludes its block");
+    assert_eq!(judged.cell("tool-0", "DiningTable-PT-03", "StateSpace").ending, Ending::ToolCrash);
+}
+
+#[test]
+fn impossible_figures_of_a_guest_are_marked() {
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
+    let rest = "ended; drained; answer_until quit";
+    folder.fake_qemu(&by_position(&[
+        &format!("RUNNING; agent_event sample '\"memory_kib\":18446744073709551615,\"cpu_ms\":0,\"io_wait_ms\":0'; {rest}"),
+        &format!("RUNNING; echo nonsense >&$control; {rest}"),
+        &format!("RUNNING; {rest}"),
+    ]));
+    folder.run(&[]).success();
+    for (run, marked) in folder.runs().values().zip([true, true, false]) {
+        assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
+        assert_eq!(run.last.marks.contains(&"guest-messages".into()), marked, "{}", run.run.id());
     }
 }
 

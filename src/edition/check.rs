@@ -49,7 +49,7 @@ impl Edition {
             ensure(!suffix.is_empty(), &["variant_suffixes", &number.to_string()], "must not be empty")?;
         }
         self.check_judging()?;
-        self.check_unknown()
+        check_unknown(self, &self.unknown)
     }
 
     fn check_judging(&self) -> Result<(), Fault> {
@@ -90,13 +90,9 @@ impl Edition {
         let message = "`exclude` needs a written reason: add infrastructure_reason = \"...\"";
         check(valid, "infrastructure", message)
     }
-
-    fn check_unknown(&self) -> Result<(), Fault> {
-        check_unknown(self, &self.unknown)
-    }
 }
 
-/// Checks the table `unknown` of an edition: its keys are keys of the edition, and each has a sentence.
+/// Checks that the table `unknown` of an edition names existing keys, each with a sentence.
 pub(super) fn check_unknown(
     edition: &impl serde::Serialize,
     unknown: &BTreeMap<String, String>,

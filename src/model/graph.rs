@@ -3,9 +3,10 @@
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 use std::mem;
 
-/// What an id stands for.
+/// The node of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     /// So far only used by an arc.
@@ -13,13 +14,13 @@ pub(super) enum Node {
     Place(usize),
     Transition(usize),
     Page,
-    Arc,
 }
 
-/// An arc. Its id and its ends are numbers of ids, because nodes may be declared after the arcs that use them.
+/// An arc. Its ends are indices of `Graph::nodes`, because nodes may be declared after the arcs that use them.
 struct RawArc {
     line: u64,
-    id: usize,
+    /// The end of its id in `Graph::arc_ids`.
+    id_end: usize,
     source: usize,
     target: usize,
     weight: u64,
@@ -33,14 +34,17 @@ pub(super) struct Graph {
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
-    /// The number of each id: an index of `nodes`.
+    /// The ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end: with them, the map would be
+    /// ten times as large.
+    arc_ids: String,
+    /// The number of each id of a node: an index of `nodes`.
     ids: HashMap<String, usize>,
     /// Each node and the line of its declaration.
     nodes: Vec<(Node, u64)>,
 }
 
 impl Graph {
-    /// The number of an id; a new one is undeclared.
+    /// The number of the id of a node; a new one is undeclared.
     fn number(&mut self, id: String) -> usize {
         let next = self.nodes.len();
         let number = *self.ids.entry(id).or_insert(next);
@@ -50,10 +54,10 @@ impl Graph {
         number
     }
 
-    fn declare(&mut self, id: String, line: u64, node: Node) -> Result<usize, GraphError> {
+    fn declare(&mut self, id: String, line: u64, node: Node) -> Result<(), GraphError> {
         let number = self.number(id);
         match mem::replace(&mut self.nodes[number], (node, line)) {
-            (Node::Undeclared, _) => Ok(number),
+            (Node::Undeclared, _) => Ok(()),
             (_, first) => Err((line, Problem::DuplicateId { id: self.id(number), first })),
         }
     }
@@ -64,7 +68,7 @@ impl Graph {
     }
 
     pub fn add_page(&mut self, line: u64, id: String) -> Result<(), GraphError> {
-        self.declare(id, line, Node::Page).map(drop)
+        self.declare(id, line, Node::Page)
     }
 
     pub fn add_place(&mut self, line: u64, id: String) -> Result<(), GraphError> {
@@ -80,11 +84,15 @@ impl Graph {
     }
 
     /// Adds an arc with its id, source and target.
-    pub fn add_arc(&mut self, line: u64, [id, source, target]: [String; 3]) -> Result<(), GraphError> {
-        let id = self.declare(id, line, Node::Arc)?;
+    pub fn add_arc(&mut self, line: u64, [id, source, target]: [String; 3]) {
         let (source, target) = (self.number(source), self.number(target));
-        self.arcs.push(RawArc { line, id, source, target, weight: 1 });
-        Ok(())
+        self.arc_ids.push_str(&id);
+        self.arcs.push(RawArc { line, id_end: self.arc_ids.len(), source, target, weight: 1 });
+    }
+
+    fn arc_id(&self, arc: usize) -> &str {
+        let start = arc.checked_sub(1).map_or(0, |before| self.arcs[before].id_end);
+        &self.arc_ids[start..self.arcs[arc].id_end]
     }
 
     /// Sets the tokens of the last place.
@@ -101,17 +109,20 @@ impl Graph {
         self.places.last().map_or("", |place| &place.id)
     }
 
-    pub fn last_arc(&self) -> String {
-        self.arcs.last().map(|arc| self.id(arc.id)).unwrap_or_default()
+    pub fn last_arc(&self) -> &str {
+        self.arcs.len().checked_sub(1).map_or("", |arc| self.arc_id(arc))
     }
 
     /// Builds the net; `line` is the last line of the document.
     pub fn finish(mut self, id: String, kind: NetKind, line: u64) -> Result<Net, GraphError> {
-        for arc in &self.arcs {
+        if let Some(repeated) = self.repeated_arc() {
+            return Err(repeated);
+        }
+        for (number, arc) in self.arcs.iter().enumerate() {
             let (transition, is_input, place) = match [arc.source, arc.target].map(|end| self.nodes[end].0) {
                 [Node::Place(place), Node::Transition(transition)] => (transition, true, place),
                 [Node::Transition(transition), Node::Place(place)] => (transition, false, place),
-                _ => return Err(self.bad_arc(arc)),
+                _ => return Err(self.bad_arc(number)),
             };
             let Transition { inputs, outputs, .. } = &mut self.transitions[transition];
             let side = if is_input { inputs } else { outputs };
@@ -129,10 +140,32 @@ impl Graph {
         Ok(Net { id, kind, places: self.places, transitions: self.transitions })
     }
 
-    fn bad_arc(&self, arc: &RawArc) -> GraphError {
+    /// Returns an error for the first id of an arc that another arc or a node has. Compares ids with equal hashes only.
+    fn repeated_arc(&self) -> Option<GraphError> {
+        let hash = |arc| (self.ids.hasher().hash_one(self.arc_id(arc)), arc);
+        let mut hashed: Vec<(u64, usize)> = (0..self.arcs.len()).map(hash).collect();
+        hashed.sort_unstable();
+        let alike = hashed.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
+        let among_arcs = alike.filter_map(|alike| {
+            let mut lines = HashMap::new();
+            alike.iter().find_map(|(_, arc)| {
+                let line = self.arcs[*arc].line;
+                Some((line, lines.insert(self.arc_id(*arc), line)?, *arc))
+            })
+        });
+        let with_nodes = self.arcs.iter().enumerate().filter_map(|(arc, RawArc { line, .. })| {
+            let (node, declared) = self.nodes[*self.ids.get(self.arc_id(arc))?];
+            (node != Node::Undeclared).then(|| (*line.max(&declared), *line.min(&declared), arc))
+        });
+        let (line, first, arc) = among_arcs.chain(with_nodes).min()?;
+        Some((line, Problem::DuplicateId { id: self.arc_id(arc).to_owned(), first }))
+    }
+
+    fn bad_arc(&self, number: usize) -> GraphError {
+        let arc = &self.arcs[number];
         let is_node = |end: &usize| matches!(self.nodes[*end].0, Node::Place(_) | Node::Transition(_));
         let dangling = [arc.source, arc.target].into_iter().find(|end| !is_node(end));
-        let id = self.id(arc.id);
+        let id = self.arc_id(number).to_owned();
         let problem = match (dangling, self.nodes[arc.source].0) {
             (Some(end), _) => Problem::Dangling { arc: id, id: self.id(end) },
             (None, Node::Place(_)) => Problem::NotBipartite { arc: id, nodes: "places" },

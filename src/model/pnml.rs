@@ -150,7 +150,8 @@ impl Reader<'_> {
             }
             "arc" => {
                 let [id, source, target] = ["id", "source", "target"].map(|name| self.required(start, name));
-                (Element::Arc, self.graph.add_arc(line, [id?, source?, target?]))
+                self.graph.add_arc(line, [id?, source?, target?]);
+                (Element::Arc, Ok(()))
             }
             "referencePlace" | "referenceTransition" => {
                 return Err(self.error(Problem::Unsupported { element: name.to_owned() }));
@@ -179,7 +180,7 @@ impl Reader<'_> {
         let weight = self.label_number("inscription", what)?;
         if weight == 0 {
             let line = self.label.as_ref().map_or(self.line, |label| label.line);
-            return Err(self.error_at(line, Problem::ZeroWeight { arc: self.graph.last_arc() }));
+            return Err(self.error_at(line, Problem::ZeroWeight { arc: self.graph.last_arc().to_owned() }));
         }
         self.graph.set_weight(weight);
         Ok(())
@@ -300,6 +301,16 @@ mod tests {
         let cases = [
             (
                 net("<place id='p'/>\n<transition id='p'/>"),
+                "model.pnml:5: the id \"p\" was already used in line 4;",
+            ),
+            (
+                arc(
+                    "source='p' target='t'/>\n<arc id='b' source='p' target='t'/>\n<arc id='a' source='t' target='p'>",
+                ),
+                "model.pnml:7: the id \"a\" was already used in line 5;",
+            ),
+            (
+                net(&format!("{NODES}\n<arc id='p' source='p' target='t'/>")),
                 "model.pnml:5: the id \"p\" was already used in line 4;",
             ),
             (arc("source='p' target='x'>"), "model.pnml:5: arc a refers to \"x\", which is neither"),

@@ -405,11 +405,11 @@ fn disk(
 ) -> io::Result<()> {
     let kind = [("type", "file"), ("device", "disk")];
     w.create_element("disk").with_attributes(kind).write_inner_content(|w| {
-        // As `spec::STOP_ON_ERROR`.
+        // As in `spec::disks`.
         let driver = [
             ("name", "qemu"),
             ("type", file.format.as_str()),
-            ("error_policy", "stop"),
+            ("error_policy", if base.is_some() { "stop" } else { "report" }),
             ("rerror_policy", "stop"),
         ];
         empty(w, "driver", &driver)?;

@@ -31,6 +31,7 @@ pub fn job(user: &str, cwd: &str, script: &str) -> Job {
         user: user.into(),
         cwd: cwd.into(),
         command: ["/bin/bash", "-c", script].map(str::to_owned).to_vec(),
+        memory_reserve_kib: 128 << 10,
         env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
         ..Job::default()
     }
