@@ -56,5 +56,8 @@ fn a_list_with_a_path_outside_of_its_folder_is_refused() {
     let dir = mirror(&format!("{digest}  ../outside\n"));
     fs::write(dir.path().join("outside"), "model").unwrap();
     let failed = fetch(dir.path()).failure().code(2);
-    assert!(String::from_utf8_lossy(&failed.get_output().stderr).contains("not a path below a folder: ../outside"));
+    assert!(
+        String::from_utf8_lossy(&failed.get_output().stderr)
+            .contains("not a path below a folder: ../outside")
+    );
 }
