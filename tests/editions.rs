@@ -177,6 +177,7 @@ const SIX: [(&str, &str); 6] = [
 const NOT_COMPETING: &str = "['State*', 'Upper*', 'ReachabilityC*', 'ReachabilityF*', 'CTLF*', 'LTL*']";
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let Some(mcc) = data::shared("mcc") else { return };
     // The CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no property file.

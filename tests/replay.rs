@@ -348,6 +348,7 @@ kind = "sequential"
 "#;
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn a_run_is_replayed_from_an_archive_with_its_disks() {
     images::image("images/breadth-first");
     let elsewhere = tempfile::tempdir().unwrap();
