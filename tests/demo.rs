@@ -37,6 +37,7 @@ fn place(podiums: &str, category: &str, entry: &str) -> (String, String) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn the_demo_works_and_a_second_run_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let said = demo(&[folder.path()]);

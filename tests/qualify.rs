@@ -133,34 +133,6 @@ fn each_run_is_repeated_in_machines_of_the_same_process() {
     assert_eq!(found.len(), 2, "a finding of every repetition is reported once: {found:#?}");
 }
 
-<<<<<<< HEAD
-=======
-/// Executes the commands of docs/authors.md, in a folder of the test. The tool of the guide is the reference tool, so its
-/// image qualifies without a finding.
-#[test]
-#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
-fn every_command_of_the_authors_guide_works() {
-    let folder = Folder::new("");
-    images::image("images/breadth-first");
-    let guide = include_str!("../docs/authors.md");
-    let blocks = guide.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
-    let script: String = blocks.collect();
-    assert!(script.matches("mcc-harness qualify").count() >= 3, "{script}");
-    let script = script.replace("build/authors", &folder.path().join("authors").display().to_string());
-    let mut bash = Command::new("bash");
-    bash.args(["-xeuo", "pipefail", "-c", &script]).current_dir(root());
-    let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{}:{path}", folder.path().join("bin").display(), program.display());
-    let output = bash.env("PATH", path).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("would pass: 0 errors, 0 warnings (native run: does not replace"), "{said}");
-    assert!(said.contains("would pass: 0 errors, 0 warnings\n"), "{said}");
-    assert!(said.contains("would NOT pass: 1 error,"), "the mistake in the guide: {said}");
-}
-
->>>>>>> main
 fn qualify_native(folder: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
     command.args(["qualify", "--native", "tool", "--tool", "planted", "--instances", "models"]);

@@ -22,13 +22,11 @@ fn execute(tutorial: &str) {
 }
 
 #[test]
-#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn the_tutorial_for_organizers_makes_an_edition() {
     execute(include_str!("../docs/tutorials/organizer.md"));
 }
 
 #[test]
-#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn the_tutorial_for_authors_makes_images_that_qualify() {
     execute(include_str!("../docs/tutorials/author.md"));
 }
