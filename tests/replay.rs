@@ -335,18 +335,6 @@ fn a_replay_names_the_disk_it_needs_by_its_digest() {
     assert!(stderr(&unknown).contains("no run a/b/c is recorded"), "{}", stderr(&unknown));
 }
 
-const REAL: &str = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03"]
-examinations = ["StateSpace"]
-
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-"#;
-
 /// The commands of docs/reviewers.md, in its order.
 fn guide() -> Vec<String> {
     let guide = include_str!("../docs/reviewers.md");
@@ -359,7 +347,8 @@ fn the_commands_of_the_guide_for_reviewers_replay_a_run() {
     images::image("images/breadth-first");
     let elsewhere = tempfile::tempdir().unwrap();
     let archive = elsewhere.path().join("published.tar.zst");
-    let folder = Folder::new(REAL);
+    let folder =
+        Folder::new(&campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &["breadth-first"], ""));
     folder.run(&[]).success();
     let export = ["export", "results", "--archive", archive.to_str().unwrap(), "--with-disks"];
     assert_cmd::Command::from(folder.harness(&export)).assert().success();
