@@ -394,3 +394,29 @@ fn a_result_of_an_unknown_track_is_an_error() {
     let error = crv::judge(&edition(), results).unwrap_err().to_string();
     assert!(error.contains("a is in track 99"), "{error}");
 }
+
+#[test]
+fn a_comparison_has_memory_and_every_part_of_the_points() {
+    let header = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
+    let judged = |memory: &str| {
+        let out = TempDir::new().unwrap();
+        let input = out.path().join("m.csv");
+        let rows = format!("java,1,a,T,{memory},2,T,ok,1\njava,1,b,T,10,2,T,ok,1\n");
+        std::fs::write(&input, header.to_owned() + &rows).unwrap();
+        judge(&input, out.path());
+        out
+    };
+    let (before, after) = (judged("10"), judged("40"));
+    let mut command = harness();
+    command.args(["judge", "--compare"]).args([before.path(), after.path()]);
+    let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    // The 10 points for memory are shared in proportion to 1/40 and 1/10.
+    for part in [
+        "2 parts of scores differ\n  a  java  memory  5.00  ->  2.00\n  b  java  memory  5.00  ->  8.00\n",
+        "2 parts of the points of runs differ\n  a  1 java  memory  5.00  ->  2.00\n",
+        "0 of 2 execution times differ\n",
+        "1 of 2 memory peaks differ\n  a  1 java  10.000 MB  ->  40.000 MB\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

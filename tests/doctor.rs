@@ -1,6 +1,7 @@
 //! `doctor`: the checks of a host, with evidence and remedy.
 
 use assert_cmd::Command;
+use mcc_harness::host::{Accelerator, Qemu};
 use std::path::Path;
 
 /// Runs `doctor` with only fakes on PATH. Programs in /usr/sbin are still found.
@@ -100,4 +101,16 @@ fn a_proc_that_hides_cpu_times_is_refused_with_69() {
     let (state, found, remedy) = state(&report, "cpu-time");
     assert_eq!(state, "missing");
     assert!(found.contains("schedstat") && remedy.contains("CAP_SYS_PTRACE"), "{found}: {remedy}");
+}
+
+#[test]
+fn the_boot_sector_reports_the_flags_of_the_processor() {
+    // TCG emulates `-cpu SandyBridge` with the same flags on every host.
+    let Ok(qemu) = Qemu::find() else { panic!("scripts/setup installs QEMU") };
+    let probe = Accelerator::Tcg.probe(&qemu);
+    let flags = probe.cpu_flags.unwrap_or_else(|| panic!("{}", probe.evidence));
+    for flag in ["lm", "sse4_2", "cx16", "popcnt", "aes", "nx", "hypervisor", "nopl"] {
+        assert!(flags.contains(flag), "{flag} in {flags:?}");
+    }
+    assert!(!flags.contains("tsc_deadline_timer"), "TCG has none: {flags:?}");
 }

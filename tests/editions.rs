@@ -235,6 +235,7 @@ impl Later {
 }
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
     let (Some(campaign), Some(mcc)) = (Later::get(), data::shared("mcc")) else { return };
     for (examination, short) in SIX {

@@ -87,6 +87,7 @@ fn assert_findings(report: &Json, home: &str) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn qualify_finds_all_mistakes_of_a_faulty_tool() {
     let folder = Folder::new("");
     let (_, tool) = tool(folder.path(), include_str!("tool-with-mistakes/BenchKit_head.sh"));
@@ -135,6 +136,7 @@ fn each_run_is_repeated_in_machines_of_the_same_process() {
 /// Executes the commands of docs/authors.md, in a folder of the test. The tool of the guide is the reference tool, so its
 /// image qualifies without a finding.
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn every_command_of_the_authors_guide_works() {
     let folder = Folder::new("");
     images::image("images/breadth-first");

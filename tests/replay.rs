@@ -343,6 +343,7 @@ fn guide() -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn the_commands_of_the_guide_for_reviewers_replay_a_run() {
     images::image("images/breadth-first");
     let elsewhere = tempfile::tempdir().unwrap();

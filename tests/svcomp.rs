@@ -336,10 +336,10 @@ fn two_of_svcomp() -> [TempDir; 2] {
     [before, after]
 }
 
-/// Two judgements of CRV with one run, whose right answer, time and memory differ.
+/// Two judgements of CRV with one run, whose right answer and time differ.
 fn two_of_crv() -> [TempDir; 2] {
     let measured = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";
-    ["java,1,a,T,10,2,T,ok,1\n", "java,1,a,T,50,7,F,ok,1\n"].map(|row| {
+    ["java,1,a,T,10,2,T,ok,1\n", "java,1,a,T,10,7,F,ok,1\n"].map(|row| {
         let out = TempDir::new().unwrap();
         judge(&write(out.path(), "m.csv", &(measured.to_owned() + row)), "crv-2014", out.path(), &[]);
         out
@@ -377,16 +377,13 @@ fn a_comparison_of_svcomp_lists_what_differs() {
 }
 
 #[test]
-fn a_comparison_of_crv_lists_answers_measurements_and_parts() {
+fn a_comparison_of_crv_lists_answers_and_times() {
     let [before, after] = two_of_crv();
     let text = compared(before.path(), after.path(), &[]);
     for part in [
         "1 of 1 right answers differ\n  1 java  T  ->  F\n",
         "  a  1 java  right  ->  wrong\n",
         "0 of 0 execution times differ\n",
-        "1 of 1 memory peaks differ\n  a  1 java  10.000 MB  ->  50.000 MB\n",
-        "3 parts of scores differ\n  a  java  correctness  ",
-        "3 parts of the points of runs differ\n  a  1 java  correctness  ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -35,7 +35,8 @@ impl ModelRow {
 
 /// Reads models.csv: the columns instance, family and status in any order. Other columns are ignored.
 pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, CampaignError> {
-    let text = read(path)?;
+    // The csv reader gives the rows of a file with CR LF the line before theirs.
+    let text = read(path)?.replace("\r\n", "\n");
     let wrong = |line: u64, message: String| CampaignError::Wrong {
         file: path.to_owned(),
         line: usize::try_from(line).unwrap_or(usize::MAX),

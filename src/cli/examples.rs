@@ -34,7 +34,12 @@ pub const EXAMPLES: [(&str, &str); 22] = [
          Differences between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",
     ),
-    ("report", "  mcc-harness report judged --record results --out site"),
+    (
+        "report",
+        "  mcc-harness report judged --record results --out site\n\
+         Several years side by side:\n  \
+         mcc-harness report --years judged-2020 judged-2022 judged-2025 --out years",
+    ),
     (
         "explain",
         "  mcc-harness explain judged --instance TokenRing-PT-010 --examination CTLCardinality --position 08\n  \

@@ -117,6 +117,14 @@ impl JudgeInputs {
             if let Some(names) = names.filter(|_| opened.record.is_some() || inputs.len() == 1) {
                 source::read_names(&mut ballots, &names).map_err(Failure::usage)?;
             }
+            let folder = opened.unpacked.as_ref().map(|source| source.folder.join("overrides.csv"));
+            if self.overrides.is_none() && folder.is_some_and(|path| path.is_file()) {
+                eprintln!(
+                    "note: the values that the organizers set in {} do not count here; to use them, take overrides.csv from \
+                     it and give it with --overrides",
+                    escaped(&opened.given.display().to_string())
+                );
+            }
             sources.push(Source { name: opened.given.display().to_string(), ballots });
         }
         Ok((edition, sources))

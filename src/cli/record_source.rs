@@ -15,7 +15,7 @@ pub struct RecordSource {
 /// Whether a file is an archive: it begins as zstd does.
 pub fn is_archive(path: &Path) -> bool {
     let mut magic = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    let read = mcc_base::files::open(path).and_then(|mut file| file.read_exact(&mut magic));
     read.is_ok() && magic == [0x28, 0xb5, 0x2f, 0xfd]
 }
 

@@ -2,9 +2,9 @@ use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
 use mcc_judge::other_contests;
-use mcc_report::{ReportError, SiteInput};
+use mcc_report::{ReportError, SiteInput, Year, write_years};
 use mcc_store::Record;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write the static site of a judgement.
 ///
@@ -13,8 +13,12 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote.
-    #[arg(value_name = "DIR")]
-    judgement: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "years")]
+    judgement: Option<PathBuf>,
+    /// Show judgements of several years side by side, in this order: tools, medals, solved values, disagreements and
+    /// models over the years, each with a CSV.
+    #[arg(long, num_args = 2.., value_name = "DIR", conflicts_with_all = ["judgement", "record", "embargo"])]
+    years: Vec<PathBuf>,
     /// Folder for the site. An older site in it is replaced; any other content is an error.
     #[arg(long, value_name = "SITE")]
     out: PathBuf,
@@ -33,20 +37,41 @@ enum Embargo {
     Off,
 }
 
+fn fail(error: ReportError) -> Failure {
+    if error.is_bad_input() { Failure::usage(error) } else { error.into() }
+}
+
+/// Writes the site of several years. Judgements are read one after the other, because one can fill gigabytes.
+fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
+    let mut years = Vec::new();
+    for folder in folders {
+        if other_contests::Judgement::read(folder).map_err(Failure::usage)?.is_some() {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "{}: --years is for judgements of the MCC",
+                folder.display()
+            )));
+        }
+        years.push(Year::of(&Judgement::read(folder).map_err(Failure::usage)?));
+    }
+    write_years(&years, out).map_err(fail)?;
+    print::text(&format!("{}: years: {}\n", out.join("index.html").display(), years.len()))?;
+    Ok(Exit::Done)
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let fail = |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
-    if let Some(judgement) = other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)? {
+    let Some(judgement_dir) = &args.judgement else { return years(&args.years, &args.out) };
+    if let Some(judgement) = other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
         if args.record.is_some() {
             return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
         }
         if matches!(args.embargo, Embargo::On) {
             return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
-        let pages = mcc_report::write_other_site(&judgement, &args.judgement, &args.out).map_err(fail)?;
+        let pages = mcc_report::write_other_site(&judgement, judgement_dir, &args.out).map_err(fail)?;
         print::text(&format!("{}: category pages: {pages}\n", args.out.join("index.html").display()))?;
         return Ok(Exit::Done);
     }
-    let judgement = Judgement::read(&args.judgement).map_err(Failure::usage)?;
+    let judgement = Judgement::read(judgement_dir).map_err(Failure::usage)?;
     let record = match &args.record {
         Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),
         None => None,
@@ -57,7 +82,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (Embargo::Auto, Some(record)) => unfinished(record).map_err(|error| fail(error.into()))?,
         (Embargo::Off, _) | (Embargo::Auto, None) => false,
     };
-    let material = SiteInput { judgement_dir: Some(&args.judgement), record: record.as_ref(), embargo };
+    let material = SiteInput { judgement_dir: Some(judgement_dir), record: record.as_ref(), embargo };
     let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
     let hidden = match written.hidden {
         0 => String::new(),

@@ -2,6 +2,7 @@
 
 use super::svcomp::{Category, CategoryRole, OptOut, SvcompEdition, check_categories};
 use super::{Pattern, Status, StatusRule};
+use mcc_base::names::check_name;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -136,10 +137,26 @@ impl CategoryStructure {
             content(line, first_line(&error.to_string()))
         })?;
         let structure = Self::of(written).map_err(|message| content(0, message))?;
+        structure.check_names().map_err(|message| content(0, message))?;
         match check_categories(&structure.categories) {
             Ok(()) => Ok(structure),
             Err((_, message)) => Err(content(0, message)),
         }
+    }
+
+    /// Checks that no name has a control character or another content that pages and files cannot show. An empty name of a
+    /// category is reported by `check_categories`.
+    fn check_names(&self) -> Result<(), String> {
+        let categories = self.categories.iter().map(|of| of.name.as_str()).filter(|name| !name.is_empty());
+        let choices = self.opt_outs.iter().chain(&self.opt_ins).map(|of| of.entry.as_str());
+        let participants = self.categories.iter().flat_map(|of| &of.participants).map(String::as_str);
+        let entries = choices.chain(participants).chain(self.hors_concours.iter().map(String::as_str));
+        let named =
+            categories.map(|name| ("the category", name)).chain(entries.map(|name| ("the tool", name)));
+        for (what, name) in named {
+            check_name(what, name).map_err(|bad| bad.to_string())?;
+        }
+        Ok(())
     }
 
     fn of(written: Written) -> Result<Self, String> {

@@ -107,7 +107,9 @@ impl Oracle {
 
     fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
-        let mut rows = csv::Reader::from_reader(files::open(path).map_err(|error| row(error.to_string()))?);
+        // The csv reader gives the rows of a file with CR LF the line before theirs.
+        let text = mcc_base::text::read(path).map_err(|error| row(error.to_string()))?.replace("\r\n", "\n");
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
         let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
         let needed = ["examination", "id", "value"].into_iter().chain(of.is_none().then_some("instance"));
         for column in needed {

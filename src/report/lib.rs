@@ -48,11 +48,13 @@ mod site;
 mod table;
 pub mod tables;
 mod tool;
+mod years;
 
 pub use contest::SiteInput;
 pub use other_contests::write_other_site;
 pub use rate::write_rating;
 pub use show::visible;
+pub use years::{Year, write_years};
 
 use mcc_base::names::RunId;
 use mcc_base::ordered_map::{Feed, ordered_map};
@@ -77,6 +79,9 @@ pub enum ReportError {
         /// A file or folder in it that is not part of a site.
         entry: String,
     },
+    /// Two judgements of one edition are shown side by side.
+    #[error("two judgements are of edition {0}; give one of each year")]
+    YearTwice(String),
     /// The record is not the one that was judged.
     #[error(
         "run {run} is in the judgement but not in the record {}; give --record the record that was judged",

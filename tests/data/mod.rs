@@ -17,22 +17,25 @@ pub fn published(path: &str) -> PathBuf {
     found
 }
 
-/// The file or folder `path` of the data outside of the project, below `MCC_HARNESS_DATA` or, without that variable,
-/// `../shared`.
+/// The file or folder `path` of the data outside of the project: below `MCC_HARNESS_DATA` or, without that variable, below
+/// `build/data`, into which `scripts/data` fetches it, or `../shared`.
 ///
-/// Returns None and prints a line to stderr if it does not exist; the caller then returns without a test. With
-/// `CI=true` missing data fails the test.
+/// Returns None and prints a line to stderr if it does not exist; the caller then returns without a test, and
+/// `scripts/test` counts the test as not run. With `CI=true` missing data fails the test.
 #[allow(dead_code, reason = "not every test program uses both kinds of data")]
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let root =
-        std::env::var_os("MCC_HARNESS_DATA").map_or_else(|| project().join("../shared"), PathBuf::from);
-    let found = root.join(path);
-    if found.exists() {
+    let folders = std::env::var_os("MCC_HARNESS_DATA").map_or_else(
+        || ["build/data", "../shared"].map(|folder| project().join(folder)).to_vec(),
+        |folder| vec![PathBuf::from(folder)],
+    );
+    if let Some(found) = folders.iter().map(|folder| folder.join(path)).find(|found| found.exists()) {
         return Some(found);
     }
-    let advice = "set MCC_HARNESS_DATA to the folder of the real data";
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing; {advice}", found.display());
+    let advice = "scripts/data fetches it, or set MCC_HARNESS_DATA to its folder";
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{path} is missing; {advice}");
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
     // Not `eprintln!`, whose text the test harness hides if the test passes.
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {} is missing; {advice}", found.display());
+    let _ = writeln!(std::io::stderr(), "NOT RUN: {test}: {path} is missing; {advice}");
     None
 }

@@ -1,7 +1,7 @@
 //! Combines the ballots of several sources, such as the runs of an author and a published table, so that they are judged
 //! together.
 
-use super::ballots::{Ballots, RunRow};
+use super::ballots::{Ballots, InstanceFacts, RunRow};
 use mcc_edition::Edition;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,16 +49,15 @@ pub enum CombineError {
     },
     /// Two sources give an instance another family or status.
     #[error(
-        "instance {instance} has family {} and status {} in one source, family {} and status {} in {source_name}; give \
-         sources of one contest", known[0], known[1], other[0], other[1]
+        "instance {instance} is of {known} in one source, of {other} in {source_name}; give sources of one contest"
     )]
     Instance {
         /// Name of the instance.
         instance: String,
         /// Family and status in an earlier source.
-        known: [String; 2],
+        known: String,
         /// Family and status in this source.
-        other: [String; 2],
+        other: String,
         /// Name of the source.
         source_name: String,
     },
@@ -173,12 +172,10 @@ impl Ballots {
         for (instance, facts) in other.known_instances {
             match self.known_instances.get(&instance) {
                 Some(known) if *known != facts => {
-                    return Err(CombineError::Instance {
-                        known: [known.family.clone(), known.status.clone()],
-                        other: [facts.family, facts.status],
-                        instance,
-                        source_name: source.to_owned(),
-                    });
+                    let words = |of: &InstanceFacts| format!("family {} and status {}", of.family, of.status);
+                    let (known, other) = (words(known), words(&facts));
+                    let source_name = source.to_owned();
+                    return Err(CombineError::Instance { instance, known, other, source_name });
                 }
                 Some(_) => {}
                 None => self.describe_instance(&instance, facts),

@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod solved;
 mod strips;
+pub(super) mod years;
 
 pub use confidence::confidence;
 pub(super) use drawing::STYLE;

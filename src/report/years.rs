@@ -1,0 +1,442 @@
+//! The pages that show several judgements of the MCC side by side: the development of tools, medals, solved values,
+//! disagreements and the hardness of models over the years.
+
+use super::contest::Frame;
+use super::list::{Field, List};
+use super::pictures::PictureEntry;
+use super::plots::Picture;
+use super::plots::years::{self, Line};
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::{ReportError, rule_page, script, tables};
+use askama::Template;
+use mcc_edition::Status;
+use mcc_judge::judgement::{Basis, Block, Judgement, ValueVerdict};
+use num_rational::BigRational;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What the pages show of one judgement. It is much smaller than the judgement.
+pub struct Year {
+    /// Name of the edition; a judgement of one edition can be given once.
+    name: String,
+    values: Counts,
+    examinations: BTreeMap<String, Counts>,
+    families: BTreeMap<String, Counts>,
+    tools: BTreeMap<String, ToolYear>,
+}
+
+/// Counts of values.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    /// All values.
+    all: u64,
+    /// Values that at least one competing entry has right.
+    solved: u64,
+    /// Values on which entries with a vote differ.
+    disagreements: u64,
+    /// Right values, summed over competing tools; of several variants, the best one on the value counts.
+    right: u64,
+}
+
+/// A tool in one year.
+#[derive(Default)]
+struct ToolYear {
+    right: u64,
+    wrong: u64,
+    /// Category and medal.
+    medals: Vec<(String, &'static str)>,
+    /// The highest confidence of its entries.
+    confidence: Option<BigRational>,
+}
+
+impl Year {
+    /// Reduces a judgement to what the pages show. Entries that are not competing are left out.
+    pub fn of(judgement: &Judgement) -> Self {
+        let competing: Vec<bool> =
+            judgement.entries.iter().map(|entry| entry.status == Status::Competing).collect();
+        let mut year = Self {
+            name: judgement.edition.name.clone(),
+            values: Counts::default(),
+            examinations: BTreeMap::new(),
+            families: BTreeMap::new(),
+            tools: BTreeMap::new(),
+        };
+        for (of, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
+            year.tools.entry(of.tool.clone()).or_default();
+        }
+        for block in &judgement.blocks {
+            let counts = year.block(judgement, block, &competing);
+            let family = &judgement.instances[block.instance].family;
+            let examination = &judgement.examinations[block.examination];
+            year.values.add(&counts);
+            year.examinations.entry(examination.clone()).or_default().add(&counts);
+            year.families.entry(family.clone()).or_default().add(&counts);
+        }
+        for confidence in judgement.confidence.iter().filter(|of| competing[of.entry]) {
+            let tool = year.tools.entry(judgement.entries[confidence.entry].tool.clone()).or_default();
+            let best = tool.confidence.take();
+            tool.confidence = best.max(Some(confidence.confidence.clone()));
+        }
+        for podium in &judgement.podiums {
+            for place in podium.places.iter().filter(|place| !place.medal.word().is_empty()) {
+                let tool = year.tools.entry(judgement.entries[place.entry].tool.clone()).or_default();
+                tool.medals.push((podium.category.clone(), place.medal.word()));
+            }
+        }
+        year
+    }
+
+    fn block(&mut self, judgement: &Judgement, block: &Block, competing: &[bool]) -> Counts {
+        let mut counts = Counts::default();
+        let mut right: BTreeSet<&str> = BTreeSet::new();
+        let mut wrong: BTreeSet<&str> = BTreeSet::new();
+        for (position, trusted) in block.trusted.iter().enumerate() {
+            right.clear();
+            wrong.clear();
+            let mut differ = matches!(
+                trusted.basis,
+                Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit
+            );
+            for cell in block.cells.iter().filter(|cell| competing[cell.entry]) {
+                let tool = judgement.entries[cell.entry].tool.as_str();
+                match cell.verdicts[position] {
+                    ValueVerdict::Right => drop(right.insert(tool)),
+                    ValueVerdict::Wrong => {
+                        wrong.insert(tool);
+                        differ = true;
+                    }
+                    ValueVerdict::Unjudged | ValueVerdict::NotComputed => {}
+                }
+            }
+            counts.all += 1;
+            counts.solved += u64::from(!right.is_empty());
+            counts.disagreements += u64::from(differ);
+            counts.right += right.len() as u64;
+            // The best variant of a tool counts.
+            for tool in wrong.difference(&right) {
+                self.tools.entry((*tool).to_owned()).or_default().wrong += 1;
+            }
+            for tool in &right {
+                self.tools.entry((*tool).to_owned()).or_default().right += 1;
+            }
+        }
+        counts
+    }
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.all += other.all;
+        self.solved += other.solved;
+        self.disagreements += other.disagreements;
+        self.right += other.right;
+    }
+
+    /// A part of all values in percent, with one decimal.
+    fn share(&self, part: u64) -> String {
+        if self.all == 0 {
+            return String::new();
+        }
+        let permille = (u128::from(part) * 1000 + u128::from(self.all) / 2) / u128::from(self.all);
+        format!("{}.{}", permille / 10, permille % 10)
+    }
+}
+
+/// A table with one column for each year: heading of the rows, name of its CSV, and cells. A cell has text and, for
+/// medals, the words that colour it.
+struct YearTable {
+    id: &'static str,
+    title: &'static str,
+    text: &'static str,
+    row: &'static str,
+    file: &'static str,
+    /// The name of the picture of the same figures; empty if there is none.
+    picture: &'static str,
+    rows: Vec<(String, Vec<YearCell>)>,
+}
+
+#[derive(Clone, Default)]
+struct YearCell {
+    text: String,
+    note: String,
+    medals: Vec<&'static str>,
+}
+
+#[derive(Template)]
+#[template(path = "years.html")]
+struct YearsPage {
+    frame: Frame,
+    years: Vec<String>,
+    tables: Vec<YearTable>,
+    pictures: Vec<PictureEntry>,
+    models: usize,
+}
+
+/// Writes the site of several years, in the given order, and one CSV for each of its tables.
+///
+/// # Errors
+/// Two judgements are of one edition, or a file cannot be written.
+pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
+    let mut names = BTreeSet::new();
+    if let Some(twice) = years.iter().find(|year| !names.insert(&year.name)) {
+        return Err(ReportError::YearTwice(twice.name.clone()));
+    }
+    let site = NewSite::create(out)?;
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let frame = || Frame {
+        title: String::new(),
+        contest: "Model Checking Contest, years side by side".into(),
+        root: "",
+        version: version.clone(),
+        unresolved: 0,
+        unfinished: None,
+        hidden: 0,
+        pages: Vec::new(),
+    };
+    let tables = tables_of(years);
+    let header = |first: &str| {
+        let names = years.iter().map(|year| year.name.clone());
+        std::iter::once(first.to_owned()).chain(names).collect::<Vec<_>>()
+    };
+    for table in &tables {
+        let mut rows = vec![header(&table.row.to_lowercase())];
+        rows.extend(table.rows.iter().map(|(name, cells)| {
+            let text = |cell: &YearCell| match cell.medals.is_empty() {
+                true => cell.text.replace([' ', '%', '\u{202F}'], ""),
+                false => cell.note.clone(),
+            };
+            std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
+        }));
+        site.file(&format!("data/{}", table.file), &tables::csv(&rows))?;
+    }
+    let pictures = pictures(years);
+    for picture in &pictures {
+        site.file(&format!("pictures/{}.svg", picture.name), picture.svg.as_bytes())?;
+        site.file(&format!("pictures/{}.csv", picture.name), picture.csv.as_bytes())?;
+    }
+    let models = models(years);
+    site.file("data/years-models.csv", &tables::csv(&models_csv(years)))?;
+    site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
+    site.file("values.js", &script::call("mcc_list", &models))?;
+    rule_page::write(frame(), &site)?;
+    let page = YearsPage {
+        frame: frame(),
+        years: years.iter().map(|year| visible(&year.name)).collect(),
+        tables,
+        pictures: pictures.iter().map(PictureEntry::of).collect(),
+        models: models.rows.len(),
+    };
+    site.page("index.html", &page)?;
+    site.finish(&version)
+}
+
+fn names_of(years: &[Year]) -> Vec<String> {
+    years.iter().map(|year| year.name.clone()).collect()
+}
+
+/// The names of all tools: those with the most right values in any year first.
+fn tools(years: &[Year]) -> Vec<&str> {
+    let mut most: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, tool) in years.iter().flat_map(|year| &year.tools) {
+        let right = most.entry(name).or_default();
+        *right = tool.right.max(*right);
+    }
+    let mut names: Vec<&str> = most.keys().copied().collect();
+    names.sort_by_key(|name| (std::cmp::Reverse(most[name]), *name));
+    names
+}
+
+fn number(count: u64) -> YearCell {
+    YearCell { text: show::thousands(count), ..YearCell::default() }
+}
+
+fn tables_of(years: &[Year]) -> Vec<YearTable> {
+    let by_tool = |cell: &dyn Fn(&Year, &ToolYear) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
+        let row = |name: &str| {
+            let of = |year: &Year| year.tools.get(name).map_or(YearCell::default(), |tool| cell(year, tool));
+            (visible(name), years.iter().map(of).collect())
+        };
+        tools(years).into_iter().map(row).collect()
+    };
+    let examinations: BTreeSet<&str> =
+        years.iter().flat_map(|year| year.examinations.keys().map(String::as_str)).collect();
+    let solved = |counts: &Counts| YearCell {
+        text: format!("{} %", counts.share(counts.solved)),
+        note: format!("{} of {} values", show::thousands(counts.solved), show::thousands(counts.all)),
+        medals: Vec::new(),
+    };
+    let disagreements = |counts: &Counts| YearCell {
+        note: format!("of {} values", show::thousands(counts.all)),
+        ..number(counts.disagreements)
+    };
+    let by_examination = |cell: &dyn Fn(&Counts) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
+        let row = |name: &str| {
+            let of = |year: &Year| year.examinations.get(name).map_or(YearCell::default(), cell);
+            (visible(name), years.iter().map(of).collect())
+        };
+        let all = ("All".to_owned(), years.iter().map(|year| cell(&year.values)).collect());
+        std::iter::once(all).chain(examinations.iter().copied().map(row)).collect()
+    };
+    let share = |year: &Year, tool: &ToolYear| YearCell {
+        text: format!("{} %", year.values.share(tool.right)),
+        note: format!("{} right, {} wrong", show::thousands(tool.right), show::thousands(tool.wrong)),
+        medals: Vec::new(),
+    };
+    let medals = |_: &Year, tool: &ToolYear| YearCell {
+        text: String::new(),
+        note: tool.medals.iter().map(|(of, medal)| format!("{of} {medal}")).collect::<Vec<_>>().join("; "),
+        medals: tool.medals.iter().map(|(_, medal)| *medal).collect(),
+    };
+    let confidence = |_: &Year, tool: &ToolYear| YearCell {
+        text: tool.confidence.as_ref().map_or(String::new(), |of| show::decimal(of, 5)),
+        ..YearCell::default()
+    };
+    let table =
+        |id, title, text, row, file, rows| YearTable { id, title, text, row, file, picture: "", rows };
+    vec![
+        YearTable {
+            picture: "years-tools",
+            ..table(
+                "tools",
+                "Tools",
+                "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
+                "Tool",
+                "years-tools.csv",
+                by_tool(&share),
+            )
+        },
+        table(
+            "wrong",
+            "Wrong values",
+            "Number of values that the tool has wrong.",
+            "Tool",
+            "years-wrong.csv",
+            by_tool(&|_, tool| number(tool.wrong)),
+        ),
+        table(
+            "medals",
+            "Medals",
+            "Medals in all categories, as judged here.",
+            "Tool",
+            "years-medals.csv",
+            by_tool(&medals),
+        ),
+        table(
+            "confidence",
+            "Confidence",
+            "The highest confidence of the tool's entries (E-2.2).",
+            "Tool",
+            "years-confidence.csv",
+            by_tool(&confidence),
+        ),
+        YearTable {
+            picture: "years-solved",
+            ..table(
+                "solved",
+                "Solved values",
+                "Share of the values that at least one competing entry has right.",
+                "Examination",
+                "years-solved.csv",
+                by_examination(&solved),
+            )
+        },
+        table(
+            "disagreements",
+            "Disagreements",
+            "Number of values on which entries differ.",
+            "Examination",
+            "years-disagreements.csv",
+            by_examination(&disagreements),
+        ),
+    ]
+}
+
+/// The ten tools with the most right values, and all examinations, as lines over the years.
+fn pictures(years: &[Year]) -> Vec<Picture> {
+    const MOST_LINES: usize = 10;
+    let percent =
+        |counts: &Counts, part: u64| (counts.all > 0).then(|| part as f64 * 100.0 / counts.all as f64);
+    let tool = |name: &&str| Line {
+        name: (*name).to_owned(),
+        points: years
+            .iter()
+            .map(|year| year.tools.get(*name).and_then(|tool| percent(&year.values, tool.right)))
+            .collect(),
+    };
+    let tools: Vec<Line> = tools(years).iter().take(MOST_LINES).map(tool).collect();
+    let examinations: BTreeSet<&String> = years.iter().flat_map(|year| year.examinations.keys()).collect();
+    let examination = |name: &&String| Line {
+        name: (*name).clone(),
+        points: years
+            .iter()
+            .map(|year| year.examinations.get(*name).and_then(|counts| percent(counts, counts.solved)))
+            .collect(),
+    };
+    let picture = |name: &str, title: &str, lines: Vec<Line>| {
+        let header = std::iter::once("name".to_owned()).chain(names_of(years)).collect();
+        let cell = |percent: &Option<f64>| percent.map_or(String::new(), |percent| format!("{percent:.1}"));
+        let row = |line: &Line| {
+            std::iter::once(line.name.clone()).chain(line.points.iter().map(cell)).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<String>> = std::iter::once(header).chain(lines.iter().map(row)).collect();
+        let csv = String::from_utf8_lossy(&tables::csv(&rows)).into_owned();
+        years::lines(name, title, &names_of(years), &lines, csv)
+    };
+    vec![
+        picture("years-tools", "Right values of the ten best tools, in percent of all values", tools),
+        picture(
+            "years-solved",
+            "Solved values by examination, in percent",
+            examinations.iter().map(examination).collect(),
+        ),
+    ]
+}
+
+/// The models: for each year the share of solved values and the mean number of tools that have a value right.
+fn models(years: &[Year]) -> List {
+    let rows = models_csv(years).into_iter().skip(1).map(|row| {
+        let mut cells = row.into_iter();
+        let text = |cell: Option<String>| Field::Text(visible(&cell.unwrap_or_default()));
+        let number = |cell: Option<String>| {
+            cell.and_then(|cell| cell.parse().ok()).map_or(Field::Nothing, Field::Number)
+        };
+        let (model, year) = (text(cells.next()), text(cells.next()));
+        let (values, solved) = (number(cells.next()), number(cells.next()));
+        let (share, mean) = (text(cells.next()), text(cells.next()));
+        vec![model, year, values, solved, share, mean, number(cells.next())]
+    });
+    List {
+        columns: vec![
+            ("Model", "text"),
+            ("Year", "text"),
+            ("Values", "number"),
+            ("Solved", "number"),
+            ("Solved in %", "text"),
+            ("Tools right per value", "text"),
+            ("Disagreements", "number"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn models_csv(years: &[Year]) -> Vec<Vec<String>> {
+    let header = "model,year,values,solved,solved_percent,tools_right_per_value,disagreements".split(',');
+    let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
+    let families: BTreeSet<&String> = years.iter().flat_map(|year| year.families.keys()).collect();
+    for family in families {
+        for (year, counts) in years.iter().filter_map(|year| Some((year, year.families.get(family)?))) {
+            let hundredths = (counts.right * 100 + counts.all / 2) / counts.all.max(1);
+            rows.push(vec![
+                family.clone(),
+                year.name.clone(),
+                counts.all.to_string(),
+                counts.solved.to_string(),
+                counts.share(counts.solved),
+                format!("{}.{:02}", hundredths / 100, hundredths % 100),
+                counts.disagreements.to_string(),
+            ]);
+        }
+    }
+    rows
+}
