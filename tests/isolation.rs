@@ -305,8 +305,10 @@ fn two_controllers_of_a_host_do_not_use_the_same_core() {
         (3, 3),
         "no machine is prepared on a pinned core: {prepared}"
     );
-    let files = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(files.collect::<Vec<_>>(), ["turn"], "no lease is left");
+    // On a host with little memory, the number of overcommitments remains too.
+    let files = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = files.filter(|name| !name.starts_with("overcommits-")).collect();
+    assert_eq!(left, ["turn"], "no lease is left");
 }
 
 #[test]
