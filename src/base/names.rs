@@ -103,12 +103,16 @@ const DEVICES: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
 /// Whether some systems reserve a name, or change it when a file of this name is created: names of devices of Windows
 /// (`CON`, `aux.x`, `COM1`), and names with a dot or blank at the end.
 pub fn is_reserved(name: &str) -> bool {
+    is_device(name) || name.ends_with(['.', ' '])
+}
+
+fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end().to_ascii_uppercase();
     let numbered = |device: &str| {
         let number = stem.strip_prefix(device).map(str::as_bytes);
         number.is_some_and(|number| matches!(number, [digit] if digit.is_ascii_digit()))
     };
-    DEVICES.contains(&stem.as_str()) || numbered("COM") || numbered("LPT") || name.ends_with(['.', ' '])
+    DEVICES.contains(&stem.as_str()) || numbered("COM") || numbered("LPT")
 }
 
 /// The file name of a page, file or folder that is named after something: readable, at most 120 bytes long, allowed on all
@@ -118,12 +122,12 @@ pub fn is_reserved(name: &str) -> bool {
 /// Names that differ only in upper and lower case have file names that do so too; see `file_names`.
 pub fn file_name(name: &str) -> String {
     let last = name.len().saturating_sub(1);
-    let reserved = is_reserved(name);
+    let device = is_device(name);
     let mut file = String::with_capacity(name.len());
     for (at, byte) in name.bytes().enumerate() {
         match byte {
-            // The first letter of a reserved name is escaped.
-            _ if reserved && at == 0 => file.push_str(&format!("~{byte:02X}")),
+            // The first letter of the name of a device is escaped.
+            _ if device && at == 0 => file.push_str(&format!("~{byte:02X}")),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => file.push(char::from(byte)),
             b'.' if at > 0 && at < last => file.push('.'),
             _ => file.push_str(&format!("~{byte:02X}")),

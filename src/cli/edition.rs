@@ -68,7 +68,10 @@ fn list(format: Format) -> Result<(), Failure> {
                 "unknown": edition.unknown.keys().collect::<Vec<_>>(),
             })
         });
-        let others = others.iter().map(|edition| json!({ "name": edition.name(), "title": edition.title() }));
+        let others = others.iter().map(|edition| {
+            let unknown: Vec<&String> = edition.unknown().into_iter().flat_map(|of| of.keys()).collect();
+            json!({ "name": edition.name(), "title": edition.title(), "unknown": unknown })
+        });
         return print::raw(&format!("{:#}\n", rows.chain(others).collect::<serde_json::Value>()));
     }
     let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");
@@ -85,6 +88,9 @@ fn list(format: Format) -> Result<(), Failure> {
     table += &format!("\n{:<13} of the other contests\n", "edition");
     for edition in &others {
         table += &format!("{:<13} {}\n", edition.name(), edition.title());
+        for (key, why) in edition.unknown().into_iter().flatten() {
+            table += &format!("{:<13} unknown: {key}: {why}\n", "");
+        }
     }
     print::text(&table)
 }

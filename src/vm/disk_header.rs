@@ -2,12 +2,27 @@
 //! which QEMU would open. Such disks are refused before any program opens them. Sources: QEMU's `docs/interop/qcow2.txt`
 //! and VMware's "Virtual Disk Format 1.1".
 
-use super::spec::DiskFile;
 use nix::fcntl::OFlag;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// A disk file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskFile {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// QEMU's name of the format: `qcow2`, `raw`, `vmdk`.
+    pub format: String,
+}
+
+impl DiskFile {
+    /// A disk file with QEMU's name of its format.
+    pub fn new(path: PathBuf, format: &str) -> Self {
+        Self { path, format: format.to_owned() }
+    }
+}
 
 /// A disk that cannot be used, with the remedy.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! Image folders on the host: a disk and its description.
 
+use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk};
 use super::original_disk::OriginalFacts;
-use super::spec::DiskFile;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Component, Path, PathBuf};

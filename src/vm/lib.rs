@@ -29,7 +29,7 @@ mod view;
 
 pub use channel::{Channel, Received};
 pub use cpu_time::probe as probe_cpu_time;
-pub use disk_header::{DiskError, check_disk};
+pub use disk_header::{DiskError, DiskFile, check_disk};
 pub use error::{GuestEnd, VmError};
 pub use image::{Boot, Image, ImageError, ImageFacts, PackedInstance};
 pub use isolation::Isolation;
@@ -37,5 +37,5 @@ pub use machine::{Event, Machine, Stream, overlays};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use qmp::{Lines, Qmp};
 pub use saved_state::{SavedError, SavedState};
-pub use spec::{Backend, Bus, DiskFile, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
+pub use spec::{Backend, Bus, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use states::SavedStates;

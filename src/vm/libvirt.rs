@@ -6,13 +6,13 @@
 //! (AUTODESTROY), and so with its controller.
 
 use super::cgroup::{PREFIX, remove_stale};
-use super::disk_header::check_disk;
+use super::disk_header::{DiskFile, check_disk};
 use super::error::VmError;
 use super::isolation::Isolation;
 use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
-use super::spec::{DiskFile, Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
+use super::spec::{Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
 use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE, tail};
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use mcc_host::{Accelerator, Qemu, find_program};

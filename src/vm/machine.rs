@@ -2,7 +2,7 @@
 
 use super::channel::{Channel, Received};
 use super::cpu_time;
-use super::disk_header::check_disk;
+use super::disk_header::{DiskFile, check_disk};
 use super::error::{GuestEnd, VmError};
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
@@ -10,7 +10,7 @@ use super::libvirt;
 use super::overlay;
 use super::process::{Process, StartedQemu, cpu_set};
 use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
-use super::spec::{Backend, DiskFile, Guest, MachineSpec, QemuSockets, Start, argv};
+use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{ReadResult, Sink, tail};
@@ -103,6 +103,17 @@ impl Balloon {
 
 /// The longest planned interval between two checks of a machine. A much later check is a stall of the controller.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+impl MachineSpec {
+    /// Returns the arguments of QEMU, or the lines of libvirt's XML, for the record. They are equal for equal machines.
+    pub fn description(&self) -> Vec<String> {
+        match self.backend {
+            Backend::Qemu => argv(self, &QemuSockets::placeholder()),
+            #[cfg(feature = "libvirt")]
+            Backend::Libvirt => libvirt::description(self),
+        }
+    }
+}
 
 impl Machine {
     /// Starts QEMU, pins its threads and starts the guest. It writes these files to `folder`: `stdout` and `stderr` of

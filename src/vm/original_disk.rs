@@ -1,8 +1,8 @@
 //! Disks as tool authors submit them: one file with its own bootloader. Its content is not trusted.
 
+use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk, format_of};
 use super::image::{FORMAT, Image, ImageError, ImageFacts};
-use super::spec::DiskFile;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;

@@ -1,5 +1,6 @@
 //! The specification of a machine and the QEMU arguments for it.
 
+use super::disk_header::DiskFile;
 use super::saved_state::SavedState;
 use mcc_host::Accelerator;
 use serde_json::{Value, json};
@@ -97,22 +98,6 @@ pub enum Nic {
     E1000,
 }
 
-/// A disk file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskFile {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// QEMU's name of the format: `qcow2`, `raw`, `vmdk`.
-    pub format: String,
-}
-
-impl DiskFile {
-    /// A disk file with QEMU's name of its format.
-    pub fn new(path: PathBuf, format: &str) -> Self {
-        Self { path, format: format.to_owned() }
-    }
-}
-
 /// How a machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -155,15 +140,6 @@ impl MachineSpec {
             files.extend([kernel.clone(), initrd.clone()]);
         }
         files
-    }
-
-    /// Returns the arguments of QEMU, or the lines of libvirt's XML, for the record. They are equal for equal machines.
-    pub fn description(&self) -> Vec<String> {
-        match self.backend {
-            Backend::Qemu => argv(self, &QemuSockets::placeholder()),
-            #[cfg(feature = "libvirt")]
-            Backend::Libvirt => super::libvirt::description(self),
-        }
     }
 }
 

@@ -369,7 +369,8 @@ impl Ssh {
     /// A script has a few KiB, far less than a socket's buffer.
     fn send_to_control(&mut self, script: &str) {
         let stream = self.control.as_ref().map(|(_, lines)| &lines.stream);
-        if !stream.is_some_and(|mut stream| stream.write_all(script.as_bytes()).is_ok()) {
+        let sent = stream.is_some_and(|mut stream| stream.write_all(script.as_bytes()).is_ok());
+        if !sent {
             self.lost.get_or_insert_with(Instant::now);
         }
     }

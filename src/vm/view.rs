@@ -160,7 +160,7 @@ impl View {
                     )?);
                 }
                 Step::Link { target, at } => {
-                    symlinkat(target.as_c_str(), nix::fcntl::AT_FDCWD, at.as_c_str())?
+                    symlinkat(target.as_c_str(), nix::fcntl::AT_FDCWD, at.as_c_str())?;
                 }
                 Step::Bind { from, at } => {
                     mount(

@@ -188,3 +188,38 @@ impl Ballots {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ballots::Ballot;
+    use super::*;
+
+    const DEADLOCK: &str = "ReachabilityDeadlock";
+
+    fn source(edition: &Edition, name: &str, entry: &str, ids: &[&str], status: &str) -> Source {
+        let mut ballots = Ballots::new(edition);
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        ballots.add(entry, "F-PT-1", DEADLOCK, &ids, Ballot::published(Vec::new())).unwrap();
+        let facts = InstanceFacts { family: "F".to_owned(), status: status.to_owned() };
+        ballots.describe_instance("F-PT-1", facts);
+        Source { name: name.to_owned(), ballots }
+    }
+
+    #[test]
+    fn sources_that_contradict_each_other_are_refused() {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let combined = |ids: &[&str], status: &str| {
+            let sources = vec![
+                source(&edition, "one", "a", &["x"], "known"),
+                source(&edition, "two", "b", ids, status),
+            ];
+            combine(&edition, sources, &BTreeMap::new()).map_err(|error| error.to_string())
+        };
+        assert_eq!(combined(&["x"], "known").unwrap().entry_names().count(), 2);
+        assert!(combined(&[], "known").is_ok());
+        let error = combined(&["y"], "known").unwrap_err();
+        assert!(error.contains("other property ids in two"), "{error}");
+        let error = combined(&["x"], "surprise").unwrap_err();
+        assert!(error.contains("family F and status known in one source"), "{error}");
+    }
+}
