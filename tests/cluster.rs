@@ -12,28 +12,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 /// Two models with two instances each, two entries, two examinations: 16 runs.
-const CAMPAIGN: &str = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"]
-examinations = ["ReachabilityCardinality", "CTLFireability"]
-
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-
-[[tool]]
-entry = "random-walk"
-image = "{build}/images/random-walk"
-kind = "sequential"
-
-[slurm]
-stage = "stage"
-lost_node = "restart"
-# Otherwise both models run on one node.
-options = ["--exclusive"]
-"#;
+fn campaign() -> String {
+    campaign::on_fixtures(
+        &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
+        &["ReachabilityCardinality", "CTLFireability"],
+        &["breadth-first", "random-walk"],
+        // Without `--exclusive` both models run on one node.
+        "[slurm]\nstage = \"stage\"\nlost_node = \"restart\"\noptions = [\"--exclusive\"]\n",
+    )
+}
 
 /// A Slurm cluster of two nodes on this host; ended when it is dropped.
 struct Slurm<'a>(&'a Folder);
@@ -121,7 +108,7 @@ fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
 
 #[test]
 fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign());
     let slurm = Slurm::start(&folder);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
 
@@ -224,7 +211,7 @@ const EMPTY: (&str, &str) = ("squeue", "");
 
 #[test]
 fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign());
     fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'"), ARRAYS, EMPTY, ("sbatch", "exit 1")]);
     let printed = submit(&folder, 2);
     assert!(
@@ -235,7 +222,7 @@ fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
 
 #[test]
 fn what_slurm_refuses_is_reported_and_submitted_again() {
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign());
     let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", refused)]);
     let printed = submit(&folder, 1);
@@ -259,7 +246,7 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
 
 #[test]
 fn collect_works_after_run_on_the_same_results() {
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign());
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
     submit(&folder, 0);
     let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
@@ -272,7 +259,7 @@ fn collect_works_after_run_on_the_same_results() {
 
 #[test]
 fn without_a_submission_or_slurm_the_remedy_is_named() {
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign());
     for verb in ["cancel", "collect"] {
         let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);
         let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();

@@ -112,20 +112,13 @@ fn after_200_random_kills_each_run_has_one_record() {
 fn after_200_kills_of_real_machines_each_run_has_one_record() {
     images::image("images/breadth-first");
     let begin = || {
-        let campaign = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03", "TokenLoop-PT-03"]
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-[hosts]
-jobs = 2
-retries = 0
-boot_deadline_s = 600
-"#;
-        (Folder::new(campaign), 2 * 9)
+        let campaign = campaign::on_fixtures(
+            &["DiningTable-PT-03", "TokenLoop-PT-03"],
+            &[],
+            &["breadth-first"],
+            "[hosts]\njobs = 2\nretries = 0\nboot_deadline_s = 600\n",
+        );
+        (Folder::new(&campaign), 2 * 9)
     };
     kill_at_random(begin, Duration::from_secs(9), 20);
 }

@@ -10,7 +10,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 fn harness() -> Command {
@@ -45,16 +45,17 @@ fn podium(out: &Path, track: &str) -> Vec<String> {
     places.map(|row| format!("{} {} {}", row["rank"], row["tool"], row["medal"])).collect()
 }
 
-#[test]
-fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
+/// The published tables of 2014, the folder of their judgement, and what judging printed as notes.
+fn judged_2014() -> (PathBuf, TempDir, String) {
     let input = data::published("crv/2014");
     let out = TempDir::new().unwrap();
     let notes = judge(&input, out.path());
-    assert_eq!(
-        notes.trim_end(),
-        "note: offline MonPoly, overhead: the sum of the printed column is 39.721, the printed total is 39.35; \
-         benchmark 18 is printed as 0.375, its measurements give 0.004; with the computed scores the total is right"
-    );
+    (input, out, notes)
+}
+
+#[test]
+fn every_podium_of_2014_is_reproduced() {
+    let (_, out, _) = judged_2014();
     // QEA and JavaMOP share rank 1 (section 5.2); the next rank is 2.
     assert_eq!(
         podium(out.path(), "java"),
@@ -63,7 +64,29 @@ fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
     assert_eq!(podium(out.path(), "c"), ["1 RITHM-1 gold", "2 E-ACSL silver", "3 RTC bronze"]);
     let offline = ["1 QEA gold", "2 MonPoly silver", "3 RITHM-2 bronze", "4 STEPR "];
     assert_eq!(podium(out.path(), "offline"), offline);
+}
 
+#[test]
+fn a_contradiction_in_the_tables_of_2014_is_noted() {
+    let (_, out, notes) = judged_2014();
+    assert_eq!(
+        notes.trim_end(),
+        "note: offline MonPoly, overhead: the sum of the printed column is 39.721, the printed total is 39.35; \
+         benchmark 18 is printed as 0.375, its measurements give 0.004; with the computed scores the total is right"
+    );
+
+    let site = out.path().join("site");
+    harness()
+        .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
+        .assert()
+        .success();
+    let index = std::fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(index.contains("the sum of the printed column is 39.721"));
+}
+
+#[test]
+fn the_sums_of_2014_are_reproduced_as_printed() {
+    let (input, out, _) = judged_2014();
     // Correctness is exact; the sums of memory differ by at most 0.05, those of overhead by at most 0.2.
     let scores = rows(&out.path().join("scores.csv"));
     let mut compared = 0;
@@ -81,7 +104,11 @@ fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
         assert!((sum.iter().sum::<BigRational>() - points).abs() <= exact("0.01"));
     }
     assert_eq!(compared, 33);
+}
 
+#[test]
+fn all_but_one_printed_score_of_2014_are_reproduced() {
+    let (input, out, _) = judged_2014();
     // All but one printed score agree within the tolerances of the edition.
     let verdicts = rows(&out.path().join("verdicts.csv"));
     let mut off = Vec::new();
@@ -109,17 +136,25 @@ fn the_tables_of_2014_are_reproduced_and_contradictions_noted() {
         );
     }
     assert_eq!(off, ["offline 18 MonPoly overhead"]);
+}
 
+#[test]
+fn the_site_of_2014_compares_measured_times() {
+    let (_, out, _) = judged_2014();
     let site = out.path().join("site");
     harness()
         .args(["report".as_ref(), out.path().as_os_str(), "--out".as_ref(), site.as_os_str()])
         .assert()
         .success();
     let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
-    assert!(page("index.html").contains("the sum of the printed column is 39.721"));
     assert!(
         page("pictures.html").contains("href=\"compare.html\"") && page("compare.html").contains("time_ms")
     );
+}
+
+#[test]
+fn explain_shows_the_parts_of_the_points_of_2014() {
+    let (_, out, _) = judged_2014();
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
         .args(["--instance", "18", "--examination", "offline"])

@@ -8,11 +8,13 @@ mod tool;
 use assert_cmd::Command;
 use campaign::{Folder, Judged, stderr};
 use mcc_harness::edition::{Edition, Rules, known, other_edition_names};
-use mcc_harness::judge::judgement::Basis;
-use mcc_harness::store::Outcome;
+use mcc_harness::judge::judgement::{Basis, Judgement, Trusted};
+use mcc_harness::store::{Outcome, RunRecord};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
 
 fn edition(args: &[&str]) -> String {
     let output = Command::cargo_bin("mcc-harness").unwrap().arg("edition").args(args).assert().success();
@@ -176,67 +178,111 @@ const SIX: [(&str, &str); 6] = [
 
 const NOT_COMPETING: &str = "['State*', 'Upper*', 'ReachabilityC*', 'ReachabilityF*', 'CTLF*', 'LTL*']";
 
+/// The CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no property file.
+const INSTANCE: &str = "ResAllocation-PT-R002C002";
+
+/// What one campaign of 2025 gave. The tests share it.
+struct Later {
+    plan: String,
+    runs: BTreeMap<String, RunRecord>,
+    /// What `judge` printed, and the judgement.
+    judge: String,
+    judged: Judged,
+    /// The front page of the site.
+    page: String,
+}
+
+impl Later {
+    /// The campaign runs once, when the first test needs it. None without the published inputs.
+    fn get() -> Option<&'static Self> {
+        static CAMPAIGN: OnceLock<Later> = OnceLock::new();
+        let mcc = data::shared("mcc")?;
+        Some(CAMPAIGN.get_or_init(|| Self::run(&mcc)))
+    }
+
+    fn run(mcc: &Path) -> Self {
+        let mut campaign = format!(
+            "edition = 'mcc-2025'\ninputs = {:?}\ninstances = [{INSTANCE:?}]\n[hosts]\njobs = 2\n",
+            mcc.join("2025/inputs")
+        );
+        for entry in ["breadth-first", "depth-first"] {
+            images::image(&format!("images/{entry}"));
+            campaign += &format!(
+                "[[tool]]\nentry = '{entry}'\nimage = '{{build}}/images/{entry}'\nkind = 'sequential'\n\
+                 not_competing = {NOT_COMPETING}\n"
+            );
+        }
+        let folder = Folder::new(&campaign);
+        let printed = |assert: assert_cmd::assert::Assert| {
+            String::from_utf8(assert.success().get_output().stdout.clone()).unwrap()
+        };
+        let plan = printed(assert_cmd::Command::from(folder.harness(&["plan", "campaign.toml"])).assert());
+        folder.run(&[]).success();
+        let judge = printed(folder.judge());
+        let report = ["report", "judgement", "--out", "site"];
+        assert_cmd::Command::from(folder.harness(&report)).assert().success();
+        let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
+        let judged = Judged::read(&folder.path().join("judgement"));
+        Self { plan, runs: folder.runs(), judge, judged, page }
+    }
+
+    /// The trusted values of an examination.
+    fn trusted(&self, examination: &str) -> &[Trusted] {
+        let Judgement { blocks, examinations, .. } = &self.judged.0;
+        let block = blocks.iter().find(|block| examinations[block.examination] == examination);
+        &block.unwrap().trusted
+    }
+}
+
 #[test]
 #[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn a_campaign_of_a_later_edition_agrees_with_its_oracle() {
-    let Some(mcc) = data::shared("mcc") else { return };
-    // The CTL ids are ...-2023-12 to -15 and ...-2025-00 to -11; the global properties have no property file.
-    let instance = "ResAllocation-PT-R002C002";
-    let mut campaign = format!(
-        "edition = 'mcc-2025'\ninputs = {:?}\ninstances = [{instance:?}]\n[hosts]\njobs = 2\n",
-        mcc.join("2025/inputs")
-    );
-    for entry in ["breadth-first", "depth-first"] {
-        images::image(&format!("images/{entry}"));
-        campaign += &format!(
-            "[[tool]]\nentry = '{entry}'\nimage = '{{build}}/images/{entry}'\nkind = 'sequential'\n\
-             not_competing = {NOT_COMPETING}\n"
-        );
-    }
-    let folder = Folder::new(&campaign);
-    let plan = assert_cmd::Command::from(folder.harness(&["plan", "campaign.toml"])).assert().success();
-    let plan = String::from_utf8(plan.get_output().stdout.clone()).unwrap();
-    assert!(plan.contains("runs: 26; runs in a machine: 12"), "{plan}");
-    assert!(
-        plan.contains("edition mcc-2025") && plan.contains("unknown judging.multipliers.surprise: "),
-        "{plan}"
-    );
-
-    folder.run(&[]).success();
-    let judge = folder.judge().success();
-    let judge = String::from_utf8(judge.get_output().stdout.clone()).unwrap();
-    assert!(judge.contains("`judging.multipliers.surprise` is unknown: "), "{judge}");
-    let runs = folder.runs();
-    assert_eq!(runs.len(), 2 * 13);
-    let judged = Judged::read(&folder.path().join("judgement"));
-    assert_eq!(judged.0.examinations.len(), 13);
-    let trusted: BTreeMap<&str, Vec<_>> = (judged.0.blocks.iter())
-        .map(|block| (judged.0.examinations[block.examination].as_str(), block.trusted.iter().collect()))
-        .collect();
+    let (Some(campaign), Some(mcc)) = (Later::get(), data::shared("mcc")) else { return };
     for (examination, short) in SIX {
         for entry in ["breadth-first", "depth-first"] {
-            let run = &runs[&format!("{entry}/{instance}/{examination}")];
+            let run = &campaign.runs[&format!("{entry}/{INSTANCE}/{examination}")];
             assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 }, "{entry} {examination}");
-            assert!(judged.cell(entry, instance, examination).complete, "{entry} {examination}");
+            assert!(campaign.judged.cell(entry, INSTANCE, examination).complete, "{entry} {examination}");
         }
         // The oracle is by position.
-        let oracle = tool::oracle(&mcc.join(format!("2025/oracle/{instance}-{short}.out")));
+        let oracle = tool::oracle(&mcc.join(format!("2025/oracle/{INSTANCE}-{short}.out")));
+        let trusted = campaign.trusted(examination);
         let found: Vec<String> =
-            trusted[examination].iter().map(|value| value.value.as_ref().unwrap().to_string()).collect();
+            trusted.iter().map(|value| value.value.as_ref().unwrap().to_string()).collect();
         assert_eq!(found, oracle.into_values().collect::<Vec<_>>(), "{examination}");
-        assert!(trusted[examination].iter().all(|value| value.basis == Basis::Unanimous), "{examination}");
+        assert!(trusted.iter().all(|value| value.basis == Basis::Unanimous), "{examination}");
     }
-    let ids: Vec<&str> = trusted["CTLCardinality"].iter().map(|value| value.id.as_str()).collect();
-    assert_eq!(ids[0], "ResAllocation-PT-R002C002-CTLCardinality-2023-12");
-    assert_eq!(ids[4], "ResAllocation-PT-R002C002-CTLCardinality-2025-00");
-    assert_eq!(trusted["OneSafe"][0].id, "OneSafe");
+}
 
-    let report = ["report", "judgement", "--out", "site"];
-    assert_cmd::Command::from(folder.harness(&report)).assert().success();
-    let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
-    assert!(page.contains("`judging.multipliers.surprise` is unknown: fitted to published leads"), "{page}");
+#[test]
+fn positions_with_ids_of_two_years_have_the_order_of_ids() {
+    let Some(campaign) = Later::get() else { return };
+    let id = |examination: &str, position: usize| campaign.trusted(examination)[position].id.as_str();
+    assert_eq!(id("CTLCardinality", 0), "ResAllocation-PT-R002C002-CTLCardinality-2023-12");
+    assert_eq!(id("CTLCardinality", 4), "ResAllocation-PT-R002C002-CTLCardinality-2025-00");
+    assert_eq!(id("OneSafe", 0), "OneSafe");
+}
+
+#[test]
+fn a_later_edition_has_all_its_examinations() {
+    let Some(campaign) = Later::get() else { return };
+    let Later { plan, runs, judged, page, .. } = campaign;
+    assert!(plan.contains("runs: 26; runs in a machine: 12"), "{plan}");
+    assert_eq!(runs.len(), 2 * 13);
+    assert_eq!(judged.0.examinations.len(), 13);
     assert!(page.contains("GlobalProperties"), "{page}");
     for examination in &judged.0.examinations {
         assert!(page.contains(examination.as_str()), "{examination}");
     }
+}
+
+#[test]
+fn unknown_settings_are_shown_by_plan_judge_and_site() {
+    let Some(Later { plan, judge, page, .. }) = Later::get() else { return };
+    assert!(
+        plan.contains("edition mcc-2025") && plan.contains("unknown judging.multipliers.surprise: "),
+        "{plan}"
+    );
+    assert!(judge.contains("`judging.multipliers.surprise` is unknown: "), "{judge}");
+    assert!(page.contains("`judging.multipliers.surprise` is unknown: fitted to published leads"), "{page}");
 }

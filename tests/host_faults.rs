@@ -129,11 +129,10 @@ fn limited(folder: &Folder, limits: &str) -> assert_cmd::assert::Assert {
 /// A campaign of one run in a real machine.
 fn real(hosts: &str) -> Folder {
     images::image("images/breadth-first");
-    Folder::new(&format!(
-        "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
-         examinations = [\"ReachabilityDeadlock\"]\n[[tool]]\nentry = \"tool-0\"\n\
-         image = \"{{build}}/images/breadth-first\"\nkind = \"sequential\"\n[hosts]\n{hosts}\n"
-    ))
+    let hosts = format!("[hosts]\n{hosts}\n");
+    let campaign =
+        campaign::on_fixtures(&["DiningTable-PT-03"], &["ReachabilityDeadlock"], &["breadth-first"], &hosts);
+    Folder::new(&campaign.replace("entry = \"breadth-first\"", "entry = \"tool-0\""))
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Far longer than any step of these tests: only a machine that hangs reaches it.
@@ -50,16 +51,25 @@ const LIMITS: Limits = Limits {
     memory_reserve_mib: 128,
 };
 
+/// The attempt of a guest that sets its clock, signals its first process, leaves processes, fills its disk and exhausts
+/// its memory, with the time it took in milliseconds. The tests share it.
+fn hostile() -> &'static (AttemptResult, u64) {
+    static ATTEMPT: OnceLock<(AttemptResult, u64)> = OnceLock::new();
+    ATTEMPT.get_or_init(|| {
+        let script = "date -s 2001-01-01; kill -STOP 1; kill -KILL 1
+            for n in 1 2 3 4 5; do setsid sleep 1000 & done
+            (while :; do :; done) &
+            fallocate -l 100G /home/mcc/all; echo full > /home/mcc/more
+            tail /dev/zero; sleep 2; exit 7";
+        let start = Instant::now();
+        let ended = as_root(script, &LIMITS);
+        (ended, start.elapsed().as_millis() as u64)
+    })
+}
+
 #[test]
 fn a_hostile_guest_changes_only_its_own_outcome() {
-    let script = "date -s 2001-01-01; kill -STOP 1; kill -KILL 1
-        for n in 1 2 3 4 5; do setsid sleep 1000 & done
-        (while :; do :; done) &
-        fallocate -l 100G /home/mcc/all; echo full > /home/mcc/more
-        tail /dev/zero; sleep 2; exit 7";
-    let start = Instant::now();
-    let ended = as_root(script, &LIMITS);
-    let elapsed = start.elapsed().as_millis() as u64;
+    let (ended, _) = hostile();
     assert_eq!(
         ended.outcome,
         Outcome::MemoryLimit,
@@ -68,13 +78,22 @@ fn a_hostile_guest_changes_only_its_own_outcome() {
     for mark in ["oom-kills", "left-behind", "degraded:cpu-flags"] {
         assert!(ended.marks.iter().any(|known| known == mark), "{mark} in {:?}", ended.marks);
     }
-    let facts = ended.facts.unwrap();
+}
+
+#[test]
+fn the_clock_of_a_guest_does_not_change_its_measured_times() {
+    let (ended, elapsed) = hostile();
+    let (facts, elapsed) = (ended.facts.as_ref().unwrap(), *elapsed);
     assert!((2000..elapsed).contains(&facts.wall_ms), "{} of {elapsed}", facts.wall_ms);
     assert!(facts.cpu_ms > 500 && facts.cpu_ms < elapsed, "{} of {elapsed}", facts.cpu_ms);
     assert!(facts.samples.is_sorted_by(|a, b| a.at_ms + 500 < b.at_ms && a.cpu_ms <= b.cpu_ms));
     assert!(facts.samples.len() as u64 >= facts.wall_ms / 1000 - 1 || elapsed > 20_000, "a sample a second");
+    assert!(facts.io_wait_ms.is_some());
+}
 
-    // The kernel's log of the kill, and the memory use from three sources.
+#[test]
+fn memory_is_measured_from_three_sources_and_kills_are_logged() {
+    let facts = hostile().0.facts.as_ref().unwrap();
     assert!(facts.kernel_log.iter().any(|line| line.starts_with("oom-kill:") && line.contains("task=tail")));
     assert_eq!(facts.memory_source, Some(MemorySource::GuestCgroup));
     let (guest, host) = (facts.memory_kib.unwrap(), facts.host_memory_kib.unwrap());
@@ -82,12 +101,14 @@ fn a_hostile_guest_changes_only_its_own_outcome() {
     assert!(host > guest, "{host} of {guest}");
     let balloon = facts.balloon_memory_kib.expect("the guest's kernel reports its memory");
     assert!(balloon < 512 * 1024, "{balloon}");
-    assert!(facts.io_wait_ms.is_some());
+}
 
-    // The environment of the attempt.
-    assert_eq!(ended.environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"], "TCG has neither");
-    assert!(ended.environment.cpu_flags.iter().any(|flag| flag == "avx"));
-    assert_eq!(ended.environment.confined[0], "sandbox on");
+#[test]
+fn an_attempt_records_cpu_flags_and_isolation() {
+    let environment = &hostile().0.environment;
+    assert_eq!(environment.cpu_flags_missing, ["x2apic", "tsc_deadline_timer"], "TCG has neither");
+    assert!(environment.cpu_flags.iter().any(|flag| flag == "avx"));
+    assert_eq!(environment.confined[0], "sandbox on");
 }
 
 #[test]
@@ -218,21 +239,11 @@ fn qemu_sees_only_the_files_of_its_machine() {
 /// Returns the text of a campaign. `scripts/setup` makes the images of both tools.
 fn campaign(entry: &str, instance: &str, examination: &str, limits: &str) -> String {
     images::image(&format!("images/{entry}"));
-    format!(
-        r#"
-edition = "mcc-2018"
-inputs = "{{fixtures}}"
-instances = ["{instance}"]
-examinations = ["{examination}"]
-[[tool]]
-entry = "{entry}"
-image = "{{build}}/images/{entry}"
-kind = "sequential"
-[limits]
-{limits}
-[hosts]
-jobs = 1
-"#
+    campaign::on_fixtures(
+        &[instance],
+        &[examination],
+        &[entry],
+        &format!("[limits]\n{limits}\n[hosts]\njobs = 1\n"),
     )
 }
 
@@ -294,8 +305,10 @@ fn two_controllers_of_a_host_do_not_use_the_same_core() {
         (3, 3),
         "no machine is prepared on a pinned core: {prepared}"
     );
-    let files = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(files.collect::<Vec<_>>(), ["turn"], "no lease is left");
+    // On a host with little memory, the number of overcommitments remains too.
+    let files = fs::read_dir(&leases).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = files.filter(|name| !name.starts_with("overcommits-")).collect();
+    assert_eq!(left, ["turn"], "no lease is left");
 }
 
 #[test]

@@ -72,26 +72,20 @@ fn start_libvirtd() {
     );
 }
 
-const CAMPAIGN: &str = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03"]
-examinations = ["ReachabilityDeadlock", "CTLFireability"]
-
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-
-[hosts]
-jobs = 1
-boot_deadline_s = 120
-"#;
+/// A campaign of two runs; `hosts` are further lines of `[hosts]`.
+fn campaign(hosts: &str) -> String {
+    campaign::on_fixtures(
+        &["DiningTable-PT-03"],
+        &["ReachabilityDeadlock", "CTLFireability"],
+        &["breadth-first"],
+        &format!("[hosts]\njobs = 1\nboot_deadline_s = 120\n{hosts}"),
+    )
+}
 
 /// A campaign under libvirt with the QEMU of the host: libvirt needs more of QMP than the fake QEMU implements.
 fn under_libvirt() -> Folder {
     backend();
-    let folder = Folder::new(&format!("{CAMPAIGN}backend = \"libvirt\"\n"));
+    let folder = Folder::new(&campaign("backend = \"libvirt\"\n"));
     fs::remove_file(folder.path().join("bin/qemu-system-x86_64")).unwrap();
     folder
 }
@@ -149,7 +143,7 @@ fn a_campaign_under_libvirt_has_the_same_record() {
     }
     assert_eq!(domains(), Vec::<i32>::new());
     drop(folder);
-    let folder = Folder::new(CAMPAIGN);
+    let folder = Folder::new(&campaign(""));
     folder.run(&[]).success();
     assert_eq!((under.len(), under), (2, reproducible_facts(&folder)));
 }

@@ -5,31 +5,18 @@ mod images;
 
 use campaign::{EXAMINATIONS, Folder, Judged, stderr, until};
 use mcc_harness::judge::judgement::{Ending, Medal};
-use mcc_harness::store::Outcome;
+use mcc_harness::store::{Outcome, RunRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::OnceLock;
 
-/// A campaign of breadth-first on a small net; `hosts` are further lines of `[hosts]`.
-fn campaign(examinations: &str, hosts: &str) -> String {
+/// A campaign of breadth-first on a small net, one run at a time; `hosts` are further lines of `[hosts]`.
+fn campaign(examinations: &[&str], hosts: &str) -> String {
     images::image("images/breadth-first");
-    format!(
-        r#"
-edition = "mcc-2018"
-inputs = "{{fixtures}}"
-instances = ["DiningTable-PT-03"]
-examinations = [{examinations}]
-
-[[tool]]
-entry = "breadth-first"
-image = "{{build}}/images/breadth-first"
-kind = "sequential"
-
-[hosts]
-jobs = 1
-{hosts}
-"#
-    )
+    let hosts = format!("[hosts]\njobs = 1\n{hosts}\n");
+    campaign::on_fixtures(&["DiningTable-PT-03"], examinations, &["breadth-first"], &hosts)
 }
 
 const DEADLOCK: &str = "breadth-first/DiningTable-PT-03/ReachabilityDeadlock";
@@ -44,63 +31,111 @@ fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> 
     attempts.map(state_and_reason).collect()
 }
 
+const STATE_SPACE: &str = "breadth-first/DiningTable-PT-03/StateSpace";
+
+/// What a campaign gave in which QEMU does not start for both attempts of one run, and its judgement; then the same after
+/// `run`, and after `run --retry`. The tests share it.
+struct NotStarted {
+    printed: String,
+    failures: Vec<(String, String)>,
+    runs: BTreeMap<String, RunRecord>,
+    log: String,
+    running_folders: usize,
+    judge: String,
+    judged: Judged,
+    attempts_after_run: u32,
+    retried: RunRecord,
+    attempts_kept: usize,
+    judged_after_retry: Judged,
+}
+
+impl NotStarted {
+    /// The campaign runs once, when the first test needs it.
+    fn get() -> &'static Self {
+        static CAMPAIGN: OnceLock<NotStarted> = OnceLock::new();
+        CAMPAIGN.get_or_init(|| {
+            let folder = Folder::new(&campaign(&["StateSpace", "ReachabilityDeadlock"], "retries = 1"));
+            // Only the first two machines fail: both attempts of StateSpace. Later machines work.
+            let count = folder.path().join("boots");
+            folder.qemu(&format!(
+                "echo boot >> {0}; [ $(wc -l < {0}) -gt 2 ] || {{ echo no such device >&2; exit 7; }}",
+                count.display()
+            ));
+            let printed = stderr(&folder.run(&[]).code(1));
+            let (failures, runs) = (infrastructure_failures(&folder, STATE_SPACE), folder.runs());
+            let log = folder.output(STATE_SPACE, 1, "qemu.log");
+            let running_folders = folder.running_folders().len();
+            let judge = stderr(&folder.judge().code(1));
+            let judged = Judged::read(&folder.path().join("judgement"));
+            folder.qemu("");
+            folder.run(&[]).code(1);
+            let attempts_after_run = folder.runs()[STATE_SPACE].attempts;
+            folder.run(&["--retry", "infrastructure"]).success();
+            let retried = folder.runs().remove(STATE_SPACE).unwrap();
+            let attempts_kept = folder.record().attempts(&STATE_SPACE.parse().unwrap()).unwrap().len();
+            folder.judge().success();
+            let judged_after_retry = Judged::read(&folder.path().join("judgement"));
+            Self {
+                printed,
+                failures,
+                runs,
+                log,
+                running_folders,
+                judge,
+                judged,
+                attempts_after_run,
+                retried,
+                attempts_kept,
+                judged_after_retry,
+            }
+        })
+    }
+
+    fn ending(judged: &Judged) -> Ending {
+        judged.cell("breadth-first", "DiningTable-PT-03", "StateSpace").ending
+    }
+}
+
 #[test]
-fn a_qemu_that_does_not_start_is_retried_and_provisional() {
-    let folder = Folder::new(&campaign(r#""StateSpace", "ReachabilityDeadlock""#, "retries = 1"));
-    // Only the first two machines fail: both attempts of StateSpace. Later machines work.
-    let count = folder.path().join("boots");
-    folder.qemu(&format!(
-        "echo boot >> {0}; [ $(wc -l < {0}) -gt 2 ] || {{ echo no such device >&2; exit 7; }}",
-        count.display()
-    ));
-    let run = folder.run(&[]).code(1);
-    assert!(stderr(&run).contains("1 finished, 1 infrastructure"), "{}", stderr(&run));
-    let failed = "breadth-first/DiningTable-PT-03/StateSpace";
-    for (state, reason) in infrastructure_failures(&folder, failed) {
+fn a_qemu_that_does_not_start_is_retried_as_often_as_set() {
+    let campaign = NotStarted::get();
+    assert!(campaign.printed.contains("1 finished, 1 infrastructure"), "{}", campaign.printed);
+    for (state, reason) in &campaign.failures {
         assert_eq!(state, "booting");
         assert!(reason.contains("exit status: 7") && reason.contains("no such device"), "{reason}");
     }
-    let runs = folder.runs();
-    assert_eq!(runs[failed].attempts, 2, "one retry, as set in the campaign");
-    assert_eq!(runs[failed].last.facts, None, "no tool was started, so nothing was measured");
-    assert_eq!(
-        folder.output(failed, 1, "qemu.log"),
-        "no such device\n",
-        "the evidence of every attempt is kept"
-    );
-    assert_eq!(runs[DEADLOCK].last.outcome, Outcome::Finished { exit_code: 0 });
-    assert!(folder.running_folders().is_empty());
+    let failed = &campaign.runs[STATE_SPACE];
+    assert_eq!(failed.attempts, 2, "one retry, as set in the campaign");
+    assert_eq!(failed.last.facts, None, "no tool was started, so nothing was measured");
+    assert_eq!(campaign.log, "no such device\n", "the evidence of every attempt is kept");
+    assert_eq!(campaign.runs[DEADLOCK].last.outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(campaign.running_folders, 0);
+}
 
-    let judge = folder.judge().code(1);
-    let failed_words = "breadth-first on DiningTable-PT-03 in StateSpace";
-    assert!(stderr(&judge).contains("provisional"), "{}", stderr(&judge));
-    assert!(stderr(&judge).contains(failed_words), "{}", stderr(&judge));
-    let judged = Judged::read(&folder.path().join("judgement"));
-    let cell = judged.cell("breadth-first", "DiningTable-PT-03", "StateSpace");
-    assert_eq!(cell.ending, Ending::Infrastructure);
+#[test]
+fn an_unresolved_run_makes_the_judgement_provisional() {
+    let NotStarted { judge, judged, .. } = NotStarted::get();
+    for words in ["provisional", "breadth-first on DiningTable-PT-03 in StateSpace"] {
+        assert!(judge.contains(words), "{words} in {judge}");
+    }
+    assert_eq!(NotStarted::ending(judged), Ending::Infrastructure);
     let places = judged.0.podiums.iter().flat_map(|podium| &podium.places);
     assert!(places.clone().count() > 0 && places.clone().all(|place| place.medal == Medal::None));
+}
 
-    // Without --retry, a failed run is not repeated.
-    folder.qemu("");
-    folder.run(&[]).code(1);
-    assert_eq!(folder.runs()[failed].attempts, 2);
-    folder.run(&["--retry", "infrastructure"]).success();
-    let retried = &folder.runs()[failed];
+#[test]
+fn a_failed_run_is_repeated_only_with_retry() {
+    let campaign = NotStarted::get();
+    assert_eq!(campaign.attempts_after_run, 2, "`run` alone does not repeat it");
+    let retried = &campaign.retried;
     assert_eq!((retried.attempts, &retried.last.outcome), (3, &Outcome::Finished { exit_code: 0 }));
-    assert_eq!(
-        folder.record().attempts(&failed.parse().unwrap()).unwrap().len(),
-        3,
-        "the failed attempts are kept"
-    );
-    folder.judge().success();
-    let judged = Judged::read(&folder.path().join("judgement"));
-    assert_eq!(judged.cell("breadth-first", "DiningTable-PT-03", "StateSpace").ending, Ending::Answered);
+    assert_eq!(campaign.attempts_kept, 3, "the failed attempts are kept");
+    assert_eq!(NotStarted::ending(&campaign.judged_after_retry), Ending::Answered);
 }
 
 #[test]
 fn a_silent_qemu_is_killed_at_the_boot_deadline() {
-    let folder = Folder::new(&campaign(r#""ReachabilityDeadlock""#, "retries = 0\nboot_deadline_s = 2"));
+    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], "retries = 0\nboot_deadline_s = 2"));
     folder.qemu("exec sleep 100000");
     folder.run(&[]).code(1);
     let infrastructure_failures = infrastructure_failures(&folder, DEADLOCK);
@@ -113,7 +148,7 @@ fn a_silent_qemu_is_killed_at_the_boot_deadline() {
 
 #[test]
 fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
-    let folder = Folder::new(&campaign(r#""ReachabilityDeadlock""#, "retries = 0"));
+    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], "retries = 0"));
     // The disk has no file system: the agent cannot mount it, and the kernel panics.
     let empty = folder.path().join("empty");
     fs::File::create(&empty).unwrap().set_len(1 << 20).unwrap();
@@ -140,22 +175,12 @@ fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
 fn a_machine_killed_during_a_run_is_an_infrastructure_failure() {
     images::image("images/depth-first");
     // The tool computes until its limit, so it still runs when its first output is seen.
-    let folder = Folder::new(
-        r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["SwitchBoard-PT-0040"]
-examinations = ["CTLCardinality"]
-[[tool]]
-entry = "depth-first"
-image = "{build}/images/depth-first"
-kind = "sequential"
-[limits]
-cpu_s = 8
-[hosts]
-retries = 1
-"#,
-    );
+    let folder = Folder::new(&campaign::on_fixtures(
+        &["SwitchBoard-PT-0040"],
+        &["CTLCardinality"],
+        &["depth-first"],
+        "[limits]\ncpu_s = 8\n[hosts]\nretries = 1\n",
+    ));
     let id = "depth-first/SwitchBoard-PT-0040/CTLCardinality";
     let mut controller = folder.run_command(&[]).spawn().unwrap();
     until("output of the tool", || {
@@ -183,7 +208,7 @@ retries = 1
 #[test]
 fn ten_failures_in_a_row_stop_the_campaign_and_lose_nothing() {
     let folder = Folder::new(&campaign(
-        r#""StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLCardinality""#,
+        &["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLCardinality"],
         "retries = 3",
     ));
     folder.qemu("exit 1");
@@ -199,7 +224,7 @@ fn ten_failures_in_a_row_stop_the_campaign_and_lose_nothing() {
 
 #[test]
 fn without_qemu_the_package_is_named_and_nothing_is_written() {
-    let folder = Folder::new(&campaign(r#""ReachabilityDeadlock""#, ""));
+    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], ""));
     let mut run = folder.run_command(&[]);
     run.env("PATH", folder.path());
     let run = assert_cmd::Command::from(run).assert().code(69);

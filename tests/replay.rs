@@ -69,16 +69,18 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn an_archive_is_reproducible_and_readable_by_tar_and_sha256sum() {
-    // Before the campaign below, which would wait for the one of this archive.
-    let folder = published();
+fn the_same_record_gives_an_archive_with_the_same_bytes() {
     let campaign = Campaign::new();
     campaign.export(&["one.tar.zst"]).success();
     campaign.export(&["two.tar.zst"]).success();
     let [one, two] =
         ["one", "two"].map(|name| fs::read(campaign.folder.path().join(format!("{name}.tar.zst"))).unwrap());
     assert!(one == two, "{} and {} bytes", one.len(), two.len());
+}
 
+#[test]
+fn an_archive_is_readable_by_tar_and_sha256sum() {
+    let folder = published();
     let unpacked = folder.path().join("unpacked");
     let mut sums = Command::new("sha256sum");
     sums.args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&unpacked);
@@ -90,10 +92,15 @@ fn an_archive_is_reproducible_and_readable_by_tar_and_sha256sum() {
         assert!(unpacked.join(file).is_file(), "{file}");
     }
     assert!(unpacked.join("outputs").join(RUN).join("1/stdout").is_file());
-    // An unpacked archive is a record.
+}
+
+/// An unpacked archive is a record.
+#[test]
+fn an_archive_is_judged_and_verified_packed_or_unpacked() {
+    let folder = published();
     harness(folder.path(), &["judge", "unpacked", "--out", "judged"]).success();
     let scores = |folder: &Path| fs::read(folder.join("scores.csv")).unwrap();
-    assert_eq!(scores(&folder.path().join("judged")), scores(&unpacked.join("judgement")));
+    assert_eq!(scores(&folder.path().join("judged")), scores(&folder.path().join("unpacked/judgement")));
     for input in ["published.tar.zst", "unpacked"] {
         let verified = harness(folder.path(), &["verify", input]).success();
         assert!(stdout(&verified).contains("complete; runs: 6"), "{}", stdout(&verified));
@@ -335,25 +342,14 @@ fn a_replay_names_the_disk_it_needs_by_its_digest() {
     assert!(stderr(&unknown).contains("no run a/b/c is recorded"), "{}", stderr(&unknown));
 }
 
-const REAL: &str = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03"]
-examinations = ["StateSpace"]
-
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-"#;
-
 #[test]
 #[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
 fn a_run_is_replayed_from_an_archive_with_its_disks() {
     images::image("images/breadth-first");
     let elsewhere = tempfile::tempdir().unwrap();
     let archive = elsewhere.path().join("published.tar.zst");
-    let folder = Folder::new(REAL);
+    let folder =
+        Folder::new(&campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &["breadth-first"], ""));
     folder.run(&[]).success();
     let export = ["export", "results", "--archive", archive.to_str().unwrap(), "--with-disks"];
     assert_cmd::Command::from(folder.harness(&export)).assert().success();

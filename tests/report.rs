@@ -200,13 +200,19 @@ fn a_table_keeps_the_reasons_for_missing_values_distinct() {
     assert_eq!(tool["rows"][1][1][0], serde_json::json!([2, 0, 0, 2, 4, 1, 12341, 13000, 250000]));
 }
 
-#[test]
-fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
+/// The site of the small contest with its record.
+fn small_site() -> (tempfile::TempDir, PathBuf, Record) {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();
     let record = contest::record(&judgement, &dir.path().join("results"), |_| None);
     let site = dir.path().join("site");
     write(&judgement, Some(&record), &site).expect("a site");
+    (dir, site, record)
+}
+
+#[test]
+fn the_data_of_an_instance_have_values_bases_and_verdicts() {
+    let (_dir, site, _) = small_site();
     let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
     let block = data["blocks"].as_array().expect("blocks").iter().find(|block| block["examination"] == 5);
     let block = block.expect("CTLCardinality");
@@ -220,6 +226,12 @@ fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
     assert_eq!(rest["given"], serde_json::json!([[1, "TRUE"], [6, "FALSE"], [14, "7"]]));
     assert_eq!(rest["techniques"], "EXPLICIT STATE_COMPRESSION");
     assert_eq!(rest["remarks"][0], "line 7: a contradiction");
+}
+
+#[test]
+fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
+    let (_dir, site, _) = small_site();
+    let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
     let run = data["recorded"]["runs"]["3/5"].to_string();
     for expected in [
         "12.34 s",
@@ -234,6 +246,14 @@ fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
     }
     assert_eq!(data["recorded"]["machines"][0][1], "q35,accel=tcg");
     assert_eq!(data["recorded"]["disks"][0][0][1], "d".repeat(64));
+    // A run that did not compete has no machine and no output.
+    let ring = data_of(site.join("instances/TokenRing-PT-005.js"));
+    assert_eq!(ring["recorded"]["runs"]["2/5"]["outputs"], "");
+}
+
+#[test]
+fn outputs_are_shown_safely_and_kept_unchanged() {
+    let (_dir, site, record) = small_site();
     let path = "runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality";
     let outputs = data_of(site.join(format!("{path}.js")));
     assert_eq!(outputs[0]["head"][1], "⟨ESC⟩");
@@ -245,17 +265,24 @@ fn the_data_of_an_instance_have_answers_attempts_and_outputs() {
         .outputs_dir(&"wrong-on-purpose/Philosophers-PT-000005/CTLCardinality".parse().unwrap(), 1)
         .join("stdout");
     assert_eq!(raw.expect("raw"), fs::read(kept).expect("kept"));
-    // Every attempt is shown, the superseded one with its outcome and its outputs.
+}
+
+#[test]
+fn every_attempt_is_shown_also_superseded_ones() {
+    let (_dir, site, _) = small_site();
+    let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
     let attempts = &data["recorded"]["runs"]["2/0"]["attempts"];
     assert_eq!(attempts[0]["outcome"], "infrastructure failure while booting: no readiness in 60 s");
     assert_eq!((&attempts[0]["state"], &attempts[1]["state"]), (&"superseded".into(), &"judged".into()));
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.1.stdout.txt").exists());
     assert!(site.join("runs/walk/Philosophers-PT-000005/StateSpace.2.stdout.txt").exists());
-    // A number of 24,000 digits is complete.
+}
+
+#[test]
+fn a_number_of_24000_digits_is_shown_completely() {
+    let (_dir, site, _) = small_site();
     let ring = data_of(site.join("instances/TokenRing-PT-005.js"));
     assert_eq!(ring["blocks"][0]["values"][0], "9".repeat(24_000));
-    // A run that did not compete has no machine and no output.
-    assert_eq!(ring["recorded"]["runs"]["2/5"]["outputs"], "");
 }
 
 #[test]

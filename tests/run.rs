@@ -9,7 +9,7 @@ use campaign::{Folder, Judged, stderr, until};
 use mcc_harness::benchkit::Value;
 use mcc_harness::host::{Leases, Survey};
 use mcc_harness::judge::judgement::{Cell, Ending};
-use mcc_harness::store::Outcome;
+use mcc_harness::store::{Attempt, Outcome, RunRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,27 +17,17 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::OnceLock;
 
 /// Two entries on two fixtures in two examinations: 8 runs.
-const SMALL: &str = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03", "TokenLoop-PT-03"]
-examinations = ["ReachabilityCardinality", "CTLFireability"]
-
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-
-[[tool]]
-entry = "random-walk"
-image = "{build}/images/random-walk"
-kind = "sequential"
-
-[hosts]
-jobs = 2
-"#;
+fn small() -> String {
+    campaign::on_fixtures(
+        &["DiningTable-PT-03", "TokenLoop-PT-03"],
+        &["ReachabilityCardinality", "CTLFireability"],
+        &["breadth-first", "random-walk"],
+        "[hosts]\njobs = 2\n",
+    )
+}
 
 /// A controller whose progress output is read by the test.
 struct Controller {
@@ -89,14 +79,14 @@ fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
 #[test]
 fn a_campaign_killed_twice_ends_with_the_same_records() {
     let uninterrupted = {
-        let folder = Folder::new(SMALL);
+        let folder = Folder::new(&small());
         folder.run(&[]).success();
         folder.judge().success();
         (facts(&folder), fs::read(folder.path().join("judgement/trusted.csv")).unwrap())
     };
     assert_eq!(uninterrupted.0.len(), 8);
 
-    let folder = Folder::new(SMALL);
+    let folder = Folder::new(&small());
     for at_least in [2_u32, 4] {
         let mut controller = Controller::start(&folder);
         controller.until_recorded(at_least);
@@ -131,7 +121,7 @@ fn a_campaign_killed_twice_ends_with_the_same_records() {
 
 #[test]
 fn one_ctrl_c_lets_running_runs_end_and_starts_no_other() {
-    let folder = Folder::new(&SMALL.replace("jobs = 2", "jobs = 1"));
+    let folder = Folder::new(&small().replace("jobs = 2", "jobs = 1"));
     let mut controller = Controller::start(&folder);
     controller.until_recorded(1);
     until("a machine", || !folder.machines().is_empty());
@@ -183,61 +173,116 @@ output_bytes = 100000
 jobs = 2
 "#;
 
+/// What one campaign of the abnormal tool gave. All tests of that tool share it.
+struct Abnormal {
+    runs: BTreeMap<String, RunRecord>,
+    judged: Judged,
+    /// Standard output of the runs in StateSpace, and standard error of the run in CTLCardinality, by id of the run.
+    outputs: BTreeMap<String, String>,
+}
+
+impl Abnormal {
+    /// The campaign runs once, when the first test needs it.
+    fn get() -> &'static Self {
+        static CAMPAIGN: OnceLock<Abnormal> = OnceLock::new();
+        CAMPAIGN.get_or_init(|| {
+            let folder = Folder::new(ABNORMAL_TOOL);
+            abnormal_tool_image(&folder);
+            folder.run(&[]).success();
+            folder.judge().success();
+            let outputs = [
+                ("abnormal", "StateSpace", "stdout"),
+                ("abnormal-4", "StateSpace", "stdout"),
+                ("abnormal", "CTLCardinality", "stderr"),
+            ]
+            .map(|(entry, examination, name)| {
+                let id = format!("{entry}/DiningTable-PT-03/{examination}");
+                let output = folder.output(&id, 1, name);
+                (id, output)
+            });
+            Self {
+                runs: folder.runs(),
+                judged: Judged::read(&folder.path().join("judgement")),
+                outputs: outputs.into(),
+            }
+        })
+    }
+
+    fn run(&self, entry: &str, examination: &str) -> &RunRecord {
+        &self.runs[&format!("{entry}/DiningTable-PT-03/{examination}")]
+    }
+
+    fn cell(&self, entry: &str, examination: &str) -> &Cell {
+        self.judged.cell(entry, "DiningTable-PT-03", examination)
+    }
+
+    /// The last attempt of the sequential entry in an examination, how judging read its end, and its first value.
+    fn ended(&self, examination: &str) -> (&Attempt, Ending, Option<Value>) {
+        let cell = self.cell("abnormal", examination);
+        let value = cell.values.first().cloned().flatten();
+        (&self.run("abnormal", examination).last, cell.ending, value)
+    }
+}
+
+/// E-5.1: a tool is stopped at a limit, and what it printed before counts.
 #[test]
-fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
-    let folder = Folder::new(ABNORMAL_TOOL);
-    abnormal_tool_image(&folder);
-    folder.run(&[]).success();
-    folder.judge().success();
-    let runs = folder.runs();
-    let judged = Judged::read(&folder.path().join("judgement"));
-    let of = |examination: &str| {
-        let run = &runs[&format!("abnormal/DiningTable-PT-03/{examination}")];
-        (run, judged.cell("abnormal", "DiningTable-PT-03", examination))
-    };
-    let first_value = |cell: &Cell| cell.values.first().cloned().flatten();
-
-    // E-5.1: a tool is stopped at a limit, and what it printed before counts.
-    let (run, cell) = of("UpperBounds");
-    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::CpuLimit, Ending::CpuLimit));
-    assert_eq!(first_value(cell), "1".parse().ok());
-    let cpu_ms = run.last.facts.as_ref().unwrap().cpu_ms;
+fn time_limits_cut_a_tool_and_keep_its_answers() {
+    let (attempt, ending, value) = Abnormal::get().ended("UpperBounds");
+    assert_eq!((&attempt.outcome, ending), (&Outcome::CpuLimit, Ending::CpuLimit));
+    assert_eq!(value, "1".parse().ok());
+    let cpu_ms = attempt.facts.as_ref().unwrap().cpu_ms;
     assert!((6000..25_000).contains(&cpu_ms), "{cpu_ms}");
-    let (run, cell) = of("ReachabilityDeadlock");
-    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::WallLimit, Ending::WallLimit));
-    assert_eq!(first_value(cell), Some(Value::True));
-    let facts = run.last.facts.as_ref().unwrap();
+
+    let (attempt, ending, value) = Abnormal::get().ended("ReachabilityDeadlock");
+    assert_eq!((&attempt.outcome, ending), (&Outcome::WallLimit, Ending::WallLimit));
+    assert_eq!(value, Some(Value::True));
+    let facts = attempt.facts.as_ref().unwrap();
     assert!(facts.wall_ms >= 25_000 && facts.cpu_ms < 6000, "{} {}", facts.wall_ms, facts.cpu_ms);
-    let (run, cell) = of("ReachabilityCardinality");
-    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::ToolCrash { signal: 11 }, Ending::ToolCrash));
-    assert_eq!(first_value(cell), Some(Value::False));
-    let (run, cell) = of("ReachabilityFireability");
-    assert_eq!((&run.last.outcome, cell.ending), (&Outcome::OutputLimit, Ending::OutputLimit));
-    assert_eq!(first_value(cell), Some(Value::True));
-    assert!(run.last.marks.iter().any(|mark| mark == "output-truncated"));
-    let stdout = run.last.outputs.iter().find(|output| output.role == "stdout").unwrap();
+}
+
+#[test]
+fn answers_before_a_crash_or_a_failing_exit_code_count() {
+    let (attempt, ending, value) = Abnormal::get().ended("ReachabilityCardinality");
+    assert_eq!((&attempt.outcome, ending), (&Outcome::ToolCrash { signal: 11 }, Ending::ToolCrash));
+    assert_eq!(value, Some(Value::False));
+    let (attempt, ending, value) = Abnormal::get().ended("CTLFireability");
+    assert_eq!(attempt.outcome, Outcome::Finished { exit_code: 3 });
+    assert_eq!((ending, value), (Ending::Answered, Some(Value::True)));
+}
+
+#[test]
+fn output_is_cut_at_the_cap_and_its_answers_count() {
+    let (attempt, ending, value) = Abnormal::get().ended("ReachabilityFireability");
+    assert_eq!((&attempt.outcome, ending), (&Outcome::OutputLimit, Ending::OutputLimit));
+    assert_eq!(value, Some(Value::True));
+    assert!(attempt.marks.iter().any(|mark| mark == "output-truncated"));
+    let stdout = attempt.outputs.iter().find(|output| output.role == "stdout").unwrap();
     assert_eq!(stdout.bytes, 100_000, "exactly the output cap");
-    assert!(run.last.facts.as_ref().unwrap().stdout_bytes > 100_000);
-    let (run, cell) = of("CTLFireability");
-    assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 3 });
-    assert_eq!((cell.ending, first_value(cell)), (Ending::Answered, Some(Value::True)));
+    assert!(attempt.facts.as_ref().unwrap().stdout_bytes > 100_000);
+}
 
-    // The guest is not trusted: forged messages and answers to another examination have no effect.
-    let (run, cell) = of("CTLCardinality");
-    assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
-    assert_eq!(cell.ending, Ending::NoAnswer);
-    assert!(cell.values.iter().all(Option::is_none), "{:?}", cell.values);
-    assert!(
-        folder.output(&run.run.id(), 1, "stderr").starts_with("FORMULA DiningTable-PT-03-CTLCardinality-00")
-    );
+/// The guest is not trusted: forged messages and answers to another examination have no effect.
+#[test]
+fn a_tool_cannot_forge_messages_or_other_answers() {
+    let campaign = Abnormal::get();
+    let (attempt, ending, _) = campaign.ended("CTLCardinality");
+    assert_eq!(attempt.outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(ending, Ending::NoAnswer);
+    let values = &campaign.cell("abnormal", "CTLCardinality").values;
+    assert!(values.iter().all(Option::is_none), "{values:?}");
+    let stderr = &campaign.outputs["abnormal/DiningTable-PT-03/CTLCardinality"];
+    assert!(stderr.starts_with("FORMULA DiningTable-PT-03-CTLCardinality-00"));
+}
 
-    // The environment of a tool (contest notes 1.6), on one core and on four.
+/// The environment of a tool (contest notes 1.6), on one core and on four.
+#[test]
+fn a_tool_has_the_environment_of_the_contest() {
     for (entry, nproc) in [("abnormal", "1"), ("abnormal-4", "4")] {
-        let run = &runs[&format!("{entry}/DiningTable-PT-03/StateSpace")];
+        let run = Abnormal::get().run(entry, "StateSpace");
         assert_eq!(run.last.outcome, Outcome::Finished { exit_code: 0 });
         assert_eq!(run.last.facts.as_ref().unwrap().vcpus.to_string(), nproc);
         assert!(run.last.marks.iter().any(|mark| mark == "left-behind"), "{:?}", run.last.marks);
-        let stdout = folder.output(&run.run.id(), 1, "stdout");
+        let stdout = &Abnormal::get().outputs[&run.run.id().to_string()];
         let found: BTreeMap<&str, &str> = stdout.lines().filter_map(|line| line.split_once('=')).collect();
         for (name, expected) in [
             ("BK_TOOL", entry),
@@ -266,19 +311,24 @@ fn a_tool_has_its_environment_and_limits_and_cannot_forge() {
             assert_eq!(found.get(forbidden), None, "{forbidden} in {stdout}");
         }
     }
+}
 
-    // A run that needs more cores than the host has is marked. A run that does not compete has no machine.
+#[test]
+fn a_run_on_shared_cores_or_without_kvm_is_marked() {
     let survey = Survey::take().unwrap();
     let is_short = Leases::new(&survey.cores, &survey.memory).capacity(4, 16_384) == 0;
-    let marks = |entry: &str| runs[&format!("{entry}/DiningTable-PT-03/StateSpace")].last.marks.clone();
+    let marks = |entry: &str| &Abnormal::get().run(entry, "StateSpace").last.marks;
     if survey.cores.usable_cores().count() < 5 {
         assert!(is_short && marks("abnormal-4").contains(&"degraded:shared-cores".into()));
     }
     assert!(marks("abnormal").contains(&"degraded:tcg".into()));
-    let idle = &runs["abnormal-4/DiningTable-PT-03/UpperBounds"].last;
+}
+
+#[test]
+fn a_run_that_does_not_compete_has_no_machine() {
+    let idle = &Abnormal::get().run("abnormal-4", "UpperBounds").last;
     assert_eq!((&idle.outcome, idle.machine.len()), (&Outcome::NotCompeting, 0));
-    let cell = judged.cell("abnormal-4", "DiningTable-PT-03", "UpperBounds");
-    assert_eq!(cell.ending, Ending::DidNotCompete);
+    assert_eq!(Abnormal::get().cell("abnormal-4", "UpperBounds").ending, Ending::DidNotCompete);
 }
 
 /// T-5: a campaign can withhold the known answers that the contest distributes with an instance.
@@ -378,7 +428,7 @@ fn answers_to_real_models_in_machines_equal_the_oracle() {
 
 #[test]
 fn a_host_without_kvm_is_refused_and_the_flag_is_named() {
-    let folder = Folder::new(SMALL);
+    let folder = Folder::new(&small());
     let run = folder.harness(&["run", "campaign.toml", "--out", "results"]);
     let run = assert_cmd::Command::from(run).assert().code(69).stdout("");
     assert!(stderr(&run).contains("KVM is not usable on this host"), "{}", stderr(&run));
@@ -389,14 +439,14 @@ fn a_host_without_kvm_is_refused_and_the_flag_is_named() {
 #[test]
 fn a_wrong_campaign_is_refused_with_file_and_line() {
     for (right, wrong, line, words) in [
-        ("jobs = 2", "jops = 2", 18, "jops"),
-        ("jobs = 2", "jobs = 0", 18, "jobs"),
-        ("\"CTLFireability\"", "\"CTLDeadlock\"", 5, "CTLDeadlock"),
-        ("{build}/images/random-walk", "{build}/images/no-such", 14, "no-such"),
-        ("\"TokenLoop-PT-03\"", "\"TokenLoop-PT-99\"", 4, "TokenLoop-PT-99"),
+        ("jobs = 2", "jops = 2", 14, "jops"),
+        ("jobs = 2", "jobs = 0", 14, "jobs"),
+        ("\"CTLFireability\"", "\"CTLDeadlock\"", 4, "CTLDeadlock"),
+        ("{build}/images/random-walk", "{build}/images/no-such", 11, "no-such"),
+        ("\"TokenLoop-PT-03\"", "\"TokenLoop-PT-99\"", 3, "TokenLoop-PT-99"),
     ] {
-        assert!(SMALL.contains(right));
-        let folder = Folder::new(&SMALL.replace(right, wrong));
+        assert!(small().contains(right));
+        let folder = Folder::new(&small().replace(right, wrong));
         let run = folder.run(&[]).code(2);
         let message = stderr(&run);
         let place = format!("campaign.toml:{line}");
@@ -407,10 +457,10 @@ fn a_wrong_campaign_is_refused_with_file_and_line() {
 
 #[test]
 fn a_record_of_a_different_campaign_is_not_resumed() {
-    let folder = Folder::new(SMALL);
+    let folder = Folder::new(&small());
     folder.run(&["--only", "breadth-first/DiningTable-PT-03/CTLFireability"]).success();
     let before = facts(&folder);
-    let changed = SMALL.replace("\"CTLFireability\"", "\"CTLCardinality\"");
+    let changed = small().replace("\"CTLFireability\"", "\"CTLCardinality\"");
     let other = changed
         .replace("{build}", &format!("{}/build", env!("CARGO_MANIFEST_DIR")))
         .replace("{fixtures}", &format!("{}/pnml-fixtures", env!("CARGO_MANIFEST_DIR")));
@@ -420,19 +470,27 @@ fn a_record_of_a_different_campaign_is_not_resumed() {
     assert_eq!(facts(&folder), before);
 }
 
-#[test]
-fn a_rerun_needs_a_reason_and_its_result_counts() {
+/// The options that repeat the run of tool-0 in ReachabilityDeadlock; the reason follows.
+const RERUN: [&str; 6] = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
+const REPEATED: &str = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
+
+/// A campaign of four runs, all with the answer TRUE. Later runs have the answer FALSE.
+fn recorded_with_true() -> Folder {
     let folder = Folder::with_fake_qemu(2, &["StateSpace", "ReachabilityDeadlock"], "");
     let answer = |value: &str| {
-        format!(
+        folder.fake_qemu(&format!(
             "whole_run $'FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 {value} TECHNIQUES EXPLICIT\\n'"
-        )
+        ));
     };
-    folder.fake_qemu(&answer("TRUE"));
+    answer("TRUE");
     folder.run(&[]).success();
-    folder.fake_qemu(&answer("FALSE"));
-    let rerun = ["--rerun", "--tool", "tool-0", "--examination", "ReachabilityDeadlock", "--reason"];
-    // A rerun without a reason, or of an unknown tool, changes nothing.
+    answer("FALSE");
+    folder
+}
+
+#[test]
+fn a_rerun_without_reason_or_of_an_unknown_tool_is_refused() {
+    let folder = recorded_with_true();
     for (tool, reason, words) in
         [("tool-0", " ", "--reason is empty"), ("tool-9", "why", "no run of tool-9 in")]
     {
@@ -442,22 +500,32 @@ fn a_rerun_needs_a_reason_and_its_result_counts() {
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(folder.record().summary().unwrap().recorded, 4);
+    assert!(folder.runs().values().all(|run| run.attempts == 1));
+}
 
-    let run = folder.run(&[&rerun[..], &["its disk was of <2017>"]].concat()).success();
+#[test]
+fn a_rerun_repeats_only_its_run_and_its_result_counts() {
+    let folder = recorded_with_true();
+    let run = folder.run(&[&RERUN[..], &["its disk was wrong"]].concat()).success();
     assert!(
         stderr(&run).contains("recorded runs of tool-0 in ReachabilityDeadlock that are repeated now: 1")
     );
-    let id = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
     let runs = folder.runs();
     assert_eq!(runs.values().map(|run| run.attempts).sum::<u32>(), 5, "the other runs are not repeated");
-    assert_eq!((runs[id].attempts, runs[id].last.number), (2, 2));
-    assert!(
-        folder.output(id, 1, "stdout").contains("TRUE") && folder.output(id, 2, "stdout").contains("FALSE")
-    );
+    assert_eq!((runs[REPEATED].attempts, runs[REPEATED].last.number), (2, 2));
+    assert!(folder.output(REPEATED, 1, "stdout").contains("TRUE"));
+    assert!(folder.output(REPEATED, 2, "stdout").contains("FALSE"));
     folder.judge().success();
     let judged = Judged::read(&folder.path().join("judgement"));
     let values = |entry| judged.cell(entry, "DiningTable-PT-03", "ReachabilityDeadlock").values.clone();
     assert_eq!((values("tool-0"), values("tool-1")), (vec![Some(Value::False)], vec![Some(Value::True)]));
+}
+
+#[test]
+fn a_superseded_attempt_is_shown_with_its_reason() {
+    let folder = recorded_with_true();
+    folder.run(&[&RERUN[..], &["its disk was of <2017>"]].concat()).success();
+    folder.judge().success();
     let report = folder.harness(&["report", "judgement", "--record", "results", "--out", "site"]);
     assert_cmd::Command::from(report).assert().success();
     let pages =

@@ -5,8 +5,11 @@ mod images;
 
 use assert_cmd::Command;
 use campaign::{Folder, stderr};
-use mcc_harness::store::Outcome;
+use mcc_harness::store::{Attempt, Outcome, RunRecord, Sample};
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// A campaign with the entry `original` on the disk of the kit; `entry` are its further keys, `more` follows it.
 fn campaign(examinations: &str, entry: &str, more: &str) -> String {
@@ -42,66 +45,112 @@ retries = 0
 boot_deadline_s = 200
 "#;
 
+/// What one campaign on an original disk gave, beside the same tool on a built image. The tests share it.
+struct Original {
+    runs: BTreeMap<String, RunRecord>,
+    /// Standard output of the runs that have one, by id of the run.
+    stdouts: BTreeMap<String, String>,
+    samples: Vec<Sample>,
+    /// Machines and folders of attempts that remained at the end.
+    remaining: (Vec<i32>, Vec<PathBuf>),
+}
+
+impl Original {
+    /// The campaign runs once, when the first test needs it.
+    fn get() -> &'static Self {
+        static CAMPAIGN: OnceLock<Original> = OnceLock::new();
+        CAMPAIGN.get_or_init(|| {
+            let examinations = r#""StateSpace", "UpperBounds", "ReachabilityCardinality", "ReachabilityFireability",
+                              "CTLFireability""#;
+        let limits = "[limits]\ncpu_s = 8\nwall_s = 100\n";
+        let others = "not_competing = [\"Upper*\", \"Reach*\", \"CTL*\"]\n[hosts]";
+        let campaign = campaign(examinations, "", &format!("{BREADTH_FIRST}{limits}").replace("[hosts]", others));
+        let folder = Folder::new(&campaign.replace("\"mcc-2018\"", "\"./small.toml\""));
+        let small = "base = 'mcc-2018'\nname = 'small'\n[machine]\nmemory_mib = 512\n";
+        fs::write(folder.path().join("small.toml"), small).unwrap();
+        folder.run(&[]).success();
+            let runs = folder.runs();
+            let made = runs.iter().filter(|(_, run)| run.run.competes);
+            let stdouts = made.map(|(id, _)| (id.clone(), folder.output(id, 1, "stdout"))).collect();
+            let limited = &runs["original/DiningTable-PT-03/CTLFireability"].last;
+            let samples = folder.record().samples(limited).unwrap();
+            Self { stdouts, samples, remaining: (folder.machines(), folder.running_folders()), runs }
+        })
+    }
+
+    /// The attempt on the original disk in an examination.
+    fn attempt(&self, examination: &str) -> &Attempt {
+        &self.runs[&format!("original/DiningTable-PT-03/{examination}")].last
+    }
+
+    fn stdout(&self, entry: &str, examination: &str) -> &str {
+        &self.stdouts[&format!("{entry}/DiningTable-PT-03/{examination}")]
+    }
+}
+
+/// The lines with answers are the same, byte for byte.
 #[test]
 fn an_original_disk_gives_the_answers_of_a_built_image() {
-    let examinations = r#""StateSpace", "UpperBounds", "ReachabilityCardinality", "ReachabilityFireability",
-                          "CTLFireability""#;
-    let limits = "[limits]\ncpu_s = 8\nwall_s = 100\n";
-    let others = "not_competing = [\"Upper*\", \"Reach*\", \"CTL*\"]\n[hosts]";
-    let campaign = campaign(examinations, "", &format!("{BREADTH_FIRST}{limits}").replace("[hosts]", others));
-    let folder = Folder::new(&campaign.replace("\"mcc-2018\"", "\"./small.toml\""));
-    let small = "base = 'mcc-2018'\nname = 'small'\n[machine]\nmemory_mib = 512\n";
-    fs::write(folder.path().join("small.toml"), small).unwrap();
-    folder.run(&[]).success();
-    let runs = folder.runs();
-    let of = |examination: &str| &runs[&format!("original/DiningTable-PT-03/{examination}")].last;
-    let stdout = |entry: &str, examination: &str| {
-        folder.output(&format!("{entry}/DiningTable-PT-03/{examination}"), 1, "stdout")
-    };
-
-    // The lines with answers are the same, byte for byte.
     let answers = |entry: &str| {
-        let lines = stdout(entry, "StateSpace");
+        let lines = Original::get().stdout(entry, "StateSpace");
         lines.lines().filter(|line| line.starts_with("STATE_SPACE")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(answers("original").len(), 4);
     assert_eq!(answers("original"), answers("breadth-first"));
-    let state_space = of("StateSpace");
-    assert_eq!(state_space.outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(Original::get().attempt("StateSpace").outcome, Outcome::Finished { exit_code: 0 });
+    assert_eq!(Original::get().remaining, (vec![], vec![]), "nothing is left behind");
+}
+
+#[test]
+fn the_record_has_the_digest_of_the_submitted_disk() {
+    let state_space = Original::get().attempt("StateSpace");
     let digest = mcc_harness::base::digest::file(&images::image("images/kit").disk()).unwrap().0;
     assert!(state_space.disks.iter().any(|disk| disk.role == "disk" && disk.sha256 == digest));
     let machine = state_space.machine.join(" ");
     assert!(machine.contains("restrict=on") && machine.contains(r#""driver":"vmdk""#), "{machine}");
+}
 
-    // The tool killed every session of its user. The guest still works, so this is a crash of the tool; its answer
-    // counts.
-    let killed = of("UpperBounds");
+/// The tool killed every session of its user. The guest still works, so this is a crash of the tool; its answer counts.
+#[test]
+fn a_tool_that_kills_its_sessions_over_ssh_crashed() {
+    let killed = Original::get().attempt("UpperBounds");
     assert_eq!(killed.outcome, Outcome::ToolCrash { signal: 9 });
     assert!(killed.marks.contains(&"connection-lost".into()), "{:?}", killed.marks);
-    assert!(stdout("original", "UpperBounds").contains("UpperBounds-00 1 TECHNIQUES"));
+    assert!(Original::get().stdout("original", "UpperBounds").contains("UpperBounds-00 1 TECHNIQUES"));
+}
 
-    // The environment is that of the contest.
-    assert_eq!(of("ReachabilityCardinality").outcome, Outcome::Finished { exit_code: 7 });
-    let printed = stdout("original", "ReachabilityCardinality");
+#[test]
+fn a_tool_over_ssh_has_the_environment_of_the_contest() {
+    assert_eq!(
+        Original::get().attempt("ReachabilityCardinality").outcome,
+        Outcome::Finished { exit_code: 7 }
+    );
+    let printed = Original::get().stdout("original", "ReachabilityCardinality");
     let seen = "cwd=/home/mcc/BenchKit/execution user=mcc inputs=DiningTable-PT-03.tgz instance=model.pnml\n";
     assert_eq!(
         printed,
         format!("BK_STOP 1526000000000\n{seen}"),
         "neither network nor a writable inputs disk"
     );
+}
 
-    let left = of("ReachabilityFireability");
+#[test]
+fn processes_left_behind_over_ssh_are_marked() {
+    let left = Original::get().attempt("ReachabilityFireability");
     assert_eq!(left.outcome, Outcome::Finished { exit_code: 3 });
     assert_eq!(
         left.marks.iter().filter(|mark| !mark.starts_with("degraded")).collect::<Vec<_>>(),
         ["left-behind"]
     );
-    let facts = of("CTLFireability").facts.as_ref().unwrap();
-    assert_eq!(of("CTLFireability").outcome, Outcome::CpuLimit);
-    let samples = folder.record().samples(of("CTLFireability")).unwrap();
+}
+
+#[test]
+fn a_cpu_limit_over_ssh_keeps_answers_and_samples() {
+    let attempt = Original::get().attempt("CTLFireability");
+    assert_eq!(attempt.outcome, Outcome::CpuLimit);
+    let (facts, samples) = (attempt.facts.as_ref().unwrap(), &Original::get().samples);
     assert!((8000..20_000).contains(&facts.cpu_ms) && samples.len() > 3, "{facts:?} {samples:?}");
-    assert!(stdout("original", "CTLFireability").contains("CTLFireability-00 TRUE"));
-    assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
+    assert!(Original::get().stdout("original", "CTLFireability").contains("CTLFireability-00 TRUE"));
 }
 
 #[test]
@@ -184,19 +233,12 @@ fn an_invalid_original_disk_is_refused_a_good_one_imported() {
 
 #[test]
 fn runs_from_a_saved_state_are_marked_and_give_the_same_answers() {
-    let campaign = r#"
-edition = "mcc-2018"
-inputs = "{fixtures}"
-instances = ["DiningTable-PT-03"]
-examinations = ["StateSpace", "ReachabilityDeadlock"]
-phase = "qualification"
-[[tool]]
-entry = "breadth-first"
-image = "{build}/images/breadth-first"
-kind = "sequential"
-[hosts]
-retries = 0
-"#;
+    let campaign = campaign::on_fixtures(
+        &["DiningTable-PT-03"],
+        &["StateSpace", "ReachabilityDeadlock"],
+        &["breadth-first"],
+        "[hosts]\nretries = 0\n",
+    );
     images::image("images/breadth-first");
     let outcome = |campaign: &str, restored: bool| {
         let folder = Folder::new(campaign);
@@ -212,7 +254,7 @@ retries = 0
         };
         runs.into_iter().map(facts).collect::<Vec<_>>()
     };
-    let restored = outcome(&format!("start = \"restore\"\n{campaign}"), true);
+    let restored = outcome(&format!("start = \"restore\"\nphase = \"qualification\"\n{campaign}"), true);
     assert_eq!(restored.len(), 2);
-    assert_eq!(restored, outcome(campaign, false));
+    assert_eq!(restored, outcome(&format!("phase = \"qualification\"\n{campaign}"), false));
 }

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_key_patience_still_sets_the_timeout_factor() {
+    fn the_old_key_of_the_timeout_factor_is_still_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mine.toml");
         std::fs::write(&file, "base = \"crv-2014\"\nname = \"mine\"\npatience = 3\n").unwrap();

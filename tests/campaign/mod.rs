@@ -38,6 +38,22 @@ pub const EXAMINATIONS: [&str; 9] = [
 /// One campaign runs at a time, because two would slow each other down.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// The text of a campaign of 2018 on these fixtures in these examinations; an empty list selects all of the edition. Each
+/// entry has the image of its name in `build/images`. `more` follows.
+pub fn on_fixtures(instances: &[&str], examinations: &[&str], entries: &[&str], more: &str) -> String {
+    let mut campaign =
+        format!("edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = {instances:?}\n");
+    if !examinations.is_empty() {
+        campaign += &format!("examinations = {examinations:?}\n");
+    }
+    for entry in entries {
+        campaign += &format!(
+            "[[tool]]\nentry = \"{entry}\"\nimage = \"{{build}}/images/{entry}\"\nkind = \"sequential\"\n"
+        );
+    }
+    campaign + more
+}
+
 /// A temporary folder with a campaign, its results and its QEMU.
 pub struct Folder {
     folder: tempfile::TempDir,
@@ -69,10 +85,7 @@ impl Folder {
     /// Creates a folder with a campaign on the fake QEMU: `entries` entries on one fixture in these examinations;
     /// `more` is appended to campaign.toml. Until `fake_qemu` is called, each run is complete and prints one line.
     pub fn with_fake_qemu(entries: usize, examinations: &[&str], more: &str) -> Self {
-        let mut campaign = format!(
-            "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
-             examinations = {examinations:?}\n"
-        );
+        let mut campaign = on_fixtures(&["DiningTable-PT-03"], examinations, &[], "");
         for n in 0..entries {
             campaign +=
                 &format!("[[tool]]\nentry = \"tool-{n}\"\nimage = \"image\"\nkind = \"sequential\"\n");
