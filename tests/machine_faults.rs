@@ -280,7 +280,7 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
             "QEMU stopped the machine: internal-error (its accelerator failed",
         ),
         (
-            "RUNNING; event BLOCK_IO_ERROR '{\"device\":\"ro0\",\"operation\":\"read\",\"reason\":\"I/O error\"}'; linger",
+            "RUNNING; event BLOCK_IO_ERROR '{\"device\":\"\",\"node-name\":\"ro0\",\"operation\":\"read\",\"reason\":\"I/O error\"}'; linger",
             "examining",
             "a disk of the machine failed on the host (read of ro0): I/O error",
         ),
