@@ -3,6 +3,8 @@
 //! A code block marked `sh` is executed; `sh exit 1` is expected to end with that exit code. A block marked `text` after it
 //! has lines of the expected output, in their order; other lines may lie between them. `...` stands for any text.
 
+#![allow(dead_code, reason = "not every test uses everything")]
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
