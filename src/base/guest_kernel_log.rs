@@ -27,9 +27,13 @@ pub fn relevant_line(record: &str) -> Option<String> {
     (by_kernel && is_relevant).then(|| text.chars().take(MAX_CHARS).collect())
 }
 
+/// The start of the kernel's line about a kill for lack of memory. It is longer than the name of a process (15 bytes), with
+/// which the line about a fault of a process starts.
+const MEMORY_KILL: &str = "oom-kill:constraint=";
+
 /// Counts the processes that the kernel killed for lack of memory, from lines of its log.
 pub fn memory_kills(lines: &[String]) -> u64 {
-    lines.iter().filter(|line| line.starts_with("oom-kill:")).count() as u64
+    lines.iter().filter(|line| line.starts_with(MEMORY_KILL)).count() as u64
 }
 
 /// Whether a text of the guest's console or kernel log states that memory was exhausted.
@@ -50,6 +54,13 @@ mod tests {
         let lines: Vec<String> = [OOM, killed].iter().filter_map(|record| relevant_line(record)).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(memory_kills(&lines), 1, "one kill, reported in two lines");
+    }
+
+    #[test]
+    fn a_fault_of_a_process_with_a_forged_name_is_no_kill() {
+        let fault =
+            "6,1,2,-;oom-kill:constr[87]: segfault at 8 ip 0000000000402902 sp 00007ffdc09e0fd0 error 6";
+        assert_eq!(memory_kills(&[relevant_line(fault).unwrap()]), 0);
     }
 
     #[test]

@@ -99,6 +99,22 @@ fn files_of_other_users_take_no_cores_and_are_named() {
 }
 
 #[test]
+fn many_files_of_a_user_are_named_once() {
+    let folder = folder();
+    for n in 10..60 {
+        let path = folder.path().join(format!("{n}-x.json"));
+        fs::write(&path, "").unwrap();
+        if !give_away(&path) {
+            return;
+        }
+    }
+    let HostLeases { controllers, ignored } = all(folder.path());
+    assert_eq!(controllers, []);
+    assert_eq!(ignored.len(), 1, "{ignored:?}");
+    assert!(ignored[0].contains("10-x.json: its owner, user 65534, is not listed"), "{ignored:?}");
+}
+
+#[test]
 fn files_that_no_controller_writes_are_ignored_by_name() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);

@@ -126,16 +126,18 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     }
 }
 
+/// The reason why a file of this user is ignored.
+pub(super) fn not_listed(user: u32) -> String {
+    format!("its owner, user {user}, is not listed in {LEASE_USERS_VARIABLE}")
+}
+
 /// Checks that only trusted users can have written a file.
 ///
 /// # Errors
 /// The reason why others can have.
 pub(super) fn check_writers(found: &Metadata, trusted: &TrustedUsers) -> io::Result<()> {
     if !trusted.contains(found.uid()) {
-        return Err(refused(format!(
-            "its owner, user {}, is not listed in {LEASE_USERS_VARIABLE}",
-            found.uid()
-        )));
+        return Err(refused(not_listed(found.uid())));
     }
     if found.mode() & GROUP_OR_OTHERS_WRITE != 0 {
         return Err(refused("users other than its owner can write to it".to_owned()));

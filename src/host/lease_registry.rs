@@ -4,11 +4,12 @@
 
 use super::LeaseError;
 use super::lease_folder::{
-    TrustedUsers, check_folder, check_writers, holder, lock, make_folder, open_regular, read_text,
+    TrustedUsers, check_folder, check_writers, holder, lock, make_folder, not_listed, open_regular, read_text,
 };
 use nix::fcntl::{FcntlArg, FdFlag, Flock, FlockArg, fcntl};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, Write};
@@ -295,14 +296,29 @@ fn registry_lock(folder: &Path, timeout: Duration, stop: &AtomicBool) -> io::Res
 /// caller holds the registry lock.
 pub(super) fn read_all(folder: &Path, own_path: &Path, trusted: &TrustedUsers) -> io::Result<HostLeases> {
     let mut paths = vec![];
+    // By user: the first of the files. One message for each user, because a user can make any number of files.
+    let mut of_others: BTreeMap<u32, PathBuf> = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension() == Some(OsStr::new("json")) && path != own_path {
-            paths.push(path);
+        if path.extension() != Some(OsStr::new("json")) || path == own_path {
+            continue;
+        }
+        match fs::symlink_metadata(&path).map(|found| found.uid()) {
+            Ok(user) if !trusted.contains(user) => {
+                let first = of_others.entry(user).or_insert_with(|| path.clone());
+                if path < *first {
+                    *first = path;
+                }
+            }
+            _ => paths.push(path),
         }
     }
     paths.sort();
     let mut leases = HostLeases::default();
+    for (user, first) in of_others {
+        let (first, reason) = (first.display(), not_listed(user));
+        leases.ignored.push(format!("{first}: {reason} (its other files there are not named)"));
+    }
     for path in paths {
         match read_one(&path, trusted) {
             Ok(controller) => leases.controllers.extend(controller),

@@ -37,6 +37,10 @@ const LOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// After the end of the tool's streams the control session must report within this time how the tool ended.
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The largest number of lines without a message that are accepted from control sessions while the guest boots: a login
+/// prints some lines. A guest that prints without end could otherwise keep `Ssh::next` from returning.
+const MAX_DROPPED_LINES: usize = 10_000;
+
 /// The ssh channel of one machine.
 pub struct Ssh {
     login: Login,
@@ -62,6 +66,8 @@ pub struct Ssh {
     closed: Option<Instant>,
     /// Whether the log has the line about its truncation.
     log_truncated: bool,
+    /// Lines that were dropped while the guest boots.
+    dropped_lines: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +111,7 @@ impl Ssh {
             tool: None,
             closed: None,
             log_truncated: false,
+            dropped_lines: 0,
         })
     }
 
@@ -134,7 +141,7 @@ impl Ssh {
     /// Returns the next message, without waiting. While the guest boots, lines that are no messages are dropped.
     ///
     /// # Errors
-    /// The guest does not boot as it must, or a signal on the host ended an ssh process.
+    /// The guest does not boot as it must (it sends too many such lines, for example), or a signal on the host ended an ssh process.
     pub fn next(&mut self) -> Result<Option<GuestMessage>, VmError> {
         if self.probing.is_some() && self.probe()? {
             self.open_control()?;
@@ -180,7 +187,16 @@ impl Ssh {
                 return Ok(None);
             }
             (Stage::Booting, Some(GuestEvent::Ready { .. })) if self.tool.is_some() => {}
-            (Stage::Booting, _) => return Ok(None),
+            (Stage::Booting, _) if self.dropped_lines < MAX_DROPPED_LINES => {
+                self.dropped_lines += 1;
+                return Ok(None);
+            }
+            (Stage::Booting, _) => {
+                return Err(VmError::Agent(format!(
+                    "the control session sent more than {MAX_DROPPED_LINES} lines before the guest was ready; correct \
+                     the login files of the disk"
+                )));
+            }
             (Stage::Preparing, Some(GuestEvent::Prepared { .. })) => self.stage = Stage::Prepared,
             (Stage::Preparing, Some(GuestEvent::Failed { reason })) => {
                 let reason = format!("the disk's programs did not prepare the instance: {reason}");
@@ -479,4 +495,38 @@ fn tool_script(job: &Job) -> String {
 /// Quotes any text for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_prints_without_end_while_it_boots_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = || OwnedFd::from(tempfile::tempfile().unwrap());
+        let login = Login { user: "mcc".into(), key: "key".into(), root_key: None };
+        let mut ssh = Ssh::new(&login, 1, folder.path(), (output(), output())).unwrap();
+        let (host_side, mut guest) = UnixStream::pair().unwrap();
+        host_side.set_nonblocking(true).unwrap();
+        let session = Command::new("sleep").arg("1000").spawn().unwrap();
+        (ssh.probing, ssh.control) = (None, Some((session, Lines::new(host_side, MAX_LINE))));
+        guest.write_all(b"Welcome\n\n").unwrap();
+        assert!(ssh.next().unwrap().is_none(), "a login prints some lines");
+        let flood = std::thread::spawn(move || {
+            for _ in 0..MAX_DROPPED_LINES {
+                let _ = guest.write_all(b"\n");
+            }
+            guest
+        });
+        let error = loop {
+            match ssh.next() {
+                Ok(message) => assert!(message.is_none() && (!flood.is_finished() || ssh.dropped_lines > 0)),
+                Err(error) => break error.to_string(),
+            }
+            assert!(ssh.dropped_lines <= MAX_DROPPED_LINES);
+        };
+        assert!(error.contains("more than 10000 lines before the guest was ready"), "{error}");
+        drop(flood.join());
+    }
 }
