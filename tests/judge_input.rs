@@ -158,3 +158,9 @@ fn a_count_with_decimals_is_refused() {
     let error = folder.run("judge in.csv --edition mcc-2018 --out out", 2);
     assert!(error.contains("in.csv:2: column answers: `1.2345E+0002` is no answer"), "{error}");
 }
+
+#[test]
+fn a_missing_input_is_named_before_its_edition() {
+    let message = Folder::with(&[]).run("judge nowhere --out out", 2);
+    assert!(message.contains("cannot read nowhere: No such file"), "{message}");
+}

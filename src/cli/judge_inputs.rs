@@ -180,6 +180,10 @@ struct Opened {
 
 impl Opened {
     fn open(given: &Path) -> Result<Self, Failure> {
+        // Before the edition is required, which a path that does not exist cannot name.
+        if let Err(error) = given.metadata() {
+            return Err(Failure::usage(anyhow!("cannot read {}: {error}", given.display())));
+        }
         let unpacked = is_archive(given).then(|| record_source::open(given)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
