@@ -218,7 +218,7 @@ impl Leases {
                 }
             }
             Some(Ok(None)) => {
-                tracing::warn!("a lease is not released: another process has locked the lease registry")
+                tracing::warn!("a lease is not released: another process has locked the lease registry");
             }
             Some(Err(error)) => tracing::warn!(%error, "a lease is not released"),
             None => {}
