@@ -23,6 +23,10 @@ const NONE: &str = "none";
 /// Limit for the size of a file in bytes; the largest one of the contest has about 40 KB.
 const LARGEST: usize = 4 << 20;
 
+/// The largest number of names in a mapping and of categories. A contest has about a hundred; each name is compared with all
+/// others.
+const MOST_NAMES: usize = 2000;
+
 /// Why a category structure cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StructureError {
@@ -104,6 +108,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Names<T> {
                         return Err(serde::de::Error::custom(format!("`{name}` is named twice")));
                     }
                     pairs.push((name, value));
+                    if pairs.len() > MOST_NAMES {
+                        return Err(serde::de::Error::custom(format!("more than {MOST_NAMES} names")));
+                    }
                 }
                 Ok(Names(pairs))
             }
@@ -184,6 +191,9 @@ impl CategoryStructure {
                     categories.len() - 1
                 });
                 categories[at].parents.push(meta.clone());
+                if categories.len() > MOST_NAMES {
+                    return Err(format!("more than {MOST_NAMES} categories"));
+                }
             }
         }
         let choices = |names: Option<Names<Vec<String>>>| {
@@ -277,6 +287,18 @@ mod tests {
         let Ok(Rules::Other(edition)) = Rules::load(&format!("svcomp-{year}")) else { panic!("{year}") };
         let OtherEdition::Svcomp(edition) = *edition else { panic!("{year}") };
         edition
+    }
+
+    #[test]
+    fn a_structure_with_very_many_categories_is_refused() {
+        let metas = |n: usize| {
+            let metas = (0..n).map(|n| format!("  M{n}:\n    categories: [P{n}]\n    verifiers: [v]\n"));
+            format!("year: 2024\ncategories:\n{}", metas.collect::<String>())
+        };
+        let error = |n| CategoryStructure::parse(&metas(n), "x.yml").err().map(|error| error.to_string());
+        assert!(error(30_000).unwrap().contains("more than 2000 names"));
+        assert!(error(1500).unwrap().contains("more than 2000 categories"));
+        assert_eq!(error(50), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::format::{
     FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json,
     read_campaign, read_facts, upgrade,
 };
-use super::lock::Lock;
+use super::lock::{Lock, restrict};
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::digest::hex;
 use mcc_base::files::{self, BUILD_PREFIX};
@@ -104,6 +104,8 @@ impl Record {
         fs::create_dir_all(dir).map_err(io("create", dir))?;
         check_files(dir)?;
         let lock = Lock::take(dir)?;
+        // SQLite gives its other files the mode of this one.
+        restrict(&path).map_err(|source| StoreError::Io { action: "make", path: path.clone(), source })?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
         let database = |source| StoreError::of(&path, source);

@@ -2,9 +2,9 @@
 
 use super::StoreError;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::File;
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// A lock of the kernel (flock): the kernel releases it when the process ends, also when it is killed.
@@ -28,6 +28,20 @@ pub(super) fn holder(dir: &Path) -> Option<String> {
     locks.lines().any(held).then_some(owner)
 }
 
+/// Makes a file that the owner and the group can access, or removes the access of other users to an existing one: who can
+/// read a file can lock it, and so stop the controller. Only the owner can remove it, so an error of that is ignored.
+pub(super) fn restrict(path: &Path) -> io::Result<()> {
+    match File::options().write(true).create_new(true).mode(0o640).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map(drop),
+    }
+    let mode = fs::metadata(path)?.mode();
+    if mode & 0o007 != 0 {
+        let _ = fs::set_permissions(path, Permissions::from_mode(mode & 0o770));
+    }
+    Ok(())
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         // Only information for other hosts, so an error has no effect.
@@ -40,6 +54,7 @@ impl Lock {
         let path = dir.join("lock");
         let io = |source| StoreError::Io { action: "lock", path: path.clone(), source };
         // Not truncated before the lock is taken: the file has the name of the present holder.
+        restrict(&path).map_err(io)?;
         let file =
             File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
         let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
@@ -56,5 +71,25 @@ impl Lock {
         file.rewind().map_err(io)?;
         writeln!(file, "pid {} on {}", std::process::id(), host.to_string_lossy()).map_err(io)?;
         Ok(Self(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_users_cannot_read_and_so_not_lock_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = folder.path().join("record.db");
+        fs::write(&old, "kept").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o644)).unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        restrict(&old).unwrap();
+        assert_eq!(fs::read_to_string(&old).unwrap(), "kept");
+        for path in [&old, &folder.path().join("lock")] {
+            assert_eq!(fs::metadata(path).unwrap().mode() & 0o007, 0, "{}", path.display());
+        }
+        drop(lock);
     }
 }
