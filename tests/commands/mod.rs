@@ -48,7 +48,7 @@ fn blocks(document: &str) -> Vec<Block> {
                 blocks.push(Block { commands: content, exit_code, expected: String::new() });
             }
             None if mark == "text" => {
-                blocks.last_mut().expect("commands before their output").expected = content
+                blocks.last_mut().expect("commands before their output").expected = content;
             }
             None => panic!("a code block is marked `{mark}`: `sh`, `sh exit N` or `text` is expected"),
         }
