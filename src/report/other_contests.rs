@@ -94,10 +94,13 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
     Ok(pages)
 }
 
-/// The categories with a score. The structure of a year has many that a smaller input does not have.
+/// The categories with a score or a task. The structure of a year has many that a smaller input does not have.
 fn shown(judgement: &Judgement) -> Vec<usize> {
-    let has_score = |category: &usize| judgement.scores.iter().any(|score| score.category == *category);
-    (0..judgement.categories.len()).filter(has_score).collect()
+    let is_used = |category: &usize| {
+        judgement.scores.iter().any(|score| score.category == *category)
+            || judgement.blocks.iter().any(|block| block.category == *category)
+    };
+    (0..judgement.categories.len()).filter(is_used).collect()
 }
 
 /// The path of the page of a category; with another file name ending, of its data.
