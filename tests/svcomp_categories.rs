@@ -122,7 +122,7 @@ fn a_built_in_edition_has_the_categories_of_its_year() {
     assert!(!out.contains("  cbmc") && !out.contains("\nOverall\n"), "{out}");
     assert!(out.contains("the contest's setting `witnesses.exempt_correctness` is unknown: "), "{out}");
     assert!(
-        notes.contains("stranger has results in no-overflow.NoOverflows-Main and is no participant"),
+        notes.contains("stranger has results in no-overflow.NoOverflows-Main and does not take part"),
         "{notes}"
     );
     assert!(!notes.contains("is not in the table of categories"), "{notes}");

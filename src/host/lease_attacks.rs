@@ -182,7 +182,7 @@ fn a_lock_that_is_held_for_ever_is_an_error_with_its_holder() {
 }
 
 #[test]
-fn a_lock_of_another_user_keeps_no_lease_of_an_exited_controller() {
+fn a_lock_of_another_user_keeps_no_lease_alive() {
     let folder = folder();
     let path = folder.path().join("9-x.json");
     drop(page(&path, all_cores()));

@@ -201,7 +201,7 @@ fn not_participating(edition: &SvcompEdition, names: &[String], results: &Result
         let (entry, category) = (&names[entry], &categories[category]);
         (!takes_part(entry, category)).then(|| {
             format!(
-                "{entry} has results in {} and is no participant of it in the category structure; check its name",
+                "{entry} has results in {} and does not take part in it according to the category structure; check its name",
                 category.name
             )
         })
