@@ -208,7 +208,10 @@ fn qemu_sees_only_the_files_of_its_machine() {
         assert!(root(&std::path::absolute(file).unwrap()).is_file());
     }
     assert!(!root(&folder.path().join("result-of-another-run")).exists());
-    for hidden in ["/proc", "/run", "/var", "/etc/passwd", "/dev/shm", "/.host"] {
+    // A checkout may lie below one of these folders.
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let hidden = ["/proc", "/run", "/var", "/etc/passwd", "/dev/shm", "/.host"];
+    for hidden in hidden.into_iter().filter(|folder| !checkout.starts_with(folder)) {
         let place = root(Path::new(hidden));
         assert!(fs::read_dir(&place).map_or(!place.exists(), |mut files| files.next().is_none()), "{hidden}");
     }
