@@ -1,8 +1,10 @@
 //! `rate`: an author's runs within a published field.
 
 mod data;
+mod deadlock_answers;
 
 use assert_cmd::Command;
+use deadlock_answers::table;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -13,17 +15,6 @@ fn rate(folder: &Path, line: &str, code: i32) -> (String, String) {
     let done = harness.current_dir(folder).arg("rate").args(line.split_whitespace()).assert().code(code);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (text(&done.get_output().stdout), text(&done.get_output().stderr))
-}
-
-/// The table of answers of some tools: `T`, `F` or `?` on each of the instances F-PT-1, F-PT-2, ...
-fn table(answers: &[(&str, &str)]) -> String {
-    let mut table = "tool,instance,examination,answers,wrong\n".to_owned();
-    for (tool, letters) in answers {
-        for (at, letter) in letters.chars().enumerate() {
-            table += &format!("{tool},F-PT-{},ReachabilityDeadlock,{letter},\n", at + 1);
-        }
-    }
-    table
 }
 
 /// A field of three tools that agree on the first six instances, and `own` in an old and a new state.

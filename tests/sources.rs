@@ -1,9 +1,11 @@
 //! `judge` with several sources: records, archives and tables of answers.
 
+mod deadlock_answers;
 mod runs;
 mod tool;
 
 use assert_cmd::Command;
+use deadlock_answers::table;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -13,17 +15,6 @@ fn run(folder: &Path, line: &str, code: i32) -> String {
     let mut harness = Command::cargo_bin("mcc-harness").unwrap();
     let done = harness.current_dir(folder).args(line.split_whitespace()).assert().code(code);
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
-}
-
-/// The table of answers of some tools: `T`, `F` or `?` on each of the instances F-PT-1, F-PT-2, ...
-fn table(answers: &[(&str, &str)]) -> String {
-    let mut table = "tool,instance,examination,answers,wrong\n".to_owned();
-    for (tool, letters) in answers {
-        for (at, letter) in letters.chars().enumerate() {
-            table += &format!("{tool},F-PT-{},ReachabilityDeadlock,{letter},\n", at + 1);
-        }
-    }
-    table
 }
 
 fn read(folder: &Path, name: &str) -> String {

@@ -317,6 +317,22 @@ pub struct Frame {
     pub pages: Vec<(&'static str, &'static str)>,
 }
 
+impl Frame {
+    /// The frame of a page at the top of a site, without banners and links.
+    pub fn top(title: &str, contest: String, version: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            contest,
+            root: "",
+            version: version.to_owned(),
+            unresolved: 0,
+            unfinished: None,
+            hidden: 0,
+            pages: Vec::new(),
+        }
+    }
+}
+
 /// The numbers of right, wrong, and given but unjudged values of a cell, and of all positions.
 #[derive(Clone, Copy, Default)]
 pub struct CellCounts {

@@ -143,16 +143,7 @@ fn runs(judgement: &Judgement, category: usize) -> List {
 
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    Frame {
-        title,
-        contest,
-        root,
-        version,
-        unresolved: 0,
-        unfinished: None,
-        hidden: 0,
-        pages: vec![("pictures.html", "Pictures")],
-    }
+    Frame { root, pages: vec![("pictures.html", "Pictures")], ..Frame::top(&title, contest, &version) }
 }
 
 fn entry(judgement: &Judgement, entry: usize) -> String {

@@ -41,17 +41,8 @@ const DATA: [&str; 2] = ["rating.json", "values.csv"];
 /// As `write_site`.
 pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
     let site = NewSite::create(out)?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let frame = || Frame {
-        title: "Rating".into(),
-        contest: visible(&rating.title),
-        root: "",
-        version: version.clone(),
-        unresolved: 0,
-        unfinished: None,
-        hidden: 0,
-        pages: Vec::new(),
-    };
+    let version = env!("CARGO_PKG_VERSION");
+    let frame = || Frame::top("Rating", visible(&rating.title), version);
     let lists: Vec<List> = rating.entries.iter().map(values).collect();
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
     site.file("values.js", &script::call("mcc_lists", &lists))?;
@@ -68,7 +59,7 @@ pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
         data: DATA.to_vec(),
     };
     site.page("index.html", &page)?;
-    site.finish(&version)
+    site.finish(version)
 }
 
 fn entry(rating: &EntryRating) -> RatedEntry {

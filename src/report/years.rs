@@ -183,17 +183,8 @@ pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
         return Err(ReportError::YearTwice(twice.name.clone()));
     }
     let site = NewSite::create(out)?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let frame = || Frame {
-        title: String::new(),
-        contest: "Model Checking Contest, years side by side".into(),
-        root: "",
-        version: version.clone(),
-        unresolved: 0,
-        unfinished: None,
-        hidden: 0,
-        pages: Vec::new(),
-    };
+    let version = env!("CARGO_PKG_VERSION");
+    let frame = || Frame::top("", "Model Checking Contest, years side by side".into(), version);
     let tables = tables_of(years);
     let header = |first: &str| {
         let names = years.iter().map(|year| year.name.clone());
@@ -228,7 +219,7 @@ pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
-    site.finish(&version)
+    site.finish(version)
 }
 
 fn names_of(years: &[Year]) -> Vec<String> {
