@@ -1,5 +1,6 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, names of
-//! entries, examinations and runs, bounds of figures, marks of runs, and the messages between host and guest.
+//! entries, examinations and runs, suggestions for misspelt words, bounds of figures, marks of runs, and the messages
+//! between host and guest.
 
 #![warn(missing_docs)]
 
@@ -11,6 +12,7 @@ pub mod guest_kernel_log;
 mod mark;
 pub mod names;
 pub mod ordered_map;
+pub mod suggest;
 pub mod text;
 
 pub use mark::Mark;

@@ -50,6 +50,8 @@ impl Mark {
     pub const GUEST_SHUTDOWN: Self = Self::new("guest-shutdown");
     /// The guest reset its machine after the tool's start.
     pub const GUEST_RESET: Self = Self::new("guest-reset");
+    /// QEMU crashed after the tool's start.
+    pub const QEMU_CRASH: Self = Self::new("qemu-crash");
     /// The search for files that the tool left in its home ended at a bound; there may be more files.
     pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
     /// The run has no attempt yet.

@@ -35,17 +35,34 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// The temporary file cannot be written, synced or renamed.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temp_file =
-        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
+    let temp_file =
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
+    let mut temp_file = temp_file.map_err(without_temporary_path)?;
     temp_file.write_all(text.as_bytes())?;
     temp_file.as_file().sync_all()?;
     temp_file.persist(path)?;
     Ok(())
 }
 
+/// Removes the path of the temporary file from an error of `tempfile`: it says nothing to a user, whose file has another
+/// name.
+pub fn without_temporary_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause.to_owned()),
+        None => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_writing_has_no_temporary_name() {
+        let error = write(Path::new("/proc/self/nowhere.csv"), "x").unwrap_err();
+        assert!(!error.to_string().contains('/'), "{error}");
+        assert!(files::is_wrong_path(&error), "{error}");
+    }
 
     #[test]
     fn an_endless_or_wrongly_encoded_text_is_refused() {

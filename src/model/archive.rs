@@ -1,7 +1,7 @@
 //! Instances as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
 use super::verdict::{GenericVerdict, read_verdicts};
-use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property};
+use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property, SymmetricNet};
 use flate2::read::MultiGzDecoder;
 use mcc_base::files;
 use std::collections::BTreeMap;
@@ -130,6 +130,14 @@ impl Archive {
     /// The archive cannot be read, or the net is not valid.
     pub fn net(&self) -> Result<Net, ArchiveError> {
         Ok(self.with_model(|model, file| Net::read(model, file))??)
+    }
+
+    /// Reads the coloured net with its sorts, markings, arc expressions and guards.
+    ///
+    /// # Errors
+    /// The archive cannot be read, or the model is not a valid symmetric net.
+    pub fn symmetric_net(&self) -> Result<SymmetricNet, ArchiveError> {
+        Ok(self.with_model(|model, file| SymmetricNet::read(model, file))??)
     }
 
     /// Reads the NUPN section of the model; None if it has none.

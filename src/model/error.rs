@@ -106,6 +106,23 @@ pub enum Problem {
     /// The type of the net is unknown.
     #[error("the net type \"{0}\"")]
     NetType(String),
+    /// An expression of a coloured net has no value.
+    #[error("{0}")]
+    NoValue(super::BagError),
+    /// A sort, constant, variable or partition is used but not declared.
+    #[error("the {what} \"{id}\" is not declared")]
+    NotDeclared {
+        /// `sort`, `constant`, `variable` or `partition`.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// An element of a coloured net has an unknown meaning.
+    #[error("<{element}> is not known in coloured nets")]
+    UnknownConstruct {
+        /// The element and the one around it, without the outer brackets: `x> in <y`.
+        element: String,
+    },
     /// An element of PNML is not supported.
     #[error("<{element}> is not supported")]
     Unsupported {
@@ -135,6 +152,11 @@ impl Problem {
             Problem::NotBipartite { .. } => "connect a place and a transition",
             Problem::NetType(_) => {
                 "contest models are \"ptnet\" or \"symmetricnet\" (http://www.pnml.org/version-2009/grammar/...)"
+            }
+            Problem::NoValue(_) => "correct the expression",
+            Problem::NotDeclared { .. } => "declare it, or correct the id",
+            Problem::UnknownConstruct { .. } => {
+                "see docs/formats.md (coloured nets) for the sorts, terms and guards that are read"
             }
             Problem::Unsupported { .. } => "flatten the net to plain places, transitions and arcs",
         }

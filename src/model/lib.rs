@@ -13,6 +13,9 @@ mod obfuscate;
 mod pnml;
 mod property;
 mod repack;
+mod symmetric;
+mod symmetric_read;
+mod symmetric_xml;
 mod validate;
 mod verdict;
 pub mod xml;
@@ -25,5 +28,9 @@ pub use nupn::{Nupn, Unit};
 pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscate};
 pub use property::{Count, Expr, Formula, Property};
 pub use repack::copy_without_verdicts;
+pub use symmetric::{
+    Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, Multiset, Sort,
+    SortKind, SymmetricNet, Term, Variable,
+};
 pub use validate::{Finding, Severity, validate};
 pub use verdict::GenericVerdict;

@@ -1,0 +1,98 @@
+//! Suggests the known word that is most similar to a misspelt one.
+
+/// The most similar of `words`; None if none is similar. Case, and zeros before a number, count least: `tokenring-pt-10`
+/// is similar to `TokenRing-PT-010`, not to `TokenRing-PT-100`.
+pub fn nearest<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let wrong_plain = plain(wrong);
+    let likeness = |word: &str| strsim::normalized_damerau_levenshtein(&wrong_plain, &plain(word));
+    let best = words.into_iter().map(|word| (likeness(word), word)).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(likeness, _)| *likeness > 0.5).map(|(_, word)| word)
+}
+
+/// `; did you mean ...?` with the most similar of `words`; empty if none is similar.
+pub fn hint<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+    nearest(wrong, words).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+/// `; did you mean ...?` for the id of a run, ENTRY/INSTANCE/EXAMINATION, or a glob on it: each part is compared with the
+/// known ones. Empty if a part is not similar to any, or if all parts are known.
+pub fn run_hint(wrong: &str, entries: &[&str], instances: &[&str], examinations: &[&str]) -> String {
+    let known = [entries, instances, examinations];
+    let parts: Vec<&str> = wrong.split('/').collect();
+    if parts.len() != known.len() {
+        return String::new();
+    }
+    let near = parts.iter().zip(known).map(|(part, known)| match part.contains(['*', '?', '[', '{']) {
+        true => Some(*part),
+        false => nearest(part, known.iter().copied()),
+    });
+    match near.collect::<Option<Vec<&str>>>() {
+        Some(near) if near != parts => format!("; did you mean `{}`?", near.join("/")),
+        _ => String::new(),
+    }
+}
+
+/// Adds a suggestion to a message of serde such as "unknown field `a`, expected one of `b`, `c`".
+pub fn with_suggestion(message: &str) -> String {
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match words.as_slice() {
+        [wrong, allowed @ ..] if message.starts_with("unknown ") => {
+            format!("{message}{}", hint(wrong, allowed.iter().copied()))
+        }
+        _ => message.to_owned(),
+    }
+}
+
+/// A word in lower case, without zeros before its numbers.
+fn plain(word: &str) -> String {
+    let mut plain = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        if digits == 0 {
+            plain.extend(first.to_lowercase());
+            rest = &rest[first.len_utf8()..];
+        } else {
+            let number = rest[..digits].trim_start_matches('0');
+            plain.push_str(if number.is_empty() { "0" } else { number });
+            rest = &rest[digits..];
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_other_zeros_or_case_is_found_first() {
+        let names = ["TokenRing-PT-100", "TokenRing-PT-010", "TokenRing-PT-011", "Angiogenesis-PT-10"];
+        assert_eq!(nearest("TokenRing-PT-10", names), Some("TokenRing-PT-010"));
+        assert_eq!(nearest("tokenring-pt-00100", names), Some("TokenRing-PT-100"));
+        assert_eq!(nearest("Philosophers", names), None);
+        assert_eq!(hint("TokenRing-PT-10", names), "; did you mean `TokenRing-PT-010`?");
+        assert_eq!(hint("TokenRing-PT-10", []), "");
+    }
+
+    #[test]
+    fn the_parts_of_a_run_id_are_compared_one_by_one() {
+        let (entries, instances) = (["LoLA", "Tapaal"], ["TokenRing-PT-005", "TokenRing-PT-010"]);
+        let hint = |wrong: &str| run_hint(wrong, &entries, &instances, &["StateSpace", "UpperBounds"]);
+        assert_eq!(
+            hint("lola/TokenRing-PT-10/Statespace"),
+            "; did you mean `LoLA/TokenRing-PT-010/StateSpace`?"
+        );
+        assert_eq!(hint("lola/*/StateSpace"), "; did you mean `LoLA/*/StateSpace`?");
+        for wrong in ["LoLA/TokenRing-PT-010/StateSpace", "LoLA/Other/StateSpace", "LoLA"] {
+            assert_eq!(hint(wrong), "", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_message_about_an_unknown_key_gets_the_nearest_known_one() {
+        let message = "unknown field `exmainations`, expected one of `examinations`, `instances`";
+        assert!(with_suggestion(message).ends_with("; did you mean `examinations`?"));
+        assert_eq!(with_suggestion("missing field `edition`"), "missing field `edition`");
+    }
+}

@@ -1,0 +1,394 @@
+//! Coloured nets of the contest: symmetric nets (ISO/IEC 15909-2) with their sorts, markings, arc expressions and guards.
+//!
+//! The colours of a sort are numbered 0, 1, ...: constants of an enumeration in document order, numbers of a range from its
+//! start, tuples of a product with the last component varying fastest. Counts of tokens are exact: a count that does not
+//! fit into 64 bits is an error, never a wrapped number.
+
+use std::collections::BTreeMap;
+
+/// The number of a colour within its sort.
+pub type Colour = u64;
+
+/// Tokens by colour. A colour without tokens has no entry.
+pub type Multiset = BTreeMap<Colour, u64>;
+
+/// A coloured net. Places and transitions are numbered as in the [`super::Net`] of the same file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymmetricNet {
+    /// The `id` of `<net>`; in contest models the name of the instance.
+    pub id: String,
+    /// Its sorts: declared ones, and those that only occur inside of others or in terms.
+    pub sorts: Vec<Sort>,
+    /// Its variables in document order.
+    pub variables: Vec<Variable>,
+    /// Its places.
+    pub places: Vec<ColouredPlace>,
+    /// Its transitions.
+    pub transitions: Vec<ColouredTransition>,
+}
+
+/// A sort: a finite set of colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// Its id; empty if it is not declared by itself.
+    pub id: String,
+    /// What it consists of.
+    pub kind: SortKind,
+    /// The number of its colours, at least 1.
+    pub colours: u64,
+}
+
+/// What a sort consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SortKind {
+    /// `dot`: one colour.
+    Dot,
+    /// `finiteenumeration`, `cyclicenumeration` or `bool`: the ids of its constants.
+    Enumeration(Vec<String>),
+    /// `finiteintrange`: the integers from start to end, both included.
+    Range {
+        /// The smallest integer.
+        start: i64,
+        /// The largest integer.
+        end: i64,
+    },
+    /// `productsort`: the numbers of the sorts of the components.
+    Product(Vec<usize>),
+    /// `partition`: the ids of its elements, which are classes of colours of another sort.
+    Partition(Vec<String>),
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its id.
+    pub id: String,
+    /// The number of its sort.
+    pub sort: usize,
+}
+
+/// A place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColouredPlace {
+    /// Its id.
+    pub id: String,
+    /// The number of its sort.
+    pub sort: usize,
+    /// Its initial marking.
+    pub initial: Multiset,
+}
+
+/// A transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColouredTransition {
+    /// Its id.
+    pub id: String,
+    /// The numbers of the variables in its guard and arcs, each once. A binding gives them colours, in this order.
+    pub variables: Vec<usize>,
+    /// Its guard; `Guard::And` of nothing if it has none.
+    pub guard: Guard,
+    /// Arcs from places: place and expression; at most one per place.
+    pub inputs: Vec<(usize, Bag)>,
+    /// Arcs to places: place and expression; at most one per place.
+    pub outputs: Vec<(usize, Bag)>,
+}
+
+/// An expression whose value is a multiset of colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bag {
+    /// One token of the colour of the term, or of each of its colours if `all` occurs in it.
+    Each(Term),
+    /// `numberof` and `scalarproduct`: so many times the multiset.
+    Times(u64, Box<Bag>),
+    /// `add`; `empty` is the sum of nothing.
+    Add(Vec<Bag>),
+    /// `subtract`: an error if the second is not contained in the first.
+    Subtract(Box<Bag>, Box<Bag>),
+}
+
+/// An expression whose value is a colour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// A constant.
+    Constant(Colour),
+    /// A variable by its position in [`ColouredTransition::variables`].
+    Variable(usize),
+    /// `successor` in a sort of so many colours; the first colour follows the last one.
+    Successor(Box<Term>, u64),
+    /// `predecessor` in a sort of so many colours; the last colour precedes the first one.
+    Predecessor(Box<Term>, u64),
+    /// `tuple`: its components, each with the number of colours of its sort.
+    Tuple(Vec<(Term, u64)>),
+    /// `partitionelementof`: the class of the term's colour; the list has the class of each colour.
+    Class(Box<Term>, Vec<Colour>),
+    /// `all`: each of so many colours. Never in a guard.
+    All(u64),
+}
+
+/// A guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// `and`; true for nothing.
+    And(Vec<Guard>),
+    /// `or`; false for nothing. `imply` is read as "not the condition, or the conclusion".
+    Or(Vec<Guard>),
+    /// `not`
+    Not(Box<Guard>),
+    /// A comparison of two colours of one sort, by their numbers.
+    Compare(Comparison, Term, Term),
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `equality`
+    Equal,
+    /// `inequality`
+    NotEqual,
+    /// `lessthan` and `ltp`
+    Less,
+    /// `lessthanorequal`
+    LessOrEqual,
+    /// `greaterthan` and `gtp`
+    Greater,
+    /// `greaterthanorequal`
+    GreaterOrEqual,
+}
+
+/// Why an expression has no value for a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BagError {
+    /// A count does not fit into 64 bits.
+    #[error("a count of tokens is more than 18446744073709551615 (2^64-1)")]
+    TooLarge,
+    /// `subtract` takes away more than there is.
+    #[error("<subtract> takes away tokens that are not there")]
+    Negative,
+    /// The multiset has too many colours to be listed.
+    #[error("a multiset has more than {MOST_COLOURS} colours")]
+    TooManyColours,
+}
+
+/// Largest number of colours in the value of an expression, which limits the memory for untrusted input.
+const MOST_COLOURS: u64 = 20_000_000;
+
+impl Bag {
+    /// The value for a binding: the colours of the transition's variables in their order.
+    ///
+    /// # Errors
+    /// A count does not fit into 64 bits, a subtraction takes too much, or the value has too many colours.
+    ///
+    /// # Panics
+    /// The binding is shorter than the list of the transition's variables.
+    pub fn evaluate(&self, binding: &[Colour]) -> Result<Multiset, BagError> {
+        let mut value = Multiset::new();
+        self.add_to(&mut value, 1, binding)?;
+        Ok(value)
+    }
+
+    fn add_to(&self, value: &mut Multiset, times: u64, binding: &[Colour]) -> Result<(), BagError> {
+        match self {
+            Bag::Each(_) if times == 0 => Ok(()),
+            Bag::Each(term) => {
+                if term.values() > MOST_COLOURS {
+                    return Err(BagError::TooManyColours);
+                }
+                term.each(binding, &mut |colour| add(value, colour, times))
+            }
+            Bag::Times(number, bag) => {
+                bag.add_to(value, times.checked_mul(*number).ok_or(BagError::TooLarge)?, binding)
+            }
+            Bag::Add(bags) => bags.iter().try_for_each(|bag| bag.add_to(value, times, binding)),
+            Bag::Subtract(from, taken) => {
+                let mut rest = from.evaluate(binding)?;
+                for (colour, count) in taken.evaluate(binding)? {
+                    let left = rest.get(&colour).and_then(|have| have.checked_sub(count));
+                    match left.ok_or(BagError::Negative)? {
+                        0 => rest.remove(&colour),
+                        left => rest.insert(colour, left),
+                    };
+                }
+                rest.into_iter().try_for_each(|(colour, count)| {
+                    add(value, colour, count.checked_mul(times).ok_or(BagError::TooLarge)?)
+                })
+            }
+        }
+    }
+}
+
+fn add(to: &mut Multiset, colour: Colour, count: u64) -> Result<(), BagError> {
+    if count > 0 {
+        let sum = to.entry(colour).or_default();
+        *sum = sum.checked_add(count).ok_or(BagError::TooLarge)?;
+    }
+    Ok(())
+}
+
+impl Term {
+    /// The colour for a binding; of a term with `all` the first of its colours.
+    ///
+    /// # Panics
+    /// The binding is shorter than the list of the transition's variables, or has a colour outside of its sort.
+    pub fn colour(&self, binding: &[Colour]) -> Colour {
+        match self {
+            Term::Constant(colour) => *colour,
+            Term::Variable(position) => binding[*position],
+            Term::Successor(term, colours) => next(term.colour(binding), *colours),
+            Term::Predecessor(term, colours) => previous(term.colour(binding), *colours),
+            Term::Tuple(parts) => {
+                parts.iter().fold(0, |sum, (term, colours)| sum * colours + term.colour(binding))
+            }
+            Term::Class(term, classes) => classes[term.colour(binding) as usize],
+            Term::All(_) => 0,
+        }
+    }
+
+    /// The number of colours that the term has for one binding: 1 without `all`. Saturates.
+    fn values(&self) -> u64 {
+        match self {
+            Term::Constant(_) | Term::Variable(_) => 1,
+            Term::Successor(term, _) | Term::Predecessor(term, _) | Term::Class(term, _) => term.values(),
+            Term::Tuple(parts) => {
+                parts.iter().fold(1, |product: u64, (term, _)| product.saturating_mul(term.values()))
+            }
+            Term::All(colours) => *colours,
+        }
+    }
+
+    /// Calls `each` with the colour of the term, or with each of its colours if `all` occurs in it.
+    fn each<E>(&self, binding: &[Colour], each: &mut dyn FnMut(Colour) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            _ if self.values() == 1 => each(self.colour(binding)),
+            Term::All(colours) => (0..*colours).try_for_each(each),
+            Term::Tuple(parts) => each_tuple(parts, 0, binding, each),
+            Term::Successor(term, colours) => term.each(binding, &mut |colour| each(next(colour, *colours))),
+            Term::Predecessor(term, colours) => {
+                term.each(binding, &mut |colour| each(previous(colour, *colours)))
+            }
+            Term::Class(term, classes) => term.each(binding, &mut |colour| each(classes[colour as usize])),
+            Term::Constant(_) | Term::Variable(_) => each(self.colour(binding)),
+        }
+    }
+}
+
+fn each_tuple<E>(
+    parts: &[(Term, u64)],
+    before: Colour,
+    binding: &[Colour],
+    each: &mut dyn FnMut(Colour) -> Result<(), E>,
+) -> Result<(), E> {
+    match parts.split_first() {
+        None => each(before),
+        Some(((term, colours), rest)) => {
+            term.each(binding, &mut |colour| each_tuple(rest, before * colours + colour, binding, &mut *each))
+        }
+    }
+}
+
+fn next(colour: Colour, colours: u64) -> Colour {
+    if colour + 1 == colours { 0 } else { colour + 1 }
+}
+
+fn previous(colour: Colour, colours: u64) -> Colour {
+    colour.checked_sub(1).unwrap_or(colours - 1)
+}
+
+impl Guard {
+    /// Whether the guard is true for a binding.
+    ///
+    /// # Panics
+    /// As [`Term::colour`].
+    pub fn holds(&self, binding: &[Colour]) -> bool {
+        match self {
+            Guard::And(guards) => guards.iter().all(|guard| guard.holds(binding)),
+            Guard::Or(guards) => guards.iter().any(|guard| guard.holds(binding)),
+            Guard::Not(guard) => !guard.holds(binding),
+            Guard::Compare(comparison, left, right) => {
+                let (left, right) = (left.colour(binding), right.colour(binding));
+                match comparison {
+                    Comparison::Equal => left == right,
+                    Comparison::NotEqual => left != right,
+                    Comparison::Less => left < right,
+                    Comparison::LessOrEqual => left <= right,
+                    Comparison::Greater => left > right,
+                    Comparison::GreaterOrEqual => left >= right,
+                }
+            }
+        }
+    }
+}
+
+/// A colour as it is named in files: the id of a constant, a number of a range, `dot`, or the list of a tuple's components.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum ColourName {
+    /// A colour that is not a tuple.
+    Simple(String),
+    /// A tuple.
+    Tuple(Vec<ColourName>),
+}
+
+impl std::fmt::Display for ColourName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ColourName::Simple(name) => f.write_str(name),
+            ColourName::Tuple(parts) => {
+                let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
+                write!(f, "({})", parts.join(","))
+            }
+        }
+    }
+}
+
+impl SymmetricNet {
+    /// The name of a colour of a sort.
+    ///
+    /// # Panics
+    /// There is no such sort or colour.
+    pub fn colour_name(&self, sort: usize, colour: Colour) -> ColourName {
+        match &self.sorts[sort].kind {
+            SortKind::Dot => ColourName::Simple("dot".to_owned()),
+            SortKind::Enumeration(ids) | SortKind::Partition(ids) => {
+                ColourName::Simple(ids[colour as usize].clone())
+            }
+            SortKind::Range { start, .. } => {
+                ColourName::Simple((i128::from(*start) + i128::from(colour)).to_string())
+            }
+            SortKind::Product(sorts) => {
+                let (mut left, mut parts) = (colour, Vec::with_capacity(sorts.len()));
+                for sort in sorts.iter().rev() {
+                    let colours = self.sorts[*sort].colours;
+                    parts.push(self.colour_name(*sort, left % colours));
+                    left /= colours;
+                }
+                parts.reverse();
+                ColourName::Tuple(parts)
+            }
+        }
+    }
+
+    /// The number of the colour with this name; None if the sort has no such colour. Constants are found by their position,
+    /// in time linear in the size of an enumeration.
+    ///
+    /// # Panics
+    /// There is no such sort.
+    pub fn colour(&self, sort: usize, name: &ColourName) -> Option<Colour> {
+        match (&self.sorts[sort].kind, name) {
+            (SortKind::Dot, ColourName::Simple(name)) => (name == "dot").then_some(0),
+            (SortKind::Enumeration(ids) | SortKind::Partition(ids), ColourName::Simple(name)) => {
+                ids.iter().position(|id| id == name).map(|position| position as u64)
+            }
+            (SortKind::Range { start, end }, ColourName::Simple(name)) => {
+                let number: i64 = name.parse().ok()?;
+                let canonical = number.to_string() == *name && (start..=end).contains(&&number);
+                canonical.then(|| number.wrapping_sub(*start) as u64)
+            }
+            (SortKind::Product(sorts), ColourName::Tuple(names)) if sorts.len() == names.len() => {
+                sorts.iter().zip(names).try_fold(0, |sum, (sort, name)| {
+                    Some(sum * self.sorts[*sort].colours + self.colour(*sort, name)?)
+                })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The elements of a coloured net: each is found where the grammar has it, or the file is refused with its line.
+
+use super::Problem;
+use super::property::{line_of, missing};
+use roxmltree::Node;
+
+pub(super) type Xml<'a> = Node<'a, 'a>;
+
+/// A problem and its element.
+pub(super) type Fault<'a> = (Xml<'a>, Problem);
+
+/// Collects the places, transitions, arcs and declarations of a net or page and of its pages.
+pub(super) fn collect<'a>(inside: Xml<'a>, nodes: &mut Vec<Xml<'a>>) -> Result<(), Fault<'a>> {
+    let mut open = vec![inside];
+    while let Some(inside) = open.pop() {
+        // In document order: pages are put back in reverse.
+        let mut pages = Vec::new();
+        for node in elements(inside) {
+            match name(node) {
+                "page" => pages.push(node),
+                "place" | "transition" | "arc" | "declaration" => nodes.push(node),
+                "name" | "toolspecific" | "graphics" => {}
+                _ => return Err(unsupported(node)),
+            }
+        }
+        open.extend(pages.into_iter().rev());
+    }
+    nodes.sort_by_key(|node| node.range().start);
+    Ok(())
+}
+
+pub(super) fn name<'a>(node: Xml<'a>) -> &'a str {
+    node.tag_name().name()
+}
+
+pub(super) fn elements<'a>(node: Xml<'a>) -> impl Iterator<Item = Xml<'a>> {
+    node.children().filter(Node::is_element)
+}
+
+pub(super) fn only<'a>(node: Xml<'a>) -> Result<Xml<'a>, Fault<'a>> {
+    let mut inside = elements(node);
+    let first = inside.next().ok_or_else(|| missing(node, "an element inside"))?;
+    match inside.next() {
+        Some(second) => Err(unexpected(second, "the end of the element before")),
+        None => Ok(first),
+    }
+}
+
+/// The terms inside the `<subterm>` elements.
+pub(super) fn subterms<'a>(node: Xml<'a>) -> Result<Vec<Xml<'a>>, Fault<'a>> {
+    let inside = |part: Xml<'a>| match name(part) {
+        "subterm" => only(part),
+        _ => Err(unexpected(part, "<subterm>")),
+    };
+    elements(node).map(inside).collect()
+}
+
+pub(super) fn two<'a>(node: Xml<'a>) -> Result<[Xml<'a>; 2], Fault<'a>> {
+    subterms(node)?.try_into().map_err(|_| missing(node, "exactly two subterms"))
+}
+
+/// The element in the `<structure>` of the label `wanted` of a node; None if the node has no such label. Refuses elements
+/// that are neither this label, nor among `others`, nor without meaning for the behaviour.
+pub(super) fn label<'a>(node: Xml<'a>, wanted: &str, others: &[&str]) -> Result<Option<Xml<'a>>, Fault<'a>> {
+    let mut found: Option<Xml<'a>> = None;
+    for child in elements(node) {
+        match name(child) {
+            "name" | "graphics" | "toolspecific" => {}
+            label if label == wanted => {
+                if found.replace(child).is_some() {
+                    let within = format!("one <{}>", name(node));
+                    return Err((child, Problem::Repeated { element: wanted.to_owned(), within }));
+                }
+            }
+            label if others.contains(&label) => {}
+            _ => return Err(unsupported(child)),
+        }
+    }
+    let Some(found) = found else { return Ok(None) };
+    structure(found)?.map(Some).ok_or_else(|| missing(found, "<structure>"))
+}
+
+/// The element in the `<structure>` of a label; None if there is no structure.
+pub(super) fn structure<'a>(label: Xml<'a>) -> Result<Option<Xml<'a>>, Fault<'a>> {
+    let mut found: Option<Xml<'a>> = None;
+    for child in elements(label) {
+        match name(child) {
+            "text" | "graphics" | "toolspecific" => {}
+            "structure" => {
+                if found.replace(child).is_some() {
+                    let within = format!("one <{}>", name(label));
+                    return Err((child, Problem::Repeated { element: "structure".to_owned(), within }));
+                }
+            }
+            _ => return Err(unsupported(child)),
+        }
+    }
+    found.map(only).transpose()
+}
+
+pub(super) fn attribute<'a>(node: Xml<'a>, name: &str) -> Result<&'a str, Fault<'a>> {
+    let value = node.attribute(name).filter(|value| !value.is_empty());
+    value.ok_or_else(|| missing(node, &format!("the attribute {name}")))
+}
+
+pub(super) fn integer<'a>(node: Xml<'a>, name: &str) -> Result<i64, Fault<'a>> {
+    let text = attribute(node, name)?;
+    text.trim().parse().map_err(|_| {
+        let text = text.chars().take(40).collect();
+        (node, Problem::NotANumber { what: format!("the attribute {name}"), text })
+    })
+}
+
+pub(super) fn truth(node: Xml<'_>) -> Result<bool, Fault<'_>> {
+    match attribute(node, "value")? {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(unexpected(node, "a value of true or false")),
+    }
+}
+
+pub(super) fn unexpected<'a>(node: Xml<'a>, expected: &str) -> Fault<'a> {
+    (node, Problem::Unexpected { found: name(node).to_owned(), expected: expected.to_owned() })
+}
+
+pub(super) fn unsupported(node: Xml<'_>) -> Fault<'_> {
+    let element = format!("{}> in <{}", name(node), node.parent().map_or("", |parent| name(parent)));
+    (node, Problem::UnknownConstruct { element })
+}
+
+pub(super) fn unknown<'a>(node: Xml<'a>, what: &'static str, id: &str) -> Fault<'a> {
+    (node, Problem::NotDeclared { what, id: id.to_owned() })
+}
+
+pub(super) fn repeated<'a>(node: Xml<'a>, id: &str, first: Xml<'a>) -> Fault<'a> {
+    (node, Problem::DuplicateId { id: id.to_owned(), first: line_of(first).into() })
+}
