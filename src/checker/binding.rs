@@ -1,0 +1,96 @@
+//! Finds out whether a coloured transition is enabled with some binding. Tokens on the input places restrict the variables;
+//! what they leave open is tried colour by colour.
+
+use crate::Refusal;
+use crate::model::{Marking, Model, has};
+use mcc_model::{Bag, Colour, Term};
+
+/// Largest number of tries for one question, which limits the time for untrusted nets.
+const MOST_TRIES: u64 = 50_000_000;
+
+struct Search<'a> {
+    model: &'a Model,
+    transition: usize,
+    marking: &'a Marking,
+    /// Terms of which each input place must have a token.
+    patterns: Vec<(usize, &'a Term)>,
+    tries: u64,
+}
+
+/// Whether the transition is enabled with at least one binding.
+pub(crate) fn any_binding(model: &Model, transition: usize, marking: &Marking) -> Result<bool, Refusal> {
+    let mut patterns = Vec::new();
+    for (place, bag) in &model.net.transitions[transition].inputs {
+        collect(bag, *place, &mut patterns);
+    }
+    // A place with few colours leaves few choices.
+    patterns.sort_by_key(|(place, _)| marking[*place].len());
+    let mut search = Search { model, transition, marking, patterns, tries: 0 };
+    search.matches(0, &mut vec![None; model.net.transitions[transition].variables.len()])
+}
+
+/// Terms that the bag has at least once, whatever the binding.
+fn collect<'a>(bag: &'a Bag, place: usize, patterns: &mut Vec<(usize, &'a Term)>) {
+    match bag {
+        Bag::Each(term) => patterns.push((place, term)),
+        Bag::Times(0, _) | Bag::Subtract(..) => {}
+        Bag::Times(_, bag) => collect(bag, place, patterns),
+        Bag::Add(bags) => bags.iter().for_each(|bag| collect(bag, place, patterns)),
+    }
+}
+
+impl Search<'_> {
+    /// Tries the tokens of the place of the next pattern, then the colours of variables that are still open.
+    fn matches(&mut self, next: usize, bound: &mut Vec<Option<Colour>>) -> Result<bool, Refusal> {
+        let (net, transition) = (&self.model.net, &self.model.net.transitions[self.transition]);
+        self.tries += 1;
+        if self.tries > MOST_TRIES {
+            return Err(Refusal(format!("{} has too many bindings to find an enabled one", transition.id)));
+        }
+        if let Some((place, term)) = self.patterns.get(next).copied() {
+            let marking = self.marking;
+            for colour in marking[place].keys() {
+                let mut with = bound.clone();
+                if unify(term, *colour, &mut with) && self.matches(next + 1, &mut with)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        if let Some(open) = bound.iter().position(Option::is_none) {
+            for colour in 0..net.sorts[net.variables[transition.variables[open]].sort].colours {
+                bound[open] = Some(colour);
+                if self.matches(next, bound)? {
+                    return Ok(true);
+                }
+            }
+            bound[open] = None;
+            return Ok(false);
+        }
+        let binding: Vec<Colour> = bound.iter().copied().map(Option::unwrap_or_default).collect();
+        let firing = self.model.firing(self.transition, &binding)?;
+        Ok(firing.is_some_and(|firing| has(self.marking, &firing.takes)))
+    }
+}
+
+/// Binds the variables of a term so that one of its colours is this one; false if that is impossible. May bind too little,
+/// never too much.
+fn unify(term: &Term, colour: Colour, bound: &mut [Option<Colour>]) -> bool {
+    match term {
+        Term::Constant(constant) => *constant == colour,
+        Term::Variable(position) => *bound[*position].get_or_insert(colour) == colour,
+        Term::Successor(term, colours) => unify(term, colour.checked_sub(1).unwrap_or(colours - 1), bound),
+        Term::Predecessor(term, colours) => {
+            unify(term, if colour + 1 == *colours { 0 } else { colour + 1 }, bound)
+        }
+        Term::Tuple(parts) => {
+            let mut left = colour;
+            parts.iter().rev().all(|(term, colours)| {
+                let part = left % colours;
+                left /= colours;
+                unify(term, part, bound)
+            })
+        }
+        Term::Class(..) | Term::All(_) => true,
+    }
+}

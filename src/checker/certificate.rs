@@ -1,0 +1,106 @@
+//! The format of certificates.
+
+use crate::{FileError, Rational, Value, from_json};
+use mcc_model::ColourName;
+use serde::{Deserialize, Serialize};
+
+/// A proof that no reachable marking satisfies a condition, which shows a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// [`crate::VERSION`]
+    pub version: u32,
+    /// The name of the instance.
+    pub instance: String,
+    /// The examination, such as `ReachabilityCardinality`.
+    pub examination: String,
+    /// The id of the property, as in [`crate::Witness::property`].
+    pub property: String,
+    /// The value that is shown. A number is an upper bound: no reachable marking has more tokens.
+    pub value: Value,
+    /// The place that never changes (StableMarking true) or the transition that is never enabled (QuasiLiveness and
+    /// Liveness false), by its id; else None.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Facts on every reachable marking. Each may use the ones before it.
+    pub lemmas: Vec<Lemma>,
+    /// Why the lemmas contradict the condition.
+    pub proof: Vec<ProofStep>,
+}
+
+/// A fact on every reachable marking M.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Lemma {
+    /// The weighted sum of tokens is at most the bound. It is so initially, and no transition increases the sum, except
+    /// transitions that the lemmas before show to be never enabled.
+    Inequality {
+        /// The weights of places; 0 for the others.
+        weights: Vec<Weight>,
+        /// The bound.
+        bound: Rational,
+    },
+    /// These places together have at least one token. It is so initially, and each transition that takes a token from one of
+    /// them puts a token on one of them, except transitions that the lemmas before show to be never enabled.
+    Trap(Vec<PlaceName>),
+}
+
+/// The weight of a place in a sum.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// The id of the place.
+    pub place: String,
+    /// A colour of a coloured place; None: all of its colours, and the only way in a P/T net.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colour: Option<ColourName>,
+    /// The weight. No place (and colour) occurs twice.
+    pub weight: Rational,
+}
+
+/// A place of a P/T net, or a place with one or all colours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceName {
+    /// The id of the place.
+    pub place: String,
+    /// A colour of a coloured place; None: all of its colours, and the only way in a P/T net.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colour: Option<ColourName>,
+}
+
+/// A step of a proof that no marking satisfies the lemmas and the assumptions. The steps of a proof are the nodes of a tree
+/// in depth-first order: a step with n cases is followed by the proofs of these cases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum ProofStep {
+    /// A sum of the inequalities of lemmas and assumptions, each with a factor of at least 0, has no negative weight and a
+    /// negative bound: no marking satisfies it (Farkas' lemma). Ends a case.
+    Contradiction {
+        /// The numbers of lemmas (0, 1, ...) with their factors.
+        lemmas: Vec<(usize, Rational)>,
+        /// The numbers of assumptions (0, 1, ...) with their factors.
+        assumptions: Vec<(usize, Rational)>,
+    },
+    /// The proofs of the cases of the disjunction with this number follow, in the order of the cases. Each may use what its
+    /// case assumes.
+    Cases(usize),
+    /// The weighted sum is at most the bound, or at least the bound plus 1, because weights and bound are integers. The
+    /// proof that may assume "sum <= bound" follows, then the proof that may assume "-sum <= -bound - 1".
+    Split {
+        /// Integer weights of places; 0 for the others.
+        weights: Vec<Weight>,
+        /// The bound, an integer.
+        bound: Rational,
+    },
+}
+
+impl Certificate {
+    /// Parses a certificate.
+    ///
+    /// # Errors
+    /// The text is not a certificate of this version.
+    pub fn read(text: &str) -> Result<Certificate, FileError> {
+        from_json(text, |certificate: &Certificate| certificate.version)
+    }
+}

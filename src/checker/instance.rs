@@ -1,0 +1,137 @@
+//! An instance with its net and formulas, and what a value of one of its examinations claims.
+
+use crate::model::Model;
+use crate::unfolded::Unfolded;
+use crate::{CheckError, Refusal, Value};
+use mcc_model::{Archive, Expr, Formula, Property};
+use num_bigint::BigUint;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Examinations with formulas.
+const WITH_FORMULAS: [&str; 9] = [
+    "CTLCardinality",
+    "CTLFireability",
+    "LTLCardinality",
+    "LTLFireability",
+    "ReachabilityCardinality",
+    "ReachabilityDeadlock",
+    "ReachabilityFireability",
+    "UpperBounds",
+    "StateSpace",
+];
+
+/// An instance for whose values evidence is checked. It is read once for any number of files.
+pub struct Instance {
+    name: String,
+    pub(crate) model: Model,
+    unfolded: OnceLock<Result<Unfolded, Refusal>>,
+    /// By examination; an error is one of the property file.
+    properties: BTreeMap<&'static str, Result<Vec<Property>, String>>,
+    deadlock: Expr,
+}
+
+/// What a value says.
+pub(crate) enum Claim<'a> {
+    /// The formula of a Boolean property has this truth.
+    Formula(&'a Expr, bool),
+    /// The largest sum of tokens on these places is this number.
+    Bound(Vec<usize>, &'a BigUint),
+    /// The largest number of tokens in one place (and colour) is this number.
+    MostInPlace(&'a BigUint),
+    OneSafe(bool),
+    QuasiLiveness(bool),
+    StableMarking(bool),
+    Liveness(bool),
+}
+
+impl Instance {
+    /// Reads the net and the formulas.
+    ///
+    /// # Errors
+    /// The archive cannot be read, or its net is not valid. An error of a property file is reported by the checks that need
+    /// the file.
+    pub fn read(archive: &Archive) -> Result<Instance, CheckError> {
+        let model = Model::read(archive)?;
+        let mut properties = BTreeMap::new();
+        for examination in WITH_FORMULAS {
+            match archive.properties(examination) {
+                Ok(None) => {}
+                Ok(Some(read)) => {
+                    properties.insert(examination, Ok(read));
+                }
+                Err(error) => {
+                    properties.insert(examination, Err(error.to_string()));
+                }
+            }
+        }
+        let deadlock = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(Expr::Deadlock))));
+        let unfolded = OnceLock::new();
+        Ok(Instance { name: archive.instance.to_string(), model, unfolded, properties, deadlock })
+    }
+
+    /// The net for certificates. Unfolds it once.
+    pub(crate) fn unfolded(&self) -> Result<&Unfolded, Refusal> {
+        self.unfolded.get_or_init(|| Unfolded::new(&self.model)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The claim of a value, after a check that the file is one of this instance.
+    pub(crate) fn claim<'a>(
+        &'a self,
+        instance: &str,
+        examination: &str,
+        property: &str,
+        value: &'a Value,
+    ) -> Result<Claim<'a>, CheckError> {
+        if instance != self.name {
+            return Err(Refusal(format!("it is for the instance \"{instance}\", not {}", self.name)).into());
+        }
+        let wrong_kind = || Refusal(format!("{value} is no value of {examination}, \"{property}\""));
+        let claim = match (examination, value) {
+            ("StateSpace", Value::Number(number)) => match property {
+                "MAX_TOKEN_IN_PLACE" => Claim::MostInPlace(number),
+                "MAX_TOKEN_PER_MARKING" => Claim::Bound((0..self.model.net.places.len()).collect(), number),
+                _ => return Err(wrong_kind().into()),
+            },
+            ("OneSafe" | "QuasiLiveness" | "StableMarking" | "Liveness", Value::Truth(truth)) => {
+                if property != examination {
+                    return Err(wrong_kind().into());
+                }
+                match examination {
+                    "OneSafe" => Claim::OneSafe(*truth),
+                    "QuasiLiveness" => Claim::QuasiLiveness(*truth),
+                    "StableMarking" => Claim::StableMarking(*truth),
+                    _ => Claim::Liveness(*truth),
+                }
+            }
+            _ => match (self.formula(examination, property)?, value) {
+                (Ok(Formula::PlaceBound(places)), Value::Number(number)) => {
+                    let places: Result<Vec<_>, _> = places.iter().map(|id| self.model.place(id)).collect();
+                    Claim::Bound(places?, number)
+                }
+                (Ok(Formula::Boolean(formula)), Value::Truth(truth)) => Claim::Formula(formula, *truth),
+                (Err(formula), Value::Truth(truth)) => Claim::Formula(formula, *truth),
+                _ => return Err(wrong_kind().into()),
+            },
+        };
+        Ok(claim)
+    }
+
+    /// A formula by its property; the error is the formula of ReachabilityDeadlock, which some editions ship without a file.
+    fn formula(&self, examination: &str, property: &str) -> Result<Result<&Formula, &Expr>, CheckError> {
+        match self.properties.get(examination) {
+            None if examination == "ReachabilityDeadlock" && property == examination => {
+                Ok(Err(&self.deadlock))
+            }
+            None => {
+                Err(Refusal(format!("the instance has no examination \"{examination}\" with formulas"))
+                    .into())
+            }
+            Some(Err(error)) => Err(CheckError::Properties(error.clone())),
+            Some(Ok(properties)) => match properties.iter().find(|known| known.id == property) {
+                Some(property) => Ok(Ok(&property.formula)),
+                None => Err(Refusal(format!("{examination} has no property \"{property}\"")).into()),
+            },
+        }
+    }
+}

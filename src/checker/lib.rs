@@ -1,0 +1,94 @@
+//! Checks witnesses and certificates of values against nets and formulas.
+//!
+//! A *witness* is a firing sequence. It shows values that one run decides: a reachability formula that a reachable marking
+//! satisfies, a lower bound, a transition that can fire, a counterexample of a path formula. A *certificate* is a list of
+//! linear inequalities with a case distinction. It shows that no reachable marking satisfies a condition: an invariant, an
+//! upper bound, the absence of deadlocks.
+//!
+//! The checkers share nothing with the programs that search for evidence except the readers of nets and formulas.
+//! `docs/certificates.md` describes both formats and what exactly is checked.
+
+#![warn(missing_docs)]
+
+mod binding;
+mod certificate;
+mod instance;
+mod model;
+mod number;
+mod path;
+mod prove;
+mod replay;
+mod trace;
+mod unfolded;
+mod witness;
+
+pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
+pub use instance::Instance;
+pub use number::{Rational, Value};
+pub use witness::{Run, Step, Witness};
+
+/// The version of both formats.
+pub const VERSION: u32 = 1;
+/// Largest number of bytes of a file with a witness or certificate.
+pub const LARGEST_FILE: u64 = 4 << 30;
+
+/// An error of a file with a witness or certificate: it cannot be checked. A file that can be checked but does not
+/// show its value is a [`Refusal`].
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The text is not JSON of the format, or not a trace of verifypn.
+    #[error("line {line}: {problem}; see docs/certificates.md for the format")]
+    Syntax {
+        /// The line: 1, 2, ...
+        line: usize,
+        /// The problem.
+        problem: String,
+    },
+    /// The file is of another version.
+    #[error(
+        "the version {0} of the format; this program reads version {VERSION}: use the program that wrote the file"
+    )]
+    Version(u32),
+    /// The file is too long.
+    #[error("the file is longer than {LARGEST_FILE} bytes; it is not read")]
+    TooLong,
+}
+
+/// Why a witness or certificate does not show its value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub String);
+
+/// The end of a check without acceptance.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The witness or certificate does not show its value.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The instance cannot be read, or its net is not valid.
+    #[error(transparent)]
+    Instance(#[from] mcc_model::ArchiveError),
+    /// The file of the properties is not valid.
+    #[error("{0}")]
+    Properties(String),
+}
+
+/// Parses JSON of a format with a version.
+fn from_json<T: serde::de::DeserializeOwned>(
+    text: &str,
+    version: impl Fn(&T) -> u32,
+) -> Result<T, FileError> {
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(FileError::TooLong);
+    }
+    let parsed: T = serde_json::from_str(text).map_err(|error| {
+        let problem = error.to_string();
+        let problem =
+            problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();
+        FileError::Syntax { line: error.line(), problem }
+    })?;
+    match version(&parsed) {
+        VERSION => Ok(parsed),
+        other => Err(FileError::Version(other)),
+    }
+}

@@ -1,0 +1,208 @@
+//! The net of an instance with the firing rule of the checker. A P/T net is a coloured net whose places have one colour.
+
+use crate::Refusal;
+use crate::binding::any_binding;
+use mcc_model::{Arc, Archive, ArchiveError, Bag, BagError, Colour, ColouredPlace, ColouredTransition};
+use mcc_model::{Guard, Multiset, Net, NetKind, Sort, SortKind, SymmetricNet, Term};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// A marking: by place, the tokens of each colour. Colours without tokens have no entry.
+pub(crate) type Marking = Vec<BTreeMap<Colour, u128>>;
+
+/// The tokens of a place, summed over its colours.
+pub(crate) fn tokens(marking: &Marking, place: usize) -> Result<u128, Refusal> {
+    sum(marking[place].values().copied())
+}
+
+/// What a transition takes and puts with a binding: place, colour, tokens; each place and colour once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Firing {
+    pub takes: Vec<(usize, Colour, u128)>,
+    pub puts: Vec<(usize, Colour, u128)>,
+}
+
+/// A net, with the numbers of its places and transitions by id.
+pub(crate) struct Model {
+    pub net: SymmetricNet,
+    /// By transition: what it takes and puts, if that depends on no variable.
+    fixed: Vec<Option<Firing>>,
+    places: HashMap<String, usize>,
+    transitions: HashMap<String, usize>,
+}
+
+impl From<BagError> for Refusal {
+    fn from(error: BagError) -> Refusal {
+        Refusal(format!("an arc expression has no value: {error}"))
+    }
+}
+
+/// A P/T net as a coloured net with one colour.
+fn with_one_colour(net: Net) -> SymmetricNet {
+    let bags = |arcs: Vec<Arc>| {
+        let bag = |arc: Arc| (arc.place, Bag::Times(arc.weight, Box::new(Bag::Each(Term::Constant(0)))));
+        arcs.into_iter().map(bag).collect()
+    };
+    let place = |place: mcc_model::Place| {
+        let tokens = (place.initial > 0).then_some((0, place.initial));
+        ColouredPlace { id: place.id, sort: 0, initial: Multiset::from_iter(tokens) }
+    };
+    let transition = |transition: mcc_model::Transition| ColouredTransition {
+        id: transition.id,
+        variables: Vec::new(),
+        guard: Guard::And(Vec::new()),
+        inputs: bags(transition.inputs),
+        outputs: bags(transition.outputs),
+    };
+    SymmetricNet {
+        id: net.id,
+        sorts: vec![Sort { id: "dot".to_owned(), kind: SortKind::Dot, colours: 1 }],
+        variables: Vec::new(),
+        places: net.places.into_iter().map(place).collect(),
+        transitions: net.transitions.into_iter().map(transition).collect(),
+    }
+}
+
+impl Model {
+    pub fn read(archive: &Archive) -> Result<Model, ArchiveError> {
+        let net = archive.net()?;
+        Ok(Model::of(match net.kind {
+            NetKind::PlaceTransition => with_one_colour(net),
+            NetKind::Coloured => archive.symmetric_net()?,
+        }))
+    }
+
+    fn of(net: SymmetricNet) -> Model {
+        let places =
+            net.places.iter().enumerate().map(|(number, place)| (place.id.clone(), number)).collect();
+        let transitions =
+            net.transitions.iter().enumerate().map(|(number, one)| (one.id.clone(), number)).collect();
+        let fixed = vec![None; net.transitions.len()];
+        let mut model = Model { net, fixed, places, transitions };
+        model.fixed = (0..model.fixed.len())
+            .map(|transition| {
+                let is_fixed = model.net.transitions[transition].variables.is_empty();
+                if is_fixed { model.firing(transition, &[]).ok()?.map(Cow::into_owned) } else { None }
+            })
+            .collect();
+        model
+    }
+
+    pub fn place(&self, id: &str) -> Result<usize, Refusal> {
+        let number = self.places.get(id).copied();
+        number.ok_or_else(|| Refusal(format!("the net has no place \"{id}\"")))
+    }
+
+    pub fn transition(&self, id: &str) -> Result<usize, Refusal> {
+        let number = self.transitions.get(id).copied();
+        number.ok_or_else(|| Refusal(format!("the net has no transition \"{id}\"")))
+    }
+
+    pub fn initial(&self) -> Marking {
+        let wide = |(colour, count): (&Colour, &u64)| (*colour, u128::from(*count));
+        self.net.places.iter().map(|place| place.initial.iter().map(wide).collect()).collect()
+    }
+
+    /// The colours of a step's variables in the order of the transition's variables.
+    pub fn binding(&self, transition: usize, step: &crate::Step) -> Result<Vec<Colour>, Refusal> {
+        let (net, id) = (&self.net, &step.transition);
+        let variables = &net.transitions[transition].variables;
+        if step.binding.len() != variables.len() {
+            let (bound, known) = (step.binding.len(), variables.len());
+            return Err(Refusal(format!("the step of {id} binds {bound} variables; {id} has {known}")));
+        }
+        let colour = |variable: &usize| {
+            let variable = &net.variables[*variable];
+            let colour = step.binding.get(&variable.id).and_then(|name| net.colour(variable.sort, name));
+            colour.ok_or_else(|| {
+                Refusal(format!("the step of {id} does not bind \"{}\" to one of its colours", variable.id))
+            })
+        };
+        variables.iter().map(colour).collect()
+    }
+
+    /// What a transition takes and puts; None if its guard is false.
+    pub fn firing(&self, transition: usize, binding: &[Colour]) -> Result<Option<Cow<'_, Firing>>, Refusal> {
+        if let Some(fixed) = &self.fixed[transition] {
+            return Ok(Some(Cow::Borrowed(fixed)));
+        }
+        let transition = &self.net.transitions[transition];
+        if !transition.guard.holds(binding) {
+            return Ok(None);
+        }
+        let mut firing = Firing::default();
+        let sides = [(&transition.inputs, &mut firing.takes), (&transition.outputs, &mut firing.puts)];
+        for (arcs, side) in sides {
+            for (place, bag) in arcs {
+                let tokens = bag.evaluate(binding)?.into_iter();
+                side.extend(tokens.map(|(colour, count)| (*place, colour, u128::from(count))));
+            }
+        }
+        Ok(Some(Cow::Owned(firing)))
+    }
+
+    /// Fires a transition, and appends the numbers of the places that it takes from or puts on to `touched`.
+    pub fn fire(
+        &self,
+        marking: &mut Marking,
+        transition: usize,
+        binding: &[Colour],
+        touched: &mut Vec<usize>,
+    ) -> Result<(), Refusal> {
+        let id = &self.net.transitions[transition].id;
+        let firing = self.firing(transition, binding)?;
+        let firing = firing.ok_or_else(|| Refusal(format!("the guard of {id} is false for the binding")))?;
+        for (place, colour, count) in &firing.takes {
+            let have = marking[*place].get(colour).copied().unwrap_or_default();
+            match have.checked_sub(*count) {
+                Some(0) => marking[*place].remove(colour),
+                Some(left) => marking[*place].insert(*colour, left),
+                None => {
+                    let place = &self.net.places[*place];
+                    let (colour, place) = (self.net.colour_name(place.sort, *colour), &place.id);
+                    let what = format!("{place} has {have} of {count} tokens of {colour}");
+                    return Err(Refusal(format!("{id} is not enabled: {what}")));
+                }
+            };
+            touched.push(*place);
+        }
+        for (place, colour, count) in &firing.puts {
+            let tokens = marking[*place].entry(*colour).or_default();
+            let sum = tokens.checked_add(*count);
+            *tokens = sum.ok_or_else(|| Refusal("a place gets more than 2^128-1 tokens".to_owned()))?;
+            touched.push(*place);
+        }
+        Ok(())
+    }
+
+    /// Whether a transition is enabled with at least one binding.
+    pub fn is_enabled(&self, marking: &Marking, transition: usize) -> Result<bool, Refusal> {
+        match &self.fixed[transition] {
+            Some(firing) => Ok(has(marking, &firing.takes)),
+            None => any_binding(self, transition, marking),
+        }
+    }
+
+    pub fn is_deadlock(&self, marking: &Marking) -> Result<bool, Refusal> {
+        for transition in 0..self.net.transitions.len() {
+            if self.is_enabled(marking, transition)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a marking has these tokens.
+pub(crate) fn has(marking: &Marking, tokens: &[(usize, Colour, u128)]) -> bool {
+    let enough = |(place, colour, count): &(usize, Colour, u128)| {
+        marking[*place].get(colour).is_some_and(|have| have >= count)
+    };
+    tokens.iter().all(enough)
+}
+
+/// An exact sum.
+pub(crate) fn sum(mut numbers: impl Iterator<Item = u128>) -> Result<u128, Refusal> {
+    let sum = numbers.try_fold(0, |sum: u128, number| sum.checked_add(number));
+    sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
+}

@@ -1,0 +1,119 @@
+//! Exact numbers in files: values of answers, and rational numbers.
+
+use num_bigint::{BigInt, BigUint};
+use num_rational::BigRational;
+use num_traits::Zero;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Longest text of a number, in bytes. State counts of the contest have some hundred digits.
+const LONGEST: usize = 4096;
+
+/// The value of an answer, written as the contest prints it: `TRUE`, `FALSE` or a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Value {
+    /// `TRUE` or `FALSE`.
+    Truth(bool),
+    /// A natural number in decimal digits without leading zeros.
+    Number(BigUint),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Truth(true) => f.write_str("TRUE"),
+            Value::Truth(false) => f.write_str("FALSE"),
+            Value::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Value {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "TRUE" => Ok(Value::Truth(true)),
+            "FALSE" => Ok(Value::Truth(false)),
+            _ => match digits(text) {
+                Some(number) => Ok(Value::Number(number)),
+                None => Err(format!("the value \"{}\" is not TRUE, FALSE or a number", shortened(text))),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for Value {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Value> for String {
+    fn from(value: Value) -> String {
+        value.to_string()
+    }
+}
+
+/// An exact rational number, written `3`, `-3` or `-3/2`: in lowest terms, without a denominator of 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rational(pub BigRational);
+
+impl fmt::Display for Rational {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Rational {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("\"{}\" is not a number p or p/q in lowest terms", shortened(text));
+        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
+        let (sign, numerator) = match numerator.strip_prefix('-') {
+            Some(positive) => (-1, positive),
+            None => (1, numerator),
+        };
+        let numerator = BigInt::from(digits(numerator).ok_or_else(wrong)?) * sign;
+        let denominator = BigInt::from(digits(denominator).ok_or_else(wrong)?);
+        if denominator.is_zero() {
+            return Err(wrong());
+        }
+        let number = Rational(BigRational::new(numerator, denominator));
+        // One number has one text, so that a changed text is a changed number.
+        if number.to_string() == text { Ok(number) } else { Err(wrong()) }
+    }
+}
+
+impl TryFrom<String> for Rational {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Rational> for String {
+    fn from(number: Rational) -> String {
+        number.to_string()
+    }
+}
+
+/// A natural number in decimal digits without leading zeros.
+fn digits(text: &str) -> Option<BigUint> {
+    let canonical = !text.is_empty()
+        && text.len() <= LONGEST
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && (text == "0" || !text.starts_with('0'));
+    if canonical { text.parse().ok() } else { None }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}

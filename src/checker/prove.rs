@@ -1,0 +1,355 @@
+//! Checks certificates: that each lemma is inductive, and that the lemmas refute the condition.
+
+use crate::certificate::{Certificate, Lemma, ProofStep, Weight};
+use crate::instance::{Claim, Instance};
+use crate::model::Model;
+use crate::unfolded::Unfolded;
+use crate::{CheckError, Rational, Refusal, VERSION};
+use mcc_model::{Count, Expr};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The weighted sum of tokens is at most the bound. Places without an entry have the weight 0.
+#[derive(Clone)]
+struct Inequality {
+    weights: BTreeMap<usize, BigRational>,
+    bound: BigRational,
+}
+
+/// A condition on markings without negations.
+#[derive(Clone)]
+enum Condition {
+    AtMost(Inequality),
+    All(Vec<Rc<Condition>>),
+    Any(Vec<Rc<Condition>>),
+}
+
+impl Instance {
+    /// Checks that the lemmas of a certificate hold in all reachable markings and that its proof refutes what contradicts
+    /// its value.
+    ///
+    /// # Errors
+    /// [`CheckError::Refused`] with the reason if not, or if the certificate is not one of this instance.
+    pub fn check_certificate(&self, certificate: &Certificate) -> Result<(), CheckError> {
+        let Certificate { version, instance, examination, property, value, subject, lemmas, proof } =
+            certificate;
+        if *version != VERSION {
+            return Err(Refusal(format!("it has the version {version}, not {VERSION}")).into());
+        }
+        let claim = self.claim(instance, examination, property, value)?;
+        let net = self.unfolded()?;
+        let context = Context { model: &self.model, net };
+        let condition = context.refuted(&claim, subject.as_deref()).and_then(|condition| {
+            condition.ok_or_else(|| Refusal(format!("no certificate shows that {property} is {value}")))
+        })?;
+        let lemmas = context.lemmas(lemmas)?;
+        Ok(context.check(Rc::new(condition), &lemmas, proof)?)
+    }
+}
+
+struct Context<'a> {
+    model: &'a Model,
+    net: &'a Unfolded,
+}
+
+impl Context<'_> {
+    /// The condition that contradicts a claim; None if no certificate can show the claim.
+    fn refuted(&self, claim: &Claim<'_>, subject: Option<&str>) -> Result<Option<Condition>, Refusal> {
+        let more = |places: Vec<Range<usize>>, bound: &BigInt| {
+            let places = places.into_iter().flatten();
+            Condition::AtMost(inequality(places.map(|place| (place, -BigInt::one())), -bound - 1))
+        };
+        let needs_subject = matches!(
+            claim,
+            Claim::StableMarking(true) | Claim::QuasiLiveness(false) | Claim::Liveness(false)
+        );
+        let subject = match (subject, needs_subject) {
+            (Some(subject), true) => subject,
+            (None, false) => "",
+            (Some(_), false) => return Err(Refusal("it has a subject, but its value needs none".to_owned())),
+            (None, true) => return Err(Refusal("it has no subject, but its value needs one".to_owned())),
+        };
+        let any = |conditions: Vec<Condition>| Condition::Any(conditions.into_iter().map(Rc::new).collect());
+        Ok(match claim {
+            Claim::Formula(formula, truth) => match (formula, truth) {
+                (Expr::ExistsPath(path), false) | (Expr::AllPaths(path), true) => match (&**path, truth) {
+                    (Expr::Finally(inner), false) => Some(self.condition(inner, true)?),
+                    (Expr::Globally(inner), true) => Some(self.condition(inner, false)?),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Claim::Bound(places, bound) => {
+                let ranges = places.iter().map(|place| self.net.places[*place].clone()).collect();
+                Some(more(ranges, &BigInt::from((*bound).clone())))
+            }
+            Claim::MostInPlace(bound) => {
+                let bound = BigInt::from((*bound).clone());
+                let over = |place: usize| more(std::iter::once(place..place + 1).collect(), &bound);
+                Some(any((0..self.net.initial.len()).map(over).collect()))
+            }
+            Claim::OneSafe(true) => {
+                let over = |places: &Range<usize>| more(vec![places.clone()], &BigInt::one());
+                Some(any(self.net.places.iter().map(over).collect()))
+            }
+            Claim::QuasiLiveness(false) | Claim::Liveness(false) => {
+                Some(self.fireable(&[subject.to_owned()], true)?)
+            }
+            Claim::StableMarking(true) => {
+                let places = self.net.places[self.model.place(subject)?].clone();
+                let differs = places.flat_map(|place| {
+                    let initial = BigInt::from(self.net.initial[place]);
+                    let fewer = inequality([(place, BigInt::one())], &initial - 1);
+                    [fewer, inequality([(place, -BigInt::one())], -initial - 1)].map(Condition::AtMost)
+                });
+                Some(any(differs.collect()))
+            }
+            _ => None,
+        })
+    }
+
+    /// A state formula, or its negation, without negations.
+    fn condition(&self, formula: &Expr, holds: bool) -> Result<Condition, Refusal> {
+        let parts = |parts: &[Expr]| -> Result<Vec<Rc<Condition>>, Refusal> {
+            parts.iter().map(|part| Ok(Rc::new(self.condition(part, holds)?))).collect()
+        };
+        Ok(match (formula, holds) {
+            (Expr::Not(inner), _) => self.condition(inner, !holds)?,
+            (Expr::And(of), true) | (Expr::Or(of), false) => Condition::All(parts(of)?),
+            (Expr::And(of), false) | (Expr::Or(of), true) => Condition::Any(parts(of)?),
+            (Expr::Le(left, right), true) => self.difference(left, right, 0)?,
+            (Expr::Le(left, right), false) => self.difference(right, left, -1)?,
+            (Expr::Fireable(ids), _) => self.fireable(ids, holds)?,
+            (Expr::Deadlock, _) => self.enabled((0..self.net.flats.len()).collect(), !holds),
+            _ => return Err(Refusal("the formula has path operators inside of its first one".to_owned())),
+        })
+    }
+
+    /// left - right <= more
+    fn difference(&self, left: &Count, right: &Count, more: i32) -> Result<Condition, Refusal> {
+        let mut weights: BTreeMap<usize, BigInt> = BTreeMap::new();
+        let mut bound = BigInt::from(more);
+        for (count, sign) in [(left, 1), (right, -1)] {
+            match count {
+                Count::Constant(number) => bound -= BigInt::from(*number) * sign,
+                Count::Tokens(ids) => {
+                    for id in ids {
+                        for place in self.net.places[self.model.place(id)?].clone() {
+                            *weights.entry(place).or_default() += sign;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Condition::AtMost(inequality(weights, bound)))
+    }
+
+    fn fireable(&self, ids: &[String], holds: bool) -> Result<Condition, Refusal> {
+        let mut flats = Vec::new();
+        for id in ids {
+            flats.extend(self.net.transitions[self.model.transition(id)?].clone());
+        }
+        Ok(self.enabled(flats, holds))
+    }
+
+    /// One of the transitions is enabled, or none.
+    fn enabled(&self, flats: Vec<usize>, holds: bool) -> Condition {
+        let part = |flat: usize| {
+            let need = |(place, count): &(usize, u128)| {
+                let count = BigInt::from(*count);
+                Rc::new(Condition::AtMost(match holds {
+                    true => inequality([(*place, -BigInt::one())], -count),
+                    false => inequality([(*place, BigInt::one())], count - 1),
+                }))
+            };
+            let needs = self.net.flats[flat].needs.iter().map(need).collect();
+            Rc::new(if holds { Condition::All(needs) } else { Condition::Any(needs) })
+        };
+        let parts = flats.into_iter().map(part).collect();
+        if holds { Condition::Any(parts) } else { Condition::All(parts) }
+    }
+
+    fn weights(&self, weights: &[Weight]) -> Result<BTreeMap<usize, BigRational>, Refusal> {
+        let mut result = BTreeMap::new();
+        for Weight { place, colour, weight } in weights {
+            for number in self.net.named(self.model, place, colour.as_ref())? {
+                if result.insert(number, weight.0.clone()).is_some() {
+                    return Err(Refusal(format!("the place \"{place}\" occurs twice in a sum")));
+                }
+            }
+        }
+        result.retain(|_, weight| !weight.is_zero());
+        Ok(result)
+    }
+
+    /// Checks the lemmas one after the other, and returns them as inequalities.
+    fn lemmas(&self, lemmas: &[Lemma]) -> Result<Vec<Inequality>, Refusal> {
+        let mut dead = vec![false; self.net.flats.len()];
+        let mut known = Vec::with_capacity(lemmas.len());
+        for (number, lemma) in lemmas.iter().enumerate() {
+            let checked = match lemma {
+                Lemma::Inequality { weights, bound } => self.inductive(weights, bound, &dead),
+                Lemma::Trap(places) => self.trap(places, &dead),
+            };
+            let checked = checked.map_err(|Refusal(why)| Refusal(format!("lemma {number}: {why}")))?;
+            self.add_dead(&checked, &mut dead);
+            known.push(checked);
+        }
+        Ok(known)
+    }
+
+    fn inductive(&self, weights: &[Weight], bound: &Rational, dead: &[bool]) -> Result<Inequality, Refusal> {
+        let weights = self.weights(weights)?;
+        let number = |place: &usize| BigRational::from_integer(self.net.initial[*place].into());
+        let initial: BigRational = weights.iter().map(|(place, weight)| weight * number(place)).sum();
+        if initial > bound.0 {
+            return Err(Refusal(format!("the sum is initially {initial}, more than {bound}")));
+        }
+        // Integers: sums of rational numbers are slow.
+        let common = weights.values().fold(BigInt::one(), |common, weight| common.lcm(weight.denom()));
+        let mut effects: BTreeMap<usize, BigInt> = BTreeMap::new();
+        for (place, weight) in &weights {
+            let weight = weight.numer() * (&common / weight.denom());
+            for (flat, change) in self.net.changed_by[*place].iter().filter(|(flat, _)| !dead[*flat]) {
+                *effects.entry(*flat).or_default() += &weight * BigInt::from(*change);
+            }
+        }
+        match effects.iter().find(|(_, effect)| effect.is_positive()) {
+            Some((flat, _)) => Err(Refusal(format!("{} increases the sum", self.transition_of(*flat)))),
+            None => Ok(Inequality { weights, bound: bound.0.clone() }),
+        }
+    }
+
+    fn trap(&self, places: &[crate::PlaceName], dead: &[bool]) -> Result<Inequality, Refusal> {
+        let mut inside = BTreeMap::new();
+        for crate::PlaceName { place, colour } in places {
+            for number in self.net.named(self.model, place, colour.as_ref())? {
+                inside.insert(number, -BigRational::one());
+            }
+        }
+        if inside.keys().all(|place| self.net.initial[*place] == 0) {
+            return Err(Refusal("the trap has no token initially".to_owned()));
+        }
+        for place in inside.keys() {
+            for (flat, _) in self.net.needed_by[*place].iter().filter(|(flat, _)| !dead[*flat]) {
+                if !self.net.flats[*flat].puts.iter().any(|place| inside.contains_key(place)) {
+                    let id = self.transition_of(*flat);
+                    return Err(Refusal(format!("{id} takes a token from the trap and puts none there")));
+                }
+            }
+        }
+        Ok(Inequality { weights: inside, bound: -BigRational::one() })
+    }
+
+    /// Marks the transitions that need more tokens than an inequality without negative weights allows.
+    fn add_dead(&self, known: &Inequality, dead: &mut [bool]) {
+        if known.weights.values().any(BigRational::is_negative) {
+            return;
+        }
+        let mut needed: BTreeMap<usize, BigRational> = BTreeMap::new();
+        for (place, weight) in &known.weights {
+            for (flat, count) in &self.net.needed_by[*place] {
+                let sum = needed.entry(*flat).or_insert_with(BigRational::zero);
+                *sum += weight * BigRational::from_integer((*count).into());
+            }
+        }
+        needed.iter().filter(|(_, sum)| **sum > known.bound).for_each(|(flat, _)| dead[*flat] = true);
+    }
+
+    fn transition_of(&self, flat: usize) -> String {
+        let number = self.net.transitions.partition_point(|range| range.end <= flat);
+        format!("the transition number {number} of the net")
+    }
+
+    /// Follows the proof through its cases.
+    fn check(
+        &self,
+        condition: Rc<Condition>,
+        lemmas: &[Inequality],
+        proof: &[ProofStep],
+    ) -> Result<(), Refusal> {
+        let (mut assumptions, mut disjunctions) = (Vec::new(), Vec::new());
+        // What is left to prove: the numbers of assumptions and disjunctions that are known there, and what is assumed.
+        let mut open = vec![(0, 0, condition)];
+        for (number, step) in proof.iter().enumerate() {
+            let at = |why: &str| Refusal(format!("step {number} of the proof: {why}"));
+            let (known, cases, condition) = open.pop().ok_or_else(|| at("nothing is left to prove"))?;
+            assumptions.truncate(known);
+            disjunctions.truncate(cases);
+            assume(&condition, &mut assumptions, &mut disjunctions);
+            let (known, cases) = (assumptions.len(), disjunctions.len());
+            match step {
+                ProofStep::Contradiction { lemmas: of_lemmas, assumptions: of_assumptions } => {
+                    let mut sum = Inequality { weights: BTreeMap::new(), bound: BigRational::zero() };
+                    for (factors, from) in [(of_lemmas, lemmas), (of_assumptions, assumptions.as_slice())] {
+                        for (number, Rational(factor)) in factors {
+                            let term = from.get(*number).ok_or_else(|| at("an unknown inequality"))?;
+                            if factor.is_negative() {
+                                return Err(at("a negative factor"));
+                            }
+                            sum.bound += factor * &term.bound;
+                            for (place, weight) in &term.weights {
+                                *sum.weights.entry(*place).or_insert_with(BigRational::zero) +=
+                                    factor * weight;
+                            }
+                        }
+                    }
+                    if sum.weights.values().any(BigRational::is_negative) {
+                        return Err(at("the sum has a negative weight"));
+                    }
+                    if !sum.bound.is_negative() {
+                        return Err(at("the sum is no contradiction: its bound is not negative"));
+                    }
+                }
+                ProofStep::Cases(disjunction) => {
+                    let of: &Vec<Rc<Condition>> =
+                        disjunctions.get(*disjunction).ok_or_else(|| at("an unknown disjunction"))?;
+                    open.extend(of.iter().rev().map(|case| (known, cases, case.clone())));
+                }
+                ProofStep::Split { weights, bound } => {
+                    let low = Inequality { weights: self.weights(weights)?, bound: bound.0.clone() };
+                    if !low.bound.is_integer() || !low.weights.values().all(BigRational::is_integer) {
+                        return Err(at("a split with a number that is not an integer"));
+                    }
+                    let weights = low.weights.iter().map(|(place, weight)| (*place, -weight)).collect();
+                    let high = Inequality { weights, bound: -&low.bound - BigRational::one() };
+                    open.push((known, cases, Rc::new(Condition::AtMost(high))));
+                    open.push((known, cases, Rc::new(Condition::AtMost(low))));
+                }
+            }
+        }
+        match open.len() {
+            0 => Ok(()),
+            left => Err(Refusal(format!("the proof ends with {left} open cases"))),
+        }
+    }
+}
+
+fn inequality(weights: impl IntoIterator<Item = (usize, BigInt)>, bound: BigInt) -> Inequality {
+    let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
+    for (place, weight) in weights {
+        *sum.entry(place).or_insert_with(BigRational::zero) += BigRational::from_integer(weight);
+    }
+    Inequality { weights: sum, bound: BigRational::from_integer(bound) }
+}
+
+/// Takes a condition apart into inequalities and disjunctions.
+fn assume(
+    condition: &Rc<Condition>,
+    assumptions: &mut Vec<Inequality>,
+    disjunctions: &mut Vec<Vec<Rc<Condition>>>,
+) {
+    match &**condition {
+        Condition::AtMost(inequality) => assumptions.push(inequality.clone()),
+        Condition::All(parts) => parts.iter().for_each(|part| assume(part, assumptions, disjunctions)),
+        Condition::Any(parts) => match parts.as_slice() {
+            [only] => assume(only, assumptions, disjunctions),
+            parts => disjunctions.push(parts.to_vec()),
+        },
+    }
+}

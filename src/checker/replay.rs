@@ -1,0 +1,349 @@
+//! Checks witnesses: replays their runs and evaluates the claim on the markings.
+
+use crate::instance::{Claim, Instance};
+use crate::model::{Marking, Model, sum, tokens};
+use crate::path::{End, Path, Truth};
+use crate::{CheckError, Refusal, Run, VERSION, Witness};
+use mcc_model::{Colour, Count, Expr};
+use num_bigint::BigUint;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A firing with its numbers.
+type Firing = (usize, Vec<Colour>);
+
+impl Instance {
+    /// Checks that the runs of a witness show its value.
+    ///
+    /// # Errors
+    /// [`CheckError::Refused`] with the reason if they do not, or if the witness is not one of this instance.
+    pub fn check_witness(&self, witness: &Witness) -> Result<(), CheckError> {
+        let Witness { version, instance, examination, property, value, runs } = witness;
+        if *version != VERSION {
+            return Err(Refusal(format!("it has the version {version}, not {VERSION}")).into());
+        }
+        let claim = self.claim(instance, examination, property, value)?;
+        let model = &self.model;
+        let runs: Vec<_> = runs.iter().map(|run| Replay::new(model, run)).collect::<Result<_, _>>()?;
+        match claim {
+            Claim::QuasiLiveness(true) => return Ok(quasi_live(model, &runs)?),
+            Claim::StableMarking(false) => return Ok(no_stable_place(model, &runs)?),
+            _ => {}
+        }
+        let [run] = runs.as_slice() else {
+            return Err(Refusal(format!("it has {} runs; its value needs one", runs.len())).into());
+        };
+        if let Claim::Formula(formula, truth) = claim {
+            return Ok(run.shows(formula, truth, examination.starts_with("LTL"))?);
+        }
+        let last = run.last_marking()?;
+        let at_least = |found: u128, bound: &BigUint| match BigUint::from(found) >= *bound {
+            true => Ok(()),
+            false => Err(Refusal(format!("the last marking has {found} tokens there, not {bound}"))),
+        };
+        Ok(match claim {
+            Claim::Bound(places, bound) => {
+                let tokens: Vec<u128> =
+                    places.iter().map(|place| tokens(&last, *place)).collect::<Result<_, _>>()?;
+                at_least(sum(tokens.into_iter())?, bound)
+            }
+            Claim::MostInPlace(bound) => {
+                let most = last.iter().flat_map(|tokens| tokens.values().copied()).max();
+                at_least(most.unwrap_or_default(), bound)
+            }
+            Claim::OneSafe(false) => {
+                let mut most = 0;
+                for place in 0..model.net.places.len() {
+                    most = most.max(tokens(&last, place)?);
+                }
+                at_least(most, &BigUint::from(2_u8))
+            }
+            Claim::Liveness(false) if !model.net.transitions.is_empty() => match model.is_deadlock(&last)? {
+                true => Ok(()),
+                false => Err(Refusal("the last marking is not a deadlock".to_owned())),
+            },
+            _ => Err(Refusal(format!("no run shows that {property} is {value}"))),
+        }?)
+    }
+}
+
+/// A run with the numbers of its transitions and colours.
+struct Replay<'a> {
+    model: &'a Model,
+    firings: Vec<Firing>,
+    loop_start: Option<usize>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(model: &'a Model, run: &Run) -> Result<Replay<'a>, Refusal> {
+        let firing = |step: &crate::Step| {
+            let transition = model.transition(&step.transition)?;
+            Ok((transition, model.binding(transition, step)?))
+        };
+        let firings = run.steps.iter().map(firing).collect::<Result<_, Refusal>>()?;
+        if let Some(start) = run.loop_start
+            && start >= run.steps.len()
+        {
+            let steps = run.steps.len();
+            return Err(Refusal(format!("the loop begins after step {start} of {steps}: it has no step")));
+        }
+        Ok(Replay { model, firings, loop_start: run.loop_start })
+    }
+
+    /// Fires all steps. Calls `visit` with the initial marking and after each step, with the number of steps so far and the
+    /// places that the last step touched. Checks the loop.
+    fn fire_all(
+        &self,
+        mut visit: impl FnMut(usize, &Marking, &[usize]) -> Result<(), Refusal>,
+    ) -> Result<Marking, Refusal> {
+        let mut marking = self.model.initial();
+        let mut loop_marking = None;
+        let mut touched: Vec<usize> = (0..self.model.net.places.len()).collect();
+        visit(0, &marking, &touched)?;
+        for (number, (transition, binding)) in self.firings.iter().enumerate() {
+            if self.loop_start == Some(number) {
+                loop_marking = Some(marking.clone());
+            }
+            touched.clear();
+            let fired = self.model.fire(&mut marking, *transition, binding, &mut touched);
+            fired.map_err(|Refusal(why)| Refusal(format!("step {number}: {why}")))?;
+            visit(number + 1, &marking, &touched)?;
+        }
+        match loop_marking {
+            Some(start) if start != marking => {
+                Err(Refusal("the marking at the end of the loop is not the one at its beginning".to_owned()))
+            }
+            _ => Ok(marking),
+        }
+    }
+
+    fn last_marking(&self) -> Result<Marking, Refusal> {
+        self.fire_all(|_, _, _| Ok(()))
+    }
+
+    /// Whether the run shows that the formula is true (or false) initially.
+    fn shows(&self, formula: &Expr, truth: bool, linear: bool) -> Result<(), Refusal> {
+        let last = self.last_marking()?;
+        // The common case without the truth of all atoms in all markings: the last marking satisfies, or violates.
+        if let (Expr::ExistsPath(path), true) | (Expr::AllPaths(path), false) = (formula, truth)
+            && let Expr::Finally(inner) | Expr::Globally(inner) = &**path
+            && matches!(**path, Expr::Finally(_)) == truth
+            && is_state_formula(inner)
+            && Atoms::new(self.model, inner)?.holds(inner, &last)? == truth
+        {
+            return Ok(());
+        }
+        let mut atoms = Atoms::new(self.model, formula)?;
+        self.fire_all(|_, marking, touched| atoms.visit(marking, touched))?;
+        let end = match self.loop_start {
+            Some(start) => End::Loop(start),
+            None if self.model.is_deadlock(&last)? => End::Deadlock,
+            None => End::Open,
+        };
+        // The marking at the end of a loop is the one at its beginning.
+        let positions = self.firings.len() + usize::from(self.loop_start.is_none());
+        let atom = |formula: &Expr| {
+            let truths = &atoms.truths[atoms.number(formula)?];
+            Ok(Rc::new(truths[..positions].iter().map(|truth| Truth::from(*truth)).collect()))
+        };
+        let quantified = RefCell::new(HashMap::new());
+        let path = Path { positions, end, linear, atom: &atom, quantified };
+        match path.holds_initially(formula)? {
+            found if found == Truth::from(truth) => Ok(()),
+            Truth::Unknown => Err(Refusal("the run does not determine the truth of the formula".to_owned())),
+            found => Err(Refusal(format!("the run shows that the formula is {found:?}"))),
+        }
+    }
+}
+
+fn is_state_formula(formula: &Expr) -> bool {
+    match formula {
+        Expr::Le(..) | Expr::Fireable(_) | Expr::Deadlock => true,
+        Expr::Not(inner) => is_state_formula(inner),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(is_state_formula),
+        _ => false,
+    }
+}
+
+/// An atom with the numbers of its places or transitions.
+enum Atom {
+    Le(Number, Number),
+    Fireable(Vec<usize>),
+    Deadlock,
+}
+
+enum Number {
+    Constant(u128),
+    Tokens(Vec<usize>),
+}
+
+/// The atoms of a formula, and their truth in the markings that were visited.
+struct Atoms<'a> {
+    model: &'a Model,
+    atoms: Vec<Atom>,
+    numbers: HashMap<*const Expr, usize>,
+    /// By place: the atoms that its tokens may change.
+    of_place: Vec<Vec<usize>>,
+    truths: Vec<Vec<bool>>,
+}
+
+impl<'a> Atoms<'a> {
+    fn new(model: &'a Model, formula: &Expr) -> Result<Atoms<'a>, Refusal> {
+        let of_place = vec![Vec::new(); model.net.places.len()];
+        let mut atoms =
+            Atoms { model, atoms: Vec::new(), numbers: HashMap::new(), of_place, truths: Vec::new() };
+        atoms.collect(formula)?;
+        Ok(atoms)
+    }
+
+    fn collect(&mut self, formula: &Expr) -> Result<(), Refusal> {
+        let model = self.model;
+        let number = |count: &Count| -> Result<Number, Refusal> {
+            Ok(match count {
+                Count::Constant(number) => Number::Constant((*number).into()),
+                Count::Tokens(ids) => {
+                    Number::Tokens(ids.iter().map(|id| model.place(id)).collect::<Result<_, _>>()?)
+                }
+            })
+        };
+        let atom = match formula {
+            Expr::AllPaths(inner)
+            | Expr::ExistsPath(inner)
+            | Expr::Globally(inner)
+            | Expr::Finally(inner)
+            | Expr::Next(inner)
+            | Expr::Not(inner) => return self.collect(inner),
+            Expr::Until(before, reach) => {
+                self.collect(before)?;
+                return self.collect(reach);
+            }
+            Expr::And(parts) | Expr::Or(parts) => {
+                return parts.iter().try_for_each(|part| self.collect(part));
+            }
+            Expr::Le(left, right) => Atom::Le(number(left)?, number(right)?),
+            Expr::Fireable(ids) => {
+                Atom::Fireable(ids.iter().map(|id| model.transition(id)).collect::<Result<_, _>>()?)
+            }
+            Expr::Deadlock => Atom::Deadlock,
+        };
+        let mut places: Vec<usize> = match &atom {
+            Atom::Le(left, right) => {
+                let places = [left, right].into_iter().filter_map(|number| match number {
+                    Number::Tokens(places) => Some(places),
+                    Number::Constant(_) => None,
+                });
+                places.flatten().copied().collect()
+            }
+            Atom::Fireable(transitions) => {
+                let inputs =
+                    transitions.iter().flat_map(|transition| &model.net.transitions[*transition].inputs);
+                inputs.map(|(place, _)| *place).collect()
+            }
+            Atom::Deadlock => (0..model.net.places.len()).collect(),
+        };
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().for_each(|place| self.of_place[place].push(self.atoms.len()));
+        self.numbers.insert(std::ptr::from_ref(formula), self.atoms.len());
+        self.atoms.push(atom);
+        self.truths.push(Vec::new());
+        Ok(())
+    }
+
+    fn number(&self, formula: &Expr) -> Result<usize, Refusal> {
+        let number = self.numbers.get(&std::ptr::from_ref(formula)).copied();
+        number.ok_or_else(|| Refusal("an atom of the formula is unknown".to_owned()))
+    }
+
+    /// Appends the truth of all atoms in a marking. Computes those again whose places were touched since the last one.
+    fn visit(&mut self, marking: &Marking, touched: &[usize]) -> Result<(), Refusal> {
+        for atom in 0..self.atoms.len() {
+            match self.truths[atom].last().copied() {
+                Some(same) => self.truths[atom].push(same),
+                None => {
+                    let truth = self.truth(atom, marking)?;
+                    self.truths[atom].push(truth);
+                }
+            }
+        }
+        for place in touched {
+            for number in 0..self.of_place[*place].len() {
+                let atom = self.of_place[*place][number];
+                let truth = self.truth(atom, marking)?;
+                self.truths[atom].iter_mut().next_back().into_iter().for_each(|last| *last = truth);
+            }
+        }
+        Ok(())
+    }
+
+    fn truth(&self, atom: usize, marking: &Marking) -> Result<bool, Refusal> {
+        let number = |number: &Number| match number {
+            Number::Constant(number) => Ok(*number),
+            Number::Tokens(places) => places.iter().try_fold(0_u128, |sum, place| {
+                let sum = sum.checked_add(tokens(marking, *place)?);
+                sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
+            }),
+        };
+        match &self.atoms[atom] {
+            Atom::Le(left, right) => Ok(number(left)? <= number(right)?),
+            Atom::Fireable(transitions) => {
+                for transition in transitions {
+                    if self.model.is_enabled(marking, *transition)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Atom::Deadlock => self.model.is_deadlock(marking),
+        }
+    }
+
+    /// The truth of a state formula in one marking.
+    fn holds(&self, formula: &Expr, marking: &Marking) -> Result<bool, Refusal> {
+        match formula {
+            Expr::Not(inner) => Ok(!self.holds(inner, marking)?),
+            Expr::And(parts) | Expr::Or(parts) => {
+                let decisive = matches!(formula, Expr::Or(_));
+                for part in parts {
+                    if self.holds(part, marking)? == decisive {
+                        return Ok(decisive);
+                    }
+                }
+                Ok(!decisive)
+            }
+            _ => self.truth(self.number(formula)?, marking),
+        }
+    }
+}
+
+/// Each transition fires in one of the runs.
+fn quasi_live(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
+    let mut fired = HashSet::new();
+    for run in runs {
+        run.last_marking()?;
+        fired.extend(run.firings.iter().map(|(transition, _)| *transition));
+    }
+    match model.net.transitions.len() - fired.len() {
+        0 => Ok(()),
+        left => Err(Refusal(format!("{left} transitions fire in none of the runs"))),
+    }
+}
+
+/// The number of tokens of each place changes in one of the runs.
+fn no_stable_place(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
+    let initial = model.initial();
+    let mut changed = vec![false; model.net.places.len()];
+    for run in runs {
+        run.fire_all(|_, marking, touched| {
+            for place in touched.iter().filter(|place| !changed[**place]).copied().collect::<Vec<_>>() {
+                changed[place] = tokens(marking, place)? != tokens(&initial, place)?;
+            }
+            Ok(())
+        })?;
+    }
+    match changed.iter().filter(|changed| !**changed).count() {
+        0 => Ok(()),
+        left => Err(Refusal(format!("{left} places keep their tokens in all of the runs"))),
+    }
+}

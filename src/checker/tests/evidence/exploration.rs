@@ -1,0 +1,373 @@
+//! The checkers against the complete exploration of small nets: what they accept is true, and what is true by a run that
+//! shows it is accepted.
+
+use crate::nets::{Moves, Random, Tokens, pack, pnml, properties};
+use mcc_checker::{
+    Certificate, CheckError, Instance, Lemma, PlaceName, ProofStep, Rational, Run, VERSION, Value, Weight,
+    Witness,
+};
+use mcc_model::{Archive, Count, Expr, Formula};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use tempfile::TempDir;
+
+const NAME: &str = "Random-PT-1";
+
+fn rational(text: &str) -> Rational {
+    text.parse().unwrap()
+}
+
+fn witness(examination: &str, property: &str, value: Value, runs: Vec<Run>) -> Witness {
+    let [instance, examination, property] = [NAME, examination, property].map(str::to_owned);
+    Witness { version: VERSION, instance, examination, property, value, runs }
+}
+
+fn accepted(checked: Result<(), CheckError>) -> bool {
+    match checked {
+        Ok(()) => true,
+        Err(CheckError::Refused(_)) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A random net with few places, and its instance with these formulas in an examination.
+fn instance(random: &mut Random, formulas: &[(&str, Vec<String>)], conserves: bool) -> (TempDir, Archive) {
+    let places = 2 + random.below(3);
+    let initial: Vec<u64> = (0..places).map(|_| random.below(3) as u64).collect();
+    let mut side = |size: usize| -> Vec<(usize, u64)> {
+        let mut arcs: HashMap<usize, u64> = HashMap::new();
+        for _ in 0..size {
+            *arcs.entry(random.below(places)).or_default() += 1;
+        }
+        arcs.into_iter().collect()
+    };
+    let transitions: Vec<_> = (0..2 + places % 3)
+        .map(|number| {
+            let size = 1 + number % 2;
+            [side(size), side(if conserves || number % 3 > 0 { size } else { number % 2 })]
+        })
+        .collect();
+    let mut files = vec![("model.pnml".to_owned(), pnml(NAME, &initial, &transitions))];
+    for (examination, formulas) in formulas {
+        let numbered: Vec<_> =
+            formulas.iter().enumerate().map(|(n, formula)| (format!("f{n}"), formula.clone())).collect();
+        files.push((format!("{examination}.xml"), properties(&numbered)));
+    }
+    let folder = TempDir::new().unwrap();
+    let archive = Archive::open(&pack(folder.path(), NAME, &files)).unwrap();
+    (folder, archive)
+}
+
+/// A random state formula in XML over p0, p1, t0 and t1, which every net has.
+fn state_formula(random: &mut Random, depth: usize) -> String {
+    let place = |random: &mut Random| format!("<place>p{}</place>", random.below(2));
+    match random.below(if depth == 0 { 3 } else { 6 }) {
+        0 => {
+            let (count, place) = (random.below(4), place(random));
+            format!(
+                "<integer-le><integer-constant>{count}</integer-constant><tokens-count>{place}</tokens-count></integer-le>"
+            )
+        }
+        1 => {
+            let (left, right) = (place(random), place(random));
+            format!(
+                "<integer-le><tokens-count>{left}{right}</tokens-count><tokens-count>{right}</tokens-count></integer-le>"
+            )
+        }
+        2 => match random.below(4) {
+            0 => "<deadlock/>".to_owned(),
+            number => format!("<is-fireable><transition>t{}</transition></is-fireable>", number % 2),
+        },
+        3 => format!("<negation>{}</negation>", state_formula(random, depth - 1)),
+        operator => {
+            let name = if operator == 4 { "conjunction" } else { "disjunction" };
+            let [left, right] = [(); 2].map(|()| state_formula(random, depth - 1));
+            format!("<{name}>{left}{right}</{name}>")
+        }
+    }
+}
+
+/// A random formula of CTL, or of LTL below its quantifier.
+fn temporal(random: &mut Random, depth: usize, linear: bool) -> String {
+    if depth == 0 {
+        return state_formula(random, 1);
+    }
+    let inner = temporal(random, depth - 1, linear);
+    let operator = match random.below(5) {
+        0 => format!("<globally>{inner}</globally>"),
+        1 => format!("<finally>{inner}</finally>"),
+        2 => format!("<next>{inner}</next>"),
+        3 => return format!("<negation>{inner}</negation>"),
+        _ => {
+            let before = temporal(random, depth - 1, linear);
+            format!("<until><before>{before}</before><reach>{inner}</reach></until>")
+        }
+    };
+    match (linear, random.below(2)) {
+        (true, _) => operator,
+        (false, 0) => format!("<all-paths>{operator}</all-paths>"),
+        (false, _) => format!("<exists-path>{operator}</exists-path>"),
+    }
+}
+
+/// All reachable markings with their successors; None if there are more than 400.
+fn explore(net: &Moves) -> Option<(Vec<Tokens>, Vec<Vec<usize>>)> {
+    let mut numbers = HashMap::from([(net.initial.clone(), 0)]);
+    let (mut markings, mut edges) = (vec![net.initial.clone()], Vec::new());
+    while edges.len() < markings.len() {
+        let marking = markings[edges.len()].clone();
+        let successors = net.enabled(&marking).into_iter().map(|number| net.fire(&marking, number));
+        let mut numbered = Vec::new();
+        for next in successors.collect::<Vec<_>>() {
+            let new = markings.len();
+            let number = *numbers.entry(next.clone()).or_insert(new);
+            if number == new {
+                markings.push(next);
+            }
+            numbered.push(number);
+        }
+        edges.push(numbered);
+        if markings.len() > 400 {
+            return None;
+        }
+    }
+    Some((markings, edges))
+}
+
+fn atom(net: &Moves, marking: &Tokens, formula: &Expr) -> bool {
+    let tokens = |ids: &[String]| -> i128 {
+        let of = |id: &String| -> i128 {
+            let place = net.places.iter().position(|place| place == id).unwrap();
+            marking.iter().filter(|((at, _), _)| *at == place).map(|(_, count)| *count).sum()
+        };
+        ids.iter().map(of).sum()
+    };
+    let number = |count: &Count| match count {
+        Count::Constant(number) => i128::from(*number),
+        Count::Tokens(ids) => tokens(ids),
+    };
+    match formula {
+        Expr::Le(left, right) => number(left) <= number(right),
+        Expr::Deadlock => net.enabled(marking).is_empty(),
+        Expr::Fireable(ids) => {
+            net.enabled(marking).into_iter().any(|number| ids.contains(&net.moves[number].step.transition))
+        }
+        _ => panic!("not an atom"),
+    }
+}
+
+/// CTL by fixed points: the markings that satisfy the formula. Paths are maximal and may end in deadlocks.
+fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -> Vec<bool> {
+    let of = |formula: &Expr| ctl(net, markings, edges, formula);
+    let all = |each: &dyn Fn(usize) -> bool| -> Vec<bool> { (0..markings.len()).map(each).collect() };
+    let until = |before: Vec<bool>, reach: Vec<bool>, some: bool| {
+        let mut result = reach;
+        loop {
+            let grown = all(&|at| {
+                let next = &edges[at];
+                let after = match some {
+                    true => next.iter().any(|next| result[*next]),
+                    false => !next.is_empty() && next.iter().all(|next| result[*next]),
+                };
+                result[at] || before[at] && after
+            });
+            if grown == result {
+                return result;
+            }
+            result = grown;
+        }
+    };
+    match formula {
+        Expr::Not(inner) => of(inner).into_iter().map(|truth| !truth).collect(),
+        Expr::And(parts) => {
+            let parts: Vec<_> = parts.iter().map(of).collect();
+            all(&|at| parts.iter().all(|part| part[at]))
+        }
+        Expr::Or(parts) => {
+            let parts: Vec<_> = parts.iter().map(of).collect();
+            all(&|at| parts.iter().any(|part| part[at]))
+        }
+        Expr::AllPaths(path) | Expr::ExistsPath(path) => {
+            let some = matches!(formula, Expr::ExistsPath(_));
+            let anywhere = vec![true; markings.len()];
+            match &**path {
+                Expr::Next(inner) => {
+                    let inner = of(inner);
+                    match some {
+                        true => all(&|at| edges[at].iter().any(|next| inner[*next])),
+                        false => all(&|at| edges[at].iter().all(|next| inner[*next])),
+                    }
+                }
+                Expr::Finally(inner) => until(anywhere, of(inner), some),
+                Expr::Globally(inner) => {
+                    let not = of(inner).into_iter().map(|truth| !truth).collect();
+                    until(anywhere, not, !some).into_iter().map(|truth| !truth).collect()
+                }
+                Expr::Until(before, reach) => until(of(before), of(reach), some),
+                _ => panic!("not CTL"),
+            }
+        }
+        _ => all(&|at| atom(net, &markings[at], formula)),
+    }
+}
+
+/// LTL on a complete run by its definition: the positions after the last one go back to `back`.
+fn ltl(net: &Moves, run: &[Tokens], back: usize, at: usize, formula: &Expr) -> bool {
+    let next = |at: usize| if at + 1 < run.len() { at + 1 } else { back };
+    let from = |at: usize| {
+        let mut position = at;
+        (0..2 * run.len()).map(move |_| {
+            let here = position;
+            position = next(here);
+            here
+        })
+    };
+    let holds = |at: usize, formula: &Expr| ltl(net, run, back, at, formula);
+    match formula {
+        Expr::Not(inner) => !holds(at, inner),
+        Expr::And(parts) => parts.iter().all(|part| holds(at, part)),
+        Expr::Or(parts) => parts.iter().any(|part| holds(at, part)),
+        Expr::Next(inner) => holds(next(at), inner),
+        Expr::Globally(inner) => from(at).all(|at| holds(at, inner)),
+        Expr::Finally(inner) => from(at).any(|at| holds(at, inner)),
+        Expr::Until(before, reach) => {
+            let mut positions = from(at);
+            positions.find(|at| holds(*at, reach) || !holds(*at, before)).is_some_and(|at| holds(at, reach))
+        }
+        _ => atom(net, &run[at], formula),
+    }
+}
+
+fn formula(archive: &Archive, examination: &str) -> Expr {
+    match archive.properties(examination).unwrap().unwrap().remove(0).formula {
+        Formula::Boolean(formula) => *formula,
+        Formula::PlaceBound(_) => panic!("a bound"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    /// EF and AG: a run is accepted exactly if one of its markings satisfies (or violates) the formula.
+    #[test]
+    fn reachability_is_accepted_by_its_markings_only(seed in 1_u64..u64::MAX) {
+        let mut random = Random(seed);
+        let state = state_formula(&mut random, 2);
+        let some = format!("<exists-path><finally>{state}</finally></exists-path>");
+        let all = format!("<all-paths><globally>{state}</globally></all-paths>");
+        let (_folder, archive) =
+            instance(&mut random, &[("ReachabilityCardinality", vec![some, all])], false);
+        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let Expr::ExistsPath(path) = formula(&archive, "ReachabilityCardinality") else { panic!("EF") };
+        let Expr::Finally(state) = *path else { panic!("EF") };
+        for length in [0, 1, 3, 6] {
+            let (mut run, markings) = net.walk(&mut random, length, false);
+            let truths: Vec<bool> =
+                markings.iter().map(|marking| ctl(&net, std::slice::from_ref(marking), &[vec![]], &state)[0]).collect();
+            let check = |property: &str, truth: bool, run: &Run| {
+                let run = vec![run.clone()];
+                accepted(checker.check_witness(&witness("ReachabilityCardinality", property, Value::Truth(truth), run)))
+            };
+            prop_assert_eq!(check("f0", true, &run), truths.contains(&true));
+            prop_assert_eq!(check("f1", false, &run), truths.contains(&false));
+            // A step that is not enabled.
+            let last = &markings[markings.len() - 1];
+            if let Some(disabled) = (0..net.moves.len()).find(|number| !net.enabled(last).contains(number)) {
+                run.steps.push(net.moves[disabled].step.clone());
+                prop_assert!(!check("f0", true, &run) && !check("f1", false, &run));
+            }
+        }
+    }
+
+    /// CTL: an accepted run shows what all markings show.
+    #[test]
+    fn accepted_ctl_values_are_those_of_exploration(seed in 1_u64..u64::MAX) {
+        let mut random = Random(seed);
+        let text = temporal(&mut random, 3, false);
+        let (_folder, archive) = instance(&mut random, &[("CTLCardinality", vec![text])], false);
+        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let Some((markings, edges)) = explore(&net) else { return Ok(()) };
+        let truth = ctl(&net, &markings, &edges, &formula(&archive, "CTLCardinality"))[0];
+        for length in 0..12 {
+            let (run, _) = net.walk(&mut random, length, length % 2 == 0);
+            let check = |truth| checker.check_witness(&witness("CTLCardinality", "f0", Value::Truth(truth), vec![run.clone()]));
+            prop_assert!(!accepted(check(!truth)), "{:?} shows {}", run, !truth);
+        }
+    }
+
+    /// LTL: a lasso, and a run into a deadlock, are accepted exactly if they violate the formula.
+    #[test]
+    fn complete_runs_decide_ltl_by_its_definition(seed in 1_u64..u64::MAX) {
+        let mut random = Random(seed);
+        let text = format!("<all-paths>{}</all-paths>", temporal(&mut random, 3, true));
+        let (_folder, archive) = instance(&mut random, &[("LTLFireability", vec![text])], true);
+        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let Expr::AllPaths(path) = formula(&archive, "LTLFireability") else { panic!("A") };
+        for _ in 0..8 {
+            let (run, markings) = net.walk(&mut random, 30, true);
+            let check = |run: &Run, truth| {
+                let run = vec![run.clone()];
+                accepted(checker.check_witness(&witness("LTLFireability", "f0", Value::Truth(truth), run)))
+            };
+            let (positions, back) = match run.loop_start {
+                Some(start) => (&markings[..markings.len() - 1], start),
+                None if net.enabled(&markings[markings.len() - 1]).is_empty() => (&markings[..], markings.len() - 1),
+                None => continue,
+            };
+            let violated = !ltl(&net, positions, back, 0, &path);
+            prop_assert_eq!(check(&run, false), violated, "{:?}", run);
+            // A beginning of the run is accepted only if its end does not matter.
+            let mut start = run.clone();
+            start.loop_start = None;
+            start.steps.truncate(random.below(run.steps.len() + 1));
+            prop_assert!(violated || !check(&start, false), "{:?}", start);
+        }
+    }
+
+    /// Certificates: an accepted upper bound is one, for random lemmas.
+    #[test]
+    fn accepted_certificates_bound_all_markings(seed in 1_u64..u64::MAX) {
+        let mut random = Random(seed);
+        let bound = "<place-bound><place>p0</place><place>p1</place></place-bound>".to_owned();
+        let (_folder, archive) = instance(&mut random, &[("UpperBounds", vec![bound])], seed % 3 > 0);
+        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let Some((markings, _)) = explore(&net) else { return Ok(()) };
+        let sum = |marking: &Tokens| -> i128 { (0..2).filter_map(|place| marking.get(&(place, 0))).sum() };
+        let most = markings.iter().map(sum).max().unwrap();
+        for _ in 0..40 {
+            let weights: Vec<i64> = net.places.iter().map(|_| random.below(4) as i64 - 1).collect();
+            let number = |place: usize| net.initial.get(&(place, 0)).copied().unwrap_or_default() as i64;
+            let initial: i64 = weights.iter().enumerate().map(|(place, weight)| weight * number(place)).sum();
+            let of = |(place, weight): (&String, &i64)| {
+                Weight { place: place.clone(), colour: None, weight: rational(&weight.to_string()) }
+            };
+            let lemma = match random.below(4) {
+                0 => Lemma::Trap(
+                    net.places.iter().filter(|_| random.below(2) == 0)
+                        .map(|place| PlaceName { place: place.clone(), colour: None }).collect(),
+                ),
+                _ => Lemma::Inequality {
+                    weights: net.places.iter().zip(&weights).map(of).collect(),
+                    bound: rational(&(initial + random.below(2) as i64).to_string()),
+                },
+            };
+            for value in [most - 1, most] {
+                let Ok(value) = u64::try_from(value) else { continue };
+                let one = || rational("1");
+                let certificate = Certificate {
+                    version: VERSION,
+                    instance: NAME.to_owned(),
+                    examination: "UpperBounds".to_owned(),
+                    property: "f0".to_owned(),
+                    value: Value::Number(BigUint::from(value)),
+                    subject: None,
+                    lemmas: vec![lemma.clone()],
+                    proof: vec![ProofStep::Contradiction { lemmas: vec![(0, one())], assumptions: vec![(0, one())] }],
+                };
+                let is_accepted = accepted(checker.check_certificate(&certificate));
+                prop_assert!(!is_accepted || i128::from(value) >= most, "{certificate:?}");
+            }
+        }
+    }
+}

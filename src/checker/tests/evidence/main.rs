@@ -1,0 +1,6 @@
+//! Tests of the checkers of witnesses and certificates.
+
+mod exploration;
+mod mutants;
+mod nets;
+mod proofs;

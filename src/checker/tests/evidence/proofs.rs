@@ -1,0 +1,278 @@
+//! One certificate of each kind, and the smallest changes that make it wrong; witnesses of the global properties.
+
+use crate::nets::{Moves, Random, fixture, pack, pnml, properties};
+use mcc_checker::{Certificate, Instance, Witness};
+use mcc_model::Archive;
+use tempfile::TempDir;
+
+/// The name of the instance.
+pub const CERTAIN: &str = "Certain-PT-1";
+
+/// p0 and p1 share one token. t2 needs a token on p2, which only t3 could put there; t3 needs two tokens on p0.
+pub fn certain_files() -> Vec<(String, String)> {
+    let transitions = [
+        [vec![(0, 1)], vec![(1, 1)]],
+        [vec![(1, 1)], vec![(0, 1)]],
+        [vec![(2, 1)], vec![(3, 1)]],
+        [vec![(0, 2)], vec![(2, 1)]],
+    ];
+    let at_least = |number: u64, places: &[&str]| {
+        let places: String = places.iter().map(|place| format!("<place>{place}</place>")).collect();
+        format!(
+            "<integer-le><integer-constant>{number}</integer-constant><tokens-count>{places}</tokens-count></integer-le>"
+        )
+    };
+    let formulas = [
+        format!(
+            "<all-paths><globally><negation><conjunction>{}<disjunction>{}{}</disjunction></conjunction></negation></globally></all-paths>",
+            at_least(1, &["p0"]),
+            at_least(1, &["p1"]),
+            at_least(1, &["p2"])
+        ),
+        format!("<exists-path><finally>{}</finally></exists-path>", at_least(1, &["p2"])),
+        format!(
+            "<exists-path><finally><conjunction>{}<negation>{}</negation></conjunction></finally></exists-path>",
+            at_least(1, &["p0", "p0"]),
+            at_least(2, &["p0", "p0"])
+        ),
+    ];
+    let formulas: Vec<_> = formulas.into_iter().enumerate().map(|(n, f)| (format!("f{n}"), f)).collect();
+    vec![
+        ("model.pnml".to_owned(), pnml(CERTAIN, &[1, 0, 0, 1], &transitions)),
+        ("ReachabilityCardinality.xml".to_owned(), properties(&formulas)),
+    ]
+}
+
+/// The certificates of `cases`.
+pub fn certificates() -> Vec<String> {
+    cases().into_iter().map(|case| case.0).collect()
+}
+
+fn instance() -> Instance {
+    let folder = TempDir::new().unwrap();
+    Instance::read(&Archive::open(&pack(folder.path(), CERTAIN, &certain_files())).unwrap()).unwrap()
+}
+
+fn certificate(examination: &str, property: &str, value: &str, rest: &str) -> String {
+    format!(
+        r#"{{"version":1,"instance":"{CERTAIN}","examination":"{examination}","property":"{property}","value":"{value}",{rest}}}"#
+    )
+}
+
+const SHARED: &str =
+    r#"{"inequality":{"weights":[{"place":"p0","weight":"1"},{"place":"p1","weight":"1"}],"bound":"1"}}"#;
+const NO_P2: &str = r#"{"inequality":{"weights":[{"place":"p2","weight":"1"}],"bound":"0"}}"#;
+
+/// Certificates that are accepted, each with a text in it, a text that makes it wrong, and a part of the reason.
+fn cases() -> Vec<(String, [&'static str; 3])> {
+    let reachability =
+        |property, value, rest: &str| certificate("ReachabilityCardinality", property, value, rest);
+    vec![
+        (
+            reachability(
+                "f0",
+                "TRUE",
+                &format!(
+                    r#""lemmas":[{SHARED},{NO_P2}],"proof":[{{"cases":0}},
+                {{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"],[1,"1"]]}}}},
+                {{"contradiction":{{"lemmas":[[1,"1"]],"assumptions":[[1,"1"]]}}}}]"#
+                ),
+            ),
+            [r#"[[0,"1"],[1,"1"]]"#, r#"[[0,"1"]]"#, "its bound is not negative"],
+        ),
+        (
+            reachability(
+                "f1",
+                "FALSE",
+                &format!(
+                    r#""lemmas":[{SHARED},{NO_P2}],"proof":[{{"contradiction":{{"lemmas":[[1,"1"]],"assumptions":[[0,"1"]]}}}}]"#
+                ),
+            ),
+            // Without the first lemma, nothing shows that t3 is never enabled.
+            [
+                r#""bound":"1""#,
+                r#""bound":"2""#,
+                "lemma 1: the transition number 3 of the net increases the sum",
+            ],
+        ),
+        (
+            reachability(
+                "f2",
+                "FALSE",
+                r#""lemmas":[],"proof":[{"split":{"weights":[{"place":"p0","weight":"1"}],"bound":"0"}},
+                {"contradiction":{"lemmas":[],"assumptions":[[0,"1"],[2,"2"]]}},
+                {"contradiction":{"lemmas":[],"assumptions":[[1,"1"],[2,"2"]]}}]"#,
+            ),
+            [r#""bound":"0""#, r#""bound":"1/2""#, "a split with a number that is not an integer"],
+        ),
+        (
+            certificate(
+                "ReachabilityDeadlock",
+                "ReachabilityDeadlock",
+                "FALSE",
+                &format!(
+                    r#""lemmas":[{SHARED},{{"trap":[{{"place":"p0"}},{{"place":"p1"}}]}}],
+                "proof":[{{"contradiction":{{"lemmas":[[1,"1"]],"assumptions":[[0,"1"],[1,"1"]]}}}}]"#
+                ),
+            ),
+            [
+                r#"{"trap":[{"place":"p0"},{"place":"p1"}]}"#,
+                r#"{"trap":[{"place":"p0"}]}"#,
+                "takes a token from the trap",
+            ],
+        ),
+        (
+            certificate(
+                "QuasiLiveness",
+                "QuasiLiveness",
+                "FALSE",
+                &format!(
+                    r#""subject":"t3","lemmas":[{SHARED}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]"#
+                ),
+            ),
+            [r#""t3""#, r#""t0""#, "its bound is not negative"],
+        ),
+        (
+            certificate(
+                "StableMarking",
+                "StableMarking",
+                "TRUE",
+                &format!(
+                    r#""subject":"p3","lemmas":[{SHARED},{NO_P2},
+                {{"inequality":{{"weights":[{{"place":"p3","weight":"1"}}],"bound":"1"}}}},
+                {{"inequality":{{"weights":[{{"place":"p3","weight":"-1"}}],"bound":"-1"}}}}],
+                "proof":[{{"cases":0}},{{"contradiction":{{"lemmas":[[3,"1"]],"assumptions":[[0,"1"]]}}}},
+                {{"contradiction":{{"lemmas":[[2,"1"]],"assumptions":[[0,"1"]]}}}}]"#
+                ),
+            ),
+            [r#""subject":"p3","#, "", "it has no subject"],
+        ),
+        (
+            certificate(
+                "StateSpace",
+                "MAX_TOKEN_PER_MARKING",
+                "2",
+                &format!(
+                    r#""lemmas":[{SHARED},{NO_P2},
+                {{"inequality":{{"weights":[{{"place":"p3","weight":"1/2"}}],"bound":"1/2"}}}}],
+                "proof":[{{"contradiction":{{"lemmas":[[0,"1"],[1,"1"],[2,"2"]],"assumptions":[[0,"1"]]}}}}]"#
+                ),
+            ),
+            [r#""value":"2""#, r#""value":"1""#, "its bound is not negative"],
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_proof_is_accepted_and_its_change_refused() {
+    let instance = instance();
+    for (text, [part, wrong, reason]) in cases() {
+        instance
+            .check_certificate(&Certificate::read(&text).unwrap())
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(text.contains(part), "{text}");
+        let changed = Certificate::read(&text.replacen(part, wrong, 1)).unwrap();
+        let error = instance.check_certificate(&changed).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}\nexpected: {reason}");
+    }
+}
+
+#[test]
+fn proofs_with_missing_and_extra_steps_are_refused() {
+    let instance = instance();
+    for (text, _) in cases() {
+        let certificate = Certificate::read(&text).unwrap();
+        for at in 0..certificate.proof.len() {
+            let mut shorter = certificate.clone();
+            shorter.proof.remove(at);
+            assert!(instance.check_certificate(&shorter).is_err(), "without step {at}: {text}");
+        }
+        let mut longer = certificate.clone();
+        longer.proof.push(certificate.proof[certificate.proof.len() - 1].clone());
+        let error = instance.check_certificate(&longer).unwrap_err().to_string();
+        assert!(error.contains("nothing is left to prove"), "{error}");
+    }
+}
+
+#[test]
+fn global_properties_are_shown_by_runs() {
+    let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
+    let net = archive.net().unwrap();
+    let instance = Instance::read(&archive).unwrap();
+    let mut random = Random(7);
+    let (run, _) = Moves::of(&archive).walk(&mut random, 200, false);
+    let steps = serde_json::to_string(&run.steps).unwrap();
+    let check = |examination: &str, property: &str, value: &str, runs: &str| {
+        let text = format!(
+            r#"{{"version":1,"instance":"LibraryRoom-PT-R05W02","examination":"{examination}","property":"{property}","value":"{value}","runs":[{runs}]}}"#
+        );
+        instance.check_witness(&Witness::read(&text).unwrap()).map_err(|error| error.to_string())
+    };
+    let all = format!(r#"{{"steps":{steps}}}"#);
+    assert_eq!(check("QuasiLiveness", "QuasiLiveness", "TRUE", &all), Ok(()));
+    let nothing = r#"{"steps":[]}"#;
+    let error = check("QuasiLiveness", "QuasiLiveness", "TRUE", nothing).unwrap_err();
+    assert_eq!(error, format!("{} transitions fire in none of the runs", net.transitions.len()));
+    assert!(check("QuasiLiveness", "QuasiLiveness", "FALSE", &all).is_err());
+    let tokens: u64 = net.places.iter().map(|place| place.initial).sum();
+    assert_eq!(check("StateSpace", "MAX_TOKEN_PER_MARKING", &tokens.to_string(), nothing), Ok(()));
+    assert!(check("StateSpace", "MAX_TOKEN_PER_MARKING", &(tokens + 1).to_string(), nothing).is_err());
+}
+
+/// The published value of 2018 is at most 2*10^9 tokens in a place; the initial marking of this net has more than 2^63.
+#[test]
+fn large_markings_are_counted_exactly() {
+    let archive = Archive::open(&fixture("CoinVault-PT-N9U2000000000000000000")).unwrap();
+    let instance = Instance::read(&archive).unwrap();
+    let places = archive.net().unwrap().places;
+    let most = places.iter().map(|place| place.initial).max().unwrap();
+    let sum: u128 = places.iter().map(|place| u128::from(place.initial)).sum();
+    let check = |property: &str, value: u128| {
+        let text = format!(
+            r#"{{"version":1,"instance":"CoinVault-PT-N9U2000000000000000000","examination":"StateSpace","property":"{property}","value":"{value}","runs":[{{"steps":[]}}]}}"#
+        );
+        instance.check_witness(&Witness::read(&text).unwrap()).is_ok()
+    };
+    assert!(most > 1 << 60);
+    assert!(check("MAX_TOKEN_IN_PLACE", most.into()) && !check("MAX_TOKEN_IN_PLACE", u128::from(most) + 1));
+    assert!(check("MAX_TOKEN_PER_MARKING", sum) && !check("MAX_TOKEN_PER_MARKING", sum + 1));
+}
+
+#[test]
+fn files_of_another_form_are_errors_with_their_line() {
+    let good = cases().remove(0).0;
+    for (part, wrong, message) in [
+        ("\"version\":1", "\"version\":2", "the version 2 of the format"),
+        ("\"value\"", "\"truth\":1,\"value\"", "line 1: unknown field `truth`"),
+        ("\"TRUE\"", "\"true\"", "line 1: the value \"true\" is not TRUE, FALSE or a number"),
+        ("\"weight\":\"1\"", "\"weight\":\"2/2\"", "\"2/2\" is not a number p or p/q in lowest terms"),
+        ("\"cases\":0", "\"cases\":-1", "line 1: invalid value: integer `-1`"),
+        ("\"lemmas\"", "\"lemma\"", "unknown field `lemma`"),
+    ] {
+        assert!(good.contains(part), "{part}");
+        let error = Certificate::read(&good.replacen(part, wrong, 1)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\nexpected: {message}");
+    }
+    assert!(Witness::read("{}").unwrap_err().to_string().contains("missing field"));
+}
+
+#[test]
+fn a_trace_of_verifypn_is_read() {
+    use mcc_checker::Run;
+    let trace = "Query is satisfied.\nTrace:\n<trace>\n\t<transition id=\"t0\" index=\"3\">\n\t\t<token place=\"p0\" age=\"0\"/>\n\
+                 \t</transition>\n\t<loop/>\n\t<transition id=\"t1\"><bindings><variable id=\"x\"><color>c1</color></variable>\
+                 </bindings></transition>\n</trace>\n";
+    let run = Run::from_trace(trace).unwrap();
+    assert_eq!((run.steps.len(), run.loop_start), (2, Some(1)));
+    assert_eq!(run.steps[0], mcc_checker::Step::from("t0"));
+    assert_eq!(run.steps[1].binding["x"].to_string(), "c1");
+    for (part, wrong, message) in [
+        ("<token place", "<tokens place", "line 5: <tokens> is unknown here"),
+        ("<trace>", "<race>", "there is no <trace>"),
+        ("</variable>", "", "line 8: "),
+        ("id=\"t0\"", "", "line 4: <transition> is unknown here, or lacks its id"),
+    ] {
+        let error = Run::from_trace(&trace.replacen(part, wrong, 1)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\nexpected: {message}");
+    }
+}

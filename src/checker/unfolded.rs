@@ -1,0 +1,114 @@
+//! The net of the certificate checker: places with their colours, transitions with their bindings.
+
+use crate::Refusal;
+use crate::model::{Firing, Model};
+use mcc_model::{Colour, ColourName};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Largest number of bindings that are tried, and of places, which limits time and memory for untrusted nets.
+const MOST: u64 = 20_000_000;
+
+/// A transition with a binding.
+pub(crate) struct Flat {
+    /// Tokens that it needs: place and number.
+    pub needs: Vec<(usize, u128)>,
+    /// The places on which it puts tokens.
+    pub puts: Vec<usize>,
+}
+
+/// A net whose places have one colour and whose transitions have no variables.
+#[derive(Default)]
+pub(crate) struct Unfolded {
+    /// By place of the model: its places here, one per colour.
+    pub places: Vec<Range<usize>>,
+    pub initial: Vec<u128>,
+    pub flats: Vec<Flat>,
+    /// By transition of the model: its transitions here, one per binding that satisfies its guard.
+    pub transitions: Vec<Range<usize>>,
+    /// By place here: transitions that change its tokens, with the difference.
+    pub changed_by: Vec<Vec<(usize, i128)>>,
+    /// By place here: transitions that need tokens there, with the number.
+    pub needed_by: Vec<Vec<(usize, u128)>>,
+}
+
+impl Unfolded {
+    pub fn new(model: &Model) -> Result<Unfolded, Refusal> {
+        let too_large = || Refusal(format!("the unfolded net has more than {MOST} places or bindings"));
+        let (net, mut unfolded) = (&model.net, Unfolded::default());
+        for place in &net.places {
+            let (start, colours) = (unfolded.initial.len(), net.sorts[place.sort].colours);
+            if (start as u64).saturating_add(colours) > MOST {
+                return Err(too_large());
+            }
+            let tokens = |colour| u128::from(place.initial.get(&colour).copied().unwrap_or_default());
+            unfolded.initial.extend((0..colours).map(tokens));
+            unfolded.places.push(start..unfolded.initial.len());
+        }
+        unfolded.changed_by = vec![Vec::new(); unfolded.initial.len()];
+        unfolded.needed_by = vec![Vec::new(); unfolded.initial.len()];
+        let mut tried: u64 = 0;
+        for (number, transition) in net.transitions.iter().enumerate() {
+            let colours = |variable: &usize| net.sorts[net.variables[*variable].sort].colours;
+            let sizes: Vec<u64> = transition.variables.iter().map(colours).collect();
+            let bindings = sizes.iter().try_fold(1, |product: u64, size| product.checked_mul(*size));
+            tried = bindings.and_then(|bindings| tried.checked_add(bindings)).ok_or_else(too_large)?;
+            if tried > MOST {
+                return Err(too_large());
+            }
+            let start = unfolded.flats.len();
+            let mut binding: Vec<Colour> = vec![0; sizes.len()];
+            loop {
+                if let Some(firing) = model.firing(number, &binding)? {
+                    unfolded.add(&firing)?;
+                }
+                // The next binding in lexicographic order.
+                let Some(last) = (0..sizes.len()).rev().find(|at| binding[*at] + 1 < sizes[*at]) else {
+                    break;
+                };
+                binding[last] += 1;
+                binding[last + 1..].fill(0);
+            }
+            unfolded.transitions.push(start..unfolded.flats.len());
+        }
+        Ok(unfolded)
+    }
+
+    fn add(&mut self, firing: &Firing) -> Result<(), Refusal> {
+        let number = self.flats.len();
+        let place = |place: &usize, colour: &Colour| self.places[*place].start + *colour as usize;
+        let needs: Vec<_> =
+            firing.takes.iter().map(|(p, colour, count)| (place(p, colour), *count)).collect();
+        let puts: Vec<_> = firing.puts.iter().map(|(p, colour, count)| (place(p, colour), *count)).collect();
+        let mut changes: BTreeMap<usize, i128> = BTreeMap::new();
+        for (side, sign) in [(&needs, -1), (&puts, 1)] {
+            for (place, count) in side {
+                let count = i128::try_from(*count);
+                let count = count.map_err(|_| Refusal("an arc has too large a weight".to_owned()))?;
+                *changes.entry(*place).or_default() += sign * count;
+            }
+        }
+        for (place, change) in changes.into_iter().filter(|(_, change)| *change != 0) {
+            self.changed_by[place].push((number, change));
+        }
+        needs.iter().for_each(|(place, count)| self.needed_by[*place].push((number, *count)));
+        self.flats.push(Flat { needs, puts: puts.into_iter().map(|(place, _)| place).collect() });
+        Ok(())
+    }
+
+    /// The places here of a place of the model: all of its colours, or one.
+    pub fn named(
+        &self,
+        model: &Model,
+        id: &str,
+        colour: Option<&ColourName>,
+    ) -> Result<Range<usize>, Refusal> {
+        let number = model.place(id)?;
+        let range = self.places[number].clone();
+        let Some(name) = colour else { return Ok(range) };
+        let colour = model.net.colour(model.net.places[number].sort, name);
+        let colour = colour.ok_or_else(|| Refusal(format!("the place \"{id}\" has no colour {name}")))?;
+        let place = range.start + colour as usize;
+        Ok(place..place + 1)
+    }
+}
