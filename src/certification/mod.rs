@@ -1,0 +1,289 @@
+//! Certifies the values of a judgement: decides them with evidence that independent checkers accept, instance by instance,
+//! and writes tables, overrides, alarms and bundles (docs/certification.md).
+
+mod bundles;
+mod examine;
+mod outputs;
+mod results;
+mod tasks;
+
+pub use outputs::{Share, Summary};
+pub use tasks::Only;
+
+use mcc_base::digest;
+use mcc_judge::judgement::Judgement;
+use mcc_model::ArchiveError;
+use mcc_store::{Record, StoreError};
+use results::{InstanceResult, ResultsFolder};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tasks::Task;
+
+/// Why values cannot be certified.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificationError {
+    /// A file of the certification cannot be written.
+    #[error("cannot write {}: {source}; check the free space and the permissions of the folder", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file of the folder is not as it was written.
+    #[error("{}:{line}: {reason}; remove the file: its values are then certified again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The error of the JSON reader.
+        reason: String,
+    },
+    /// The output folder holds something else.
+    #[error("{}: not empty, and `{entry}` in it is not part of a certification; give another --out", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// A file or folder in it.
+        entry: String,
+    },
+    /// Another process uses the folder.
+    #[error("{}: another `certify` uses this folder; wait for it, or give another --out", .0.display())]
+    InUse(PathBuf),
+    /// The folder was begun for another judgement or with other options.
+    #[error("{}: was begun with {difference}; give another --out, or the same judgement and options", path.display())]
+    OtherSettings {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// A result in the folder is of another archive.
+    #[error("{}: is of another archive of {instance}; give another --out, or restore the archive", path.display())]
+    OtherArchive {
+        /// Name of the instance.
+        instance: String,
+        /// The file of the result.
+        path: PathBuf,
+    },
+    /// The archive has another instance, or other formulas than were judged.
+    #[error("{}: {message}; give --instances the archives of the judged contest", path.display())]
+    WrongArchive {
+        /// The archive.
+        path: PathBuf,
+        /// What differs.
+        message: String,
+    },
+    /// No judged instance has an archive.
+    #[error("{}: no archive (INSTANCE.tgz) of a judged instance in this folder; give --instances the folder of archives", .0.display())]
+    NoInstance(PathBuf),
+    /// An archive cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The record cannot be read.
+    #[error(transparent)]
+    Record(#[from] StoreError),
+    /// A result cannot be written as JSON.
+    #[error("a result cannot be written as JSON: {0}")]
+    Json(String),
+    /// It was stopped.
+    #[error("stopped; the same command continues")]
+    Stopped,
+}
+
+/// What decides the results of a certification, beside the archives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Version of the mcc-harness.
+    pub version: String,
+    /// Digest of `judgement.json`.
+    pub judgement_sha256: String,
+    /// Which values are certified.
+    pub only: Only,
+    /// Seconds for each examination on an instance. The examinations of an instance share their time.
+    pub budget_s: u64,
+    /// Memory for each instance, in MiB.
+    pub memory_mib: u64,
+}
+
+impl Settings {
+    fn difference(&self, now: &Self) -> String {
+        let fields = [
+            ("mcc-harness", &self.version, &now.version),
+            ("the judgement", &self.judgement_sha256, &now.judgement_sha256),
+            ("--only", &format!("{:?}", self.only).to_lowercase(), &format!("{:?}", now.only).to_lowercase()),
+            ("--budget-s", &self.budget_s.to_string(), &now.budget_s.to_string()),
+            ("--memory-mib", &self.memory_mib.to_string(), &now.memory_mib.to_string()),
+        ];
+        let differ = fields.iter().filter(|(_, begun, now)| begun != now);
+        differ.map(|(name, begun, now)| format!("{name} {begun}, not {now}")).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What a certification is made of.
+pub struct Input<'a> {
+    /// The judgement.
+    pub judgement: &'a Judgement,
+    /// Its folder.
+    pub judgement_dir: &'a Path,
+    /// The folder of the archives (`INSTANCE.tgz`).
+    pub instances: &'a Path,
+    /// The record that was judged, for the outputs of tools.
+    pub record: Option<&'a Record>,
+    /// Which values are certified.
+    pub only: Only,
+    /// Seconds for each examination on an instance.
+    pub budget_s: u64,
+    /// Memory for each instance, in MiB.
+    pub memory_mib: u64,
+    /// Number of instances at once, at least 1.
+    pub jobs: usize,
+}
+
+/// An instance is done.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Name of the instance.
+    pub instance: String,
+    /// Number of instances that are done, with this one.
+    pub done: usize,
+    /// Number of all instances.
+    pub all: usize,
+    /// Number of its values that are decided.
+    pub decided: usize,
+    /// Number of its values.
+    pub values: usize,
+    /// Whether an earlier process had certified it.
+    pub kept: bool,
+}
+
+/// Certifies the values of a judgement and writes all files to `out`. A killed certification is continued: instances that
+/// have a result in `out` are not certified again.
+///
+/// # Errors
+/// An archive or the record cannot be read, `out` cannot be written or was begun with other settings, or `stop` was set.
+pub fn certify(
+    input: &Input<'_>,
+    out: &Path,
+    stop: &AtomicBool,
+    progress: impl Fn(Progress) + Sync,
+) -> Result<Summary, CertificationError> {
+    let path = input.judgement_dir.join("judgement.json");
+    let (judgement_sha256, _) =
+        digest::file(&path).map_err(|source| CertificationError::Read { path, source })?;
+    let archives = archives(input.instances)?;
+    let judgement = input.judgement;
+    let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
+    let tasks = tasks::tasks(judgement, input.only, |instance| archive_of(instance).is_some());
+    if !judgement.instances.iter().any(|of| archives.contains_key(&of.instance)) {
+        return Err(CertificationError::NoInstance(input.instances.to_owned()));
+    }
+    let settings = Settings {
+        version: judgement_version(),
+        judgement_sha256,
+        only: input.only,
+        budget_s: input.budget_s,
+        memory_mib: input.memory_mib,
+    };
+    let folder = ResultsFolder::open(out, &settings)?;
+    let all = tasks.len();
+    let queue: Mutex<VecDeque<Task>> = Mutex::new(tasks.into());
+    let results: Mutex<Vec<(usize, InstanceResult)>> = Mutex::new(Vec::new());
+    let failed: Mutex<Option<CertificationError>> = Mutex::new(None);
+    let work = || {
+        while !stop.load(Ordering::Relaxed) {
+            let Some(task) = lock(&queue).pop_front() else { return };
+            let Some(path) = archive_of(task.instance) else { continue };
+            let result = instance(input, &folder, &task, path, stop);
+            match result {
+                Ok((result, kept)) => {
+                    let values = result.examinations.iter().flat_map(|of| &of.values);
+                    let (decided, values) =
+                        values.fold((0, 0), |(d, v), of| (d + usize::from(of.method.is_some()), v + 1));
+                    let instance = result.instance.clone();
+                    let done = {
+                        let mut results = lock(&results);
+                        results.push((task.instance, result));
+                        results.len()
+                    };
+                    progress(Progress { instance, done, all, decided, values, kept });
+                }
+                Err(error) => {
+                    lock(&failed).get_or_insert(error);
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..input.jobs.max(1) {
+            // Formulas are processed recursively.
+            let thread = std::thread::Builder::new().stack_size(64 << 20);
+            if let Err(source) = thread.spawn_scoped(scope, work) {
+                let path = out.to_owned();
+                lock(&failed).get_or_insert(CertificationError::Write { path, source });
+            }
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match failed {
+        Some(error) => return Err(error),
+        None if results.len() < all => return Err(CertificationError::Stopped),
+        None => {}
+    }
+    results.sort_by_key(|(instance, _)| *instance);
+    let results: BTreeMap<usize, InstanceResult> = results.into_iter().collect();
+    let outputs = outputs::write(judgement, &results, &folder)?;
+    bundles::write(input, &outputs.alarms, &archives, &folder)?;
+    Ok(outputs.summary)
+}
+
+fn judgement_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The archives of a folder, or of an inputs disk, by name of the instance.
+fn archives(folder: &Path) -> Result<BTreeMap<String, PathBuf>, CertificationError> {
+    let packed = folder.join(mcc_base::files::ARCHIVES);
+    let folder = if packed.is_dir() { &packed } else { folder };
+    mcc_campaign::archives_in(folder)
+        .map_err(|source| CertificationError::Read { path: folder.to_owned(), source })
+}
+
+/// The result of an instance, and whether it was already in the folder.
+fn instance(
+    input: &Input<'_>,
+    folder: &ResultsFolder,
+    task: &Task,
+    path: &Path,
+    stop: &AtomicBool,
+) -> Result<(InstanceResult, bool), CertificationError> {
+    let (sha256, _) =
+        digest::file(path).map_err(|source| CertificationError::Read { path: path.to_owned(), source })?;
+    let name = &input.judgement.instances[task.instance].instance;
+    if let Some(result) = folder.of_instance(name, &sha256)? {
+        return Ok((result, true));
+    }
+    let result = examine::examine(input, folder, task, path, &sha256, stop)?;
+    folder.keep(&result)?;
+    Ok((result, false))
+}

@@ -1,0 +1,236 @@
+//! The tables of a certification: certified values, alarms, overrides, and the share of certified values.
+
+use super::CertificationError;
+use super::results::{InstanceResult, ResultsFolder, ValueResult};
+use mcc_judge::certified::{CERTIFIED_FILE, CertifiedValue, Method};
+use mcc_judge::judgement::{Basis, Block, Judgement};
+use mcc_judge::{CERTIFIED_HEADER, OVERRIDES_HEADER};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The tables and their summary.
+pub struct Outputs {
+    /// The contradicted answers.
+    pub alarms: Vec<Alarm>,
+    /// The counts.
+    pub summary: Summary,
+}
+
+/// An answer that certified evidence contradicts.
+pub struct Alarm {
+    /// The number of the entry.
+    pub entry: usize,
+    /// The number of the instance.
+    pub instance: usize,
+    /// The number of the examination.
+    pub examination: usize,
+    /// The answer.
+    pub given: String,
+    /// The trusted value, or `unknown`.
+    pub trusted: String,
+    /// The certified value and its evidence.
+    pub result: ValueResult,
+    /// The method as a word.
+    pub method: Method,
+}
+
+/// Counts of a certification.
+#[derive(Debug, Default, Serialize)]
+pub struct Summary {
+    /// By examination, in the order of the edition.
+    pub examinations: Vec<Share>,
+    /// Instances of the judgement without an archive; their values are not examined.
+    pub instances_without_archive: usize,
+    /// Answers that certified evidence contradicts.
+    pub alarms: usize,
+    /// Trusted values that certified evidence contradicts.
+    pub refuted: usize,
+    /// Rows of `overrides.csv`.
+    pub overrides: usize,
+}
+
+/// How many values of an examination are certified.
+#[derive(Debug, Default, Serialize)]
+pub struct Share {
+    /// Name of the examination; empty for all together.
+    pub examination: String,
+    /// The number of examined values.
+    pub values: u64,
+    /// Decided by a witness.
+    pub witness: u64,
+    /// Decided by a proof.
+    pub proof: u64,
+    /// Decided by exploration.
+    pub explored: u64,
+    /// Known only from below, by a witness.
+    pub at_least: u64,
+}
+
+impl Share {
+    /// The number of decided values.
+    pub fn decided(&self) -> u64 {
+        self.witness + self.proof + self.explored
+    }
+
+    /// Adds the counts of another examination.
+    pub fn add(&mut self, other: &Self) {
+        self.values += other.values;
+        self.witness += other.witness;
+        self.proof += other.proof;
+        self.explored += other.explored;
+        self.at_least += other.at_least;
+    }
+}
+
+/// Writes `certified.csv`, `alarms.csv` and `overrides.csv`, each in the order of the judgement's blocks.
+pub fn write(
+    judgement: &Judgement,
+    results: &BTreeMap<usize, InstanceResult>,
+    folder: &ResultsFolder,
+) -> Result<Outputs, CertificationError> {
+    let mut certified = table(&CERTIFIED_HEADER)?;
+    let mut overrides = table(&OVERRIDES_HEADER)?;
+    let mut alarms = Vec::new();
+    let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
+    let mut summary = Summary::default();
+    for block in &judgement.blocks {
+        let Some(result) = results.get(&block.instance) else { continue };
+        let examination = &judgement.examinations[block.examination];
+        let of = result.examinations.iter().find(|of| of.examination == *examination);
+        let instance = &judgement.instances[block.instance].instance;
+        for value in of.map_or(&[][..], |of| &of.values) {
+            let share = shares.entry(block.examination).or_default();
+            share.values += 1;
+            let trusted = &block.trusted[value.position];
+            let shown = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+            let position = format!("{:02}", value.position);
+            let method = value.method.map_or("", Method::word);
+            row(
+                &mut certified,
+                [
+                    instance,
+                    examination,
+                    &position,
+                    &value.id,
+                    &shown,
+                    trusted.basis.word(),
+                    method,
+                    &value.value,
+                    &value.evidence,
+                    &value.detail,
+                ],
+            )?;
+            let Some((method, known)) = value.certified() else { continue };
+            match (&known, method) {
+                (CertifiedValue::AtLeast(_), _) => share.at_least += 1,
+                (_, Method::Witness) => share.witness += 1,
+                (_, Method::Proof) => share.proof += 1,
+                (_, Method::Explored) => share.explored += 1,
+            }
+            let refutes = trusted.value.as_ref().is_some_and(|trusted| known.contradicts(trusted));
+            summary.refuted += usize::from(refutes);
+            if let Some(set) = overriding(&known, refutes, trusted.value.is_none(), trusted.basis) {
+                let reason = format!("{}: {} ({})", method.word(), value.detail, value.evidence);
+                row(&mut overrides, [instance, examination, &position, &set, &reason])?;
+                summary.overrides += 1;
+            }
+            alarms.extend(contradicted(block, value, &known).map(|(entry, given)| Alarm {
+                entry,
+                instance: block.instance,
+                examination: block.examination,
+                given,
+                trusted: shown.clone(),
+                result: value.clone(),
+                method,
+            }));
+        }
+    }
+    folder.write(CERTIFIED_FILE, &text(certified)?)?;
+    folder.write("overrides.csv", &text(overrides)?)?;
+    folder.write("alarms.csv", &alarm_table(judgement, &alarms)?)?;
+    summary.examinations = shares
+        .into_iter()
+        .map(|(number, share)| Share { examination: judgement.examinations[number].clone(), ..share })
+        .collect();
+    summary.alarms = alarms.len();
+    let with_archive = |number: &usize| results.contains_key(number);
+    summary.instances_without_archive =
+        judgement.instances.len() - (0..judgement.instances.len()).filter(with_archive).count();
+    Ok(Outputs { alarms, summary })
+}
+
+/// The value that an organizer may set: the certified value where another one is trusted or votes gave none, and `unknown`
+/// where it is known only that the trusted value is wrong.
+fn overriding(known: &CertifiedValue, refutes: bool, is_unknown: bool, basis: Basis) -> Option<String> {
+    match known {
+        // Without an answer an override changes nothing.
+        _ if is_unknown && basis == Basis::UnknownNone => None,
+        CertifiedValue::Exactly(value) if refutes || is_unknown => Some(value.to_string()),
+        CertifiedValue::AtLeast(_) if refutes => Some("unknown".to_owned()),
+        _ => None,
+    }
+}
+
+/// The entries whose answers a certified value contradicts, with the answers.
+fn contradicted(
+    block: &Block,
+    value: &ValueResult,
+    known: &CertifiedValue,
+) -> impl Iterator<Item = (usize, String)> {
+    block.cells.iter().filter_map(|cell| {
+        let given = cell.values[value.position].as_ref()?;
+        known.contradicts(given).then(|| (cell.entry, given.to_string()))
+    })
+}
+
+const ALARMS_HEADER: [&str; 10] = [
+    "instance",
+    "examination",
+    "position",
+    "tool",
+    "given",
+    "trusted",
+    "certified",
+    "method",
+    "evidence",
+    "detail",
+];
+
+fn alarm_table(judgement: &Judgement, alarms: &[Alarm]) -> Result<String, CertificationError> {
+    let mut table = table(&ALARMS_HEADER)?;
+    for Alarm { entry, instance, examination, given, trusted, result, method, .. } in alarms {
+        row(
+            &mut table,
+            [
+                &judgement.instances[*instance].instance,
+                &judgement.examinations[*examination],
+                &format!("{:02}", result.position),
+                &judgement.entries[*entry].entry,
+                given,
+                trusted,
+                &result.value,
+                method.word(),
+                &result.evidence,
+                &result.detail,
+            ],
+        )?;
+    }
+    text(table)
+}
+
+pub(super) type Table = csv::Writer<Vec<u8>>;
+
+pub(super) fn table(header: &[&str]) -> Result<Table, CertificationError> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record(header).map_err(|error| CertificationError::Json(error.to_string()))?;
+    Ok(table)
+}
+
+pub(super) fn row<const N: usize>(table: &mut Table, row: [&str; N]) -> Result<(), CertificationError> {
+    table.write_record(row).map_err(|error| CertificationError::Json(error.to_string()))
+}
+
+pub(super) fn text(table: Table) -> Result<String, CertificationError> {
+    let bytes = table.into_inner().map_err(|error| CertificationError::Json(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| CertificationError::Json(error.to_string()))
+}

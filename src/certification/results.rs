@@ -1,0 +1,194 @@
+//! The results of certified instances, in a folder that a killed `certify` continues.
+
+use super::{CertificationError, Settings};
+use mcc_base::{files, text};
+use mcc_judge::certified::{CertifiedValue, Method};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+/// The folder of the results, with one file for each instance.
+const RESULTS: &str = "results";
+/// The folder of the evidence, with one folder for each instance.
+pub const EVIDENCE: &str = "evidence";
+const SETTINGS: &str = "settings.json";
+
+/// What is known about one value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueResult {
+    /// Its position.
+    pub position: usize,
+    /// The property id; for StateSpace the name of the number.
+    pub id: String,
+    /// How it is certified; None if it is open.
+    pub method: Option<Method>,
+    /// The certified value as text (`CertifiedValue`); empty if it is open.
+    pub value: String,
+    /// The files of the evidence in the folder of the certification, separated by blanks.
+    pub evidence: String,
+    /// What the evidence is, or why the value is open.
+    pub detail: String,
+}
+
+impl ValueResult {
+    /// The certified value, if there is one.
+    pub fn certified(&self) -> Option<(Method, CertifiedValue)> {
+        Some((self.method?, self.value.parse().ok()?))
+    }
+}
+
+/// The results of an examination on an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExaminationResult {
+    /// The name of the examination.
+    pub examination: String,
+    /// Its values, by position; those that were not wanted are missing.
+    pub values: Vec<ValueResult>,
+}
+
+/// The results of an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceResult {
+    /// The name of the instance.
+    pub instance: String,
+    /// The digest of its archive.
+    pub archive_sha256: String,
+    /// Its examinations.
+    pub examinations: Vec<ExaminationResult>,
+}
+
+/// The folder of a certification, locked by this process.
+pub struct ResultsFolder {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl ResultsFolder {
+    /// Opens or creates the folder. Temporary files of a killed process are removed.
+    ///
+    /// # Errors
+    /// The folder is in use, was begun with other settings, holds other files, or cannot be written.
+    pub fn open(dir: &Path, settings: &Settings) -> Result<Self, CertificationError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| CertificationError::Write { path, source }
+        };
+        fs::create_dir_all(dir).map_err(io(dir))?;
+        let known = dir.join(SETTINGS);
+        let is_foreign = |name: &str| !name.starts_with(".tmp") && name != "lock";
+        if !known.exists() {
+            for item in fs::read_dir(dir).map_err(io(dir))? {
+                let name = item.map_err(io(dir))?.file_name().to_string_lossy().into_owned();
+                if is_foreign(&name) {
+                    return Err(CertificationError::Foreign { path: dir.to_owned(), entry: name });
+                }
+            }
+        }
+        let path = dir.join("lock");
+        let lock = File::create(&path).map_err(io(&path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(CertificationError::InUse(dir.to_owned())),
+            Err(fs::TryLockError::Error(source)) => return Err(io(&path)(source)),
+        }
+        let folder = Self { dir: dir.to_owned(), _lock: lock };
+        folder.remove_temporary_files(dir, 2).map_err(io(dir))?;
+        match known.exists() {
+            true => {
+                let begun: Settings = read_json(&known)?;
+                if begun != *settings {
+                    let difference = begun.difference(settings);
+                    return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
+                }
+            }
+            false => folder.write(SETTINGS, &json(settings)?)?,
+        }
+        // After the settings: a folder without them must hold nothing else.
+        for name in [RESULTS, EVIDENCE] {
+            let path = dir.join(name);
+            fs::create_dir_all(&path).map_err(io(&path))?;
+        }
+        Ok(folder)
+    }
+
+    fn remove_temporary_files(&self, folder: &Path, depth: usize) -> io::Result<()> {
+        for item in fs::read_dir(folder)? {
+            let item = item?;
+            if item.file_type()?.is_dir() && depth > 0 {
+                self.remove_temporary_files(&item.path(), depth - 1)?;
+            } else if item.file_name().to_string_lossy().starts_with(".tmp") {
+                fs::remove_file(item.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes a file of the folder under a temporary name and renames it; folders on the way are created.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, content: &str) -> Result<(), CertificationError> {
+        let path = self.dir.join(name);
+        let folder = path.parent().unwrap_or(&self.dir);
+        let written = fs::create_dir_all(folder).and_then(|()| text::write(&path, content));
+        written.map_err(|source| CertificationError::Write { path, source })
+    }
+
+    /// The result of an instance; None if it has none yet.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is of another archive.
+    pub fn of_instance(
+        &self,
+        instance: &str,
+        archive_sha256: &str,
+    ) -> Result<Option<InstanceResult>, CertificationError> {
+        let path = self.result_path(instance);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let result: InstanceResult = read_json(&path)?;
+        match result.archive_sha256 == archive_sha256 {
+            true => Ok(Some(result)),
+            false => Err(CertificationError::OtherArchive { instance: instance.to_owned(), path }),
+        }
+    }
+
+    /// Keeps the result of an instance, after its evidence.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, result: &InstanceResult) -> Result<(), CertificationError> {
+        self.write(&format!("{RESULTS}/{}.json", result.instance), &json(result)?)
+    }
+
+    fn result_path(&self, instance: &str) -> PathBuf {
+        self.dir.join(RESULTS).join(format!("{instance}.json"))
+    }
+}
+
+/// A value as JSON that ends with a line end.
+pub fn json<T: Serialize>(value: &T) -> Result<String, CertificationError> {
+    Ok(serde_json::to_string_pretty(value).map_err(|error| CertificationError::Json(error.to_string()))?
+        + "\n")
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, CertificationError> {
+    let file =
+        files::open_own(path).map_err(|source| CertificationError::Read { path: path.to_owned(), source })?;
+    serde_json::from_reader(BufReader::new(file)).map_err(|error| CertificationError::Damaged {
+        path: path.to_owned(),
+        line: error.line(),
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,277 @@
+//! Finds a run that decides a CTL formula alone, where one exists in the known graph. Along the run the formula is
+//! three-valued: what other runs do is unknown, so "some run" can be shown and "every run" refuted.
+
+use crate::ctl::{Checker, States};
+use crate::explore::Explored;
+use crate::formula::{Ctl, Pred};
+use crate::store::State;
+use std::collections::{HashMap, VecDeque};
+
+/// Largest number of states that one search visits.
+const MOST_VISITED: usize = 200_000;
+
+/// A search for a run in a known graph.
+pub(crate) struct Runs<'a> {
+    pub(crate) graph: &'a Explored<'a>,
+    pub(crate) checker: &'a Checker<'a>,
+    /// The states of each predicate.
+    pub(crate) labels: &'a [States],
+}
+
+/// A run by its states; `loop_start` is the position of the state that follows the last one again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateRun {
+    pub(crate) states: Vec<State>,
+    pub(crate) loop_start: Option<usize>,
+}
+
+impl Runs<'_> {
+    /// A run from the initial state that shows that the formula has this truth there.
+    pub(crate) fn find(&self, formula: &Ctl, truth: bool) -> Option<StateRun> {
+        let mut run = StateRun { states: vec![0], loop_start: None };
+        self.extend(formula, truth, &mut run).then_some(run)
+    }
+
+    /// Whether a state has no successor.
+    fn is_dead(&self, state: State) -> bool {
+        self.graph.successors(state).is_empty() && !self.checker.is_open(state)
+    }
+
+    /// Whether the marking alone shows that the formula has this truth in it.
+    fn is_local(&self, formula: &Ctl, truth: bool, state: State) -> bool {
+        match formula {
+            Ctl::Pred(number) => self.labels[*number].contains(state) == truth,
+            Ctl::Not(inner) => self.is_local(inner, !truth, state),
+            Ctl::And(parts) if truth => parts.iter().all(|part| self.is_local(part, true, state)),
+            Ctl::Or(parts) if !truth => parts.iter().all(|part| self.is_local(part, false, state)),
+            Ctl::And(parts) | Ctl::Or(parts) => parts.iter().any(|part| self.is_local(part, truth, state)),
+            Ctl::ExistsNext(_) => !truth && self.is_dead(state),
+            Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach) => {
+                self.is_local(reach, truth, state)
+                    && (truth || self.is_local(before, false, state) || self.is_dead(state))
+            }
+        }
+    }
+
+    /// Extends a run so that it shows the truth of the formula in its last state.
+    fn extend(&self, formula: &Ctl, truth: bool, run: &mut StateRun) -> bool {
+        let here = run.states[run.states.len() - 1];
+        if self.is_local(formula, truth, here) {
+            return true;
+        }
+        let more = match (formula, truth) {
+            (Ctl::Not(inner), _) => return self.extend(inner, !truth, run),
+            (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
+                // One run serves one part; the others must be local.
+                let mut left = parts.iter().filter(|part| !self.is_local(part, truth, here));
+                let (Some(part), None) = (left.next(), left.next()) else { return false };
+                return self.extend(part, truth, run);
+            }
+            (Ctl::And(parts) | Ctl::Or(parts), _) => {
+                return parts.iter().any(|part| {
+                    let mut longer = run.clone();
+                    let found = self.extend(part, truth, &mut longer);
+                    if found {
+                        *run = longer;
+                    }
+                    found
+                });
+            }
+            (Ctl::ExistsNext(inner), true) => {
+                return self.graph.successors(here).iter().any(|next| {
+                    let mut longer = run.clone();
+                    longer.states.push(*next);
+                    let found = self.extend(inner, true, &mut longer);
+                    if found {
+                        *run = longer;
+                    }
+                    found
+                });
+            }
+            (Ctl::ExistsUntil(before, reach), true) => {
+                let passes = |state| self.is_local(before, true, state);
+                let local = self.path(here, passes, |state| self.is_local(reach, true, state));
+                if local.is_none() {
+                    let holds = self.checker.certain(reach, self.labels);
+                    let Some(more) =
+                        holds.and_then(|holds| self.path(here, passes, |state| holds.contains(state)))
+                    else {
+                        return false;
+                    };
+                    let mut longer = run.clone();
+                    longer.states.extend(more);
+                    let found = self.extend(reach, true, &mut longer);
+                    if found {
+                        *run = longer;
+                    }
+                    return found;
+                }
+                local
+            }
+            (Ctl::AllUntil(before, reach), false) => {
+                let passes = |state| self.is_local(reach, false, state);
+                let ends =
+                    |state| passes(state) && (self.is_local(before, false, state) || self.is_dead(state));
+                match self.path(here, passes, ends) {
+                    None => match self.lasso(here, passes) {
+                        Some((more, back)) => {
+                            // The states of the lasso begin with the last state of the run.
+                            run.loop_start = Some(run.states.len() - 1 + back);
+                            Some(more)
+                        }
+                        None => None,
+                    },
+                    path => path,
+                }
+            }
+            _ => None,
+        };
+        let Some(more) = more else { return false };
+        run.states.extend(more);
+        true
+    }
+
+    /// A shortest path from a state through those that pass to one that ends it; without the first state.
+    fn path(
+        &self,
+        from: State,
+        passes: impl Fn(State) -> bool,
+        ends: impl Fn(State) -> bool,
+    ) -> Option<Vec<State>> {
+        if ends(from) {
+            return Some(Vec::new());
+        }
+        let mut before = HashMap::new();
+        let mut waiting = VecDeque::from([from]);
+        while let Some(state) = waiting.pop_front() {
+            if !passes(state) {
+                continue;
+            }
+            for &next in self.graph.successors(state) {
+                if next == from || before.contains_key(&next) {
+                    continue;
+                }
+                before.insert(next, state);
+                if ends(next) {
+                    let mut path = vec![next];
+                    let mut at = state;
+                    while at != from {
+                        path.push(at);
+                        at = before[&at];
+                    }
+                    path.reverse();
+                    return Some(path);
+                }
+                waiting.push_back(next);
+            }
+            if before.len() > MOST_VISITED {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// A path from a state through those that pass, back to one of its states: the path without the first state, and
+    /// the position of that state, 0 for the first. The repeated state is at the end again.
+    fn lasso(&self, from: State, passes: impl Fn(State) -> bool) -> Option<(Vec<State>, usize)> {
+        if !passes(from) {
+            return None;
+        }
+        // Depth-first. By visited state: its position on the path; None: it was left.
+        let mut positions: HashMap<State, Option<usize>> = HashMap::from([(from, Some(0))]);
+        let mut path = vec![(from, 0)];
+        while let Some(&mut (state, ref mut edge)) = path.last_mut() {
+            let Some(&next) = self.graph.successors(state).get(*edge) else {
+                positions.insert(state, None);
+                path.pop();
+                continue;
+            };
+            *edge += 1;
+            match positions.get(&next) {
+                Some(Some(back)) => {
+                    let states = path.iter().skip(1).map(|(state, _)| *state).chain([next]).collect();
+                    return Some((states, *back));
+                }
+                Some(None) => {}
+                None if passes(next) && positions.len() < MOST_VISITED => {
+                    positions.insert(next, Some(path.len()));
+                    path.push((next, 0));
+                }
+                None => {}
+            }
+        }
+        None
+    }
+}
+
+/// A predicate of markings in each of which the marking alone shows that the formula has this truth.
+fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
+    let all = |parts: &[Ctl]| Pred::And(parts.iter().map(|part| sure(part, truth, preds)).collect());
+    let any = |parts: &[Ctl]| Pred::Or(parts.iter().map(|part| sure(part, truth, preds)).collect());
+    match formula {
+        Ctl::Pred(number) => match truth {
+            true => preds[*number].clone(),
+            false => preds[*number].clone().not(),
+        },
+        Ctl::Not(inner) => sure(inner, !truth, preds),
+        Ctl::And(parts) => {
+            if truth {
+                all(parts)
+            } else {
+                any(parts)
+            }
+        }
+        Ctl::Or(parts) => {
+            if truth {
+                any(parts)
+            } else {
+                all(parts)
+            }
+        }
+        Ctl::ExistsNext(_) => {
+            if truth {
+                Pred::True.not()
+            } else {
+                Pred::Dead
+            }
+        }
+        Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach) => match truth {
+            true => sure(reach, true, preds),
+            false => {
+                let ends = Pred::Or(vec![sure(before, false, preds), Pred::Dead]);
+                Pred::And(vec![sure(reach, false, preds), ends])
+            }
+        },
+    }
+}
+
+/// A predicate of markings so that a run to one of them shows that the formula has this truth initially. None: there is
+/// none of this kind. `initially` tells whether a predicate holds in the initial marking.
+pub(crate) fn target(
+    formula: &Ctl,
+    truth: bool,
+    preds: &[Pred],
+    initially: &dyn Fn(&Pred) -> bool,
+) -> Option<Pred> {
+    match (formula, truth) {
+        (Ctl::Not(inner), _) => target(inner, !truth, preds, initially),
+        (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
+            let mut left = parts.iter().filter(|part| !initially(&sure(part, truth, preds)));
+            match (left.next(), left.next()) {
+                (Some(part), None) => target(part, truth, preds, initially),
+                _ => None,
+            }
+        }
+        (Ctl::And(parts) | Ctl::Or(parts), _) => {
+            let targets: Vec<Pred> =
+                parts.iter().filter_map(|part| target(part, truth, preds, initially)).collect();
+            (!targets.is_empty()).then_some(Pred::Or(targets))
+        }
+        (Ctl::ExistsUntil(before, reach), true) if is_true(before, preds) => Some(sure(reach, true, preds)),
+        _ => None,
+    }
+}
+
+fn is_true(formula: &Ctl, preds: &[Pred]) -> bool {
+    matches!(formula, Ctl::Pred(number) if preds[*number] == Pred::True)
+}

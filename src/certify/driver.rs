@@ -1,0 +1,147 @@
+//! Decides the values of an instance with all methods, and keeps what the checkers accept.
+
+use crate::budget::Budget;
+use crate::driver_check::Checks;
+use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide};
+use crate::proof_certificate::prove;
+use mcc_checker::{Certificate, Witness};
+use mcc_model::Archive;
+use num_bigint::BigUint;
+use std::time::Instant;
+
+/// Share of the time for exploration and search; structural proofs have the rest.
+const SEARCH: f64 = 0.75;
+
+/// What is known about a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The name of the examination.
+    pub examination: String,
+    /// The id of the property, as in `Answer`.
+    pub id: String,
+    /// What is known.
+    pub known: Known,
+}
+
+/// What is known about a value by evidence that the checkers accepted, or by an exploration of all markings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// The value.
+    Exactly(Value, Accepted),
+    /// The number is at least this.
+    AtLeast(u128, Accepted),
+    /// Nothing; the reason as a sentence without its full stop.
+    Open(String),
+}
+
+/// The evidence of a value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accepted {
+    /// A witness that `check-witness` accepts.
+    pub witness: Option<Witness>,
+    /// A certificate that `check-certificate` accepts.
+    pub certificate: Option<Certificate>,
+    /// An exploration, which has neither.
+    pub explored: Option<Statistics>,
+}
+
+/// Decides the values of some examinations of an instance as far as the budget allows: by witnesses first, then by proofs,
+/// then by exploration. What a checker refuses is not used. The findings are in the order of the examinations and their
+/// property files.
+///
+/// # Errors
+/// The archive cannot be read, or the net alone needs more than the budget.
+pub fn certify(
+    archive: &Archive,
+    examinations: &[&str],
+    budget: &Budget<'_>,
+) -> Result<Vec<Finding>, EngineError> {
+    let start = Instant::now();
+    let answers = decide(archive, examinations, &Budget { time: budget.time.mul_f64(SEARCH), ..*budget })?;
+    // A proof is checked independently, an exploration is not: explored values are proved too where possible.
+    let is_unproved = |answer: &&Answer| match &answer.outcome {
+        Outcome::Decided { evidence, .. } => matches!(evidence, Evidence::Explored(_)),
+        Outcome::Open { .. } => true,
+    };
+    let unproved = answers.iter().filter(is_unproved);
+    let wanted: Vec<(&str, &str)> = unproved.map(|of| (of.examination.as_str(), of.id.as_str())).collect();
+    let left = budget.time.saturating_sub(start.elapsed());
+    let certificates = match prove(archive, &wanted, &Budget { time: left, ..*budget }) {
+        // The answers of the search count without proofs.
+        Err(EngineError::Stop(_)) => Vec::new(),
+        certificates => certificates?,
+    };
+    let checks = Checks::new(archive, budget)?;
+    let findings = answers.into_iter().map(|Answer { examination, id, outcome }| {
+        let is_of = |of: &&Certificate| of.examination == examination && of.property == id;
+        let certificate = certificates.iter().find(is_of).cloned();
+        let known = known(&checks, &examination, &id, outcome, certificate);
+        Finding { examination, id, known }
+    });
+    Ok(findings.collect())
+}
+
+fn known(
+    checks: &Checks<'_>,
+    examination: &str,
+    id: &str,
+    outcome: Outcome,
+    certificate: Option<Certificate>,
+) -> Known {
+    let certificate = certificate.and_then(|certificate| match checks.certificate(&certificate) {
+        Ok(()) => Some(certificate),
+        Err(reason) => {
+            tracing::warn!("{examination} {id}: the checker refused a certificate: {reason}");
+            None
+        }
+    });
+    let bound = certificate.as_ref().map(|of| &of.value);
+    let witnessed = |value: Value, trace: &Trace| checks.witness(examination, id, value, trace);
+    match outcome {
+        Outcome::Decided { value, evidence: Evidence::Witness(trace) } => match witnessed(value, &trace) {
+            Ok(witness) => Known::Exactly(value, Accepted { witness: Some(witness), ..Accepted::default() }),
+            Err(reason) => Known::Open(format!("the checker refused the witness: {reason}")),
+        },
+        Outcome::Decided { value, evidence: Evidence::Explored(statistics) } => {
+            let explored = Accepted { explored: Some(statistics), ..Accepted::default() };
+            match (value, bound) {
+                (_, None) => Known::Exactly(value, explored),
+                (Value::Truth(truth), Some(mcc_checker::Value::Truth(proved))) if truth == *proved => {
+                    Known::Exactly(value, Accepted { certificate, ..Accepted::default() })
+                }
+                // A certificate alone is no evidence that a bound is reached.
+                (Value::Number(number), Some(mcc_checker::Value::Number(bound)))
+                    if BigUint::from(number) <= *bound =>
+                {
+                    Known::Exactly(value, explored)
+                }
+                _ => Known::Open("the exploration and a certificate contradict each other".to_owned()),
+            }
+        }
+        Outcome::Open { reason, at_least } => {
+            let at_least =
+                at_least.and_then(|(number, trace)| match witnessed(Value::Number(number), &trace) {
+                    Ok(witness) => Some((number, witness)),
+                    Err(reason) => {
+                        tracing::warn!("{examination} {id}: the checker refused a witness: {reason}");
+                        None
+                    }
+                });
+            match (at_least, bound) {
+                (None, Some(mcc_checker::Value::Truth(truth))) => {
+                    Known::Exactly(Value::Truth(*truth), Accepted { certificate, ..Accepted::default() })
+                }
+                (Some((number, witness)), Some(mcc_checker::Value::Number(bound)))
+                    if BigUint::from(number) == *bound =>
+                {
+                    let witness = Some(witness);
+                    Known::Exactly(Value::Number(number), Accepted { witness, certificate, explored: None })
+                }
+                (Some((number, witness)), _) => {
+                    Known::AtLeast(number, Accepted { witness: Some(witness), ..Accepted::default() })
+                }
+                (None, _) => Known::Open(reason),
+            }
+        }
+    }
+}

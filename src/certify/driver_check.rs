@@ -1,0 +1,92 @@
+//! Writes firing sequences as witnesses, and asks the checkers.
+
+use crate::budget::{Budget, Limits};
+use crate::engine::{EngineError, Trace, Value, read_net};
+use crate::net::Named;
+use mcc_checker::{Certificate, Instance, Run, Step, VERSION, Witness};
+use mcc_model::{Archive, NetKind, SymmetricNet};
+use std::collections::BTreeMap;
+
+/// The checkers of an instance.
+pub(crate) struct Checks<'a> {
+    archive: &'a Archive,
+    named: Named,
+    coloured: Option<SymmetricNet>,
+    checker: Result<Instance, String>,
+}
+
+impl<'a> Checks<'a> {
+    /// Reads the instance for the checkers.
+    pub(crate) fn new(archive: &'a Archive, budget: &Budget<'_>) -> Result<Self, EngineError> {
+        // The time for checks is not part of the budget.
+        let limits = Limits::new(&Budget { time: std::time::Duration::MAX, ..*budget });
+        let coloured = match archive.instance.kind() {
+            NetKind::PlaceTransition => None,
+            NetKind::Coloured => Some(archive.symmetric_net()?),
+        };
+        let named = read_net(archive, &limits)?;
+        let checker = Instance::read(archive).map_err(|error| error.to_string());
+        Ok(Self { archive, named, coloured, checker })
+    }
+
+    /// The witness of a value, if the checker accepts it; else the reason.
+    pub(crate) fn witness(
+        &self,
+        examination: &str,
+        id: &str,
+        value: Value,
+        trace: &Trace,
+    ) -> Result<Witness, String> {
+        let runs = match trace {
+            Trace::Paths(paths) => {
+                paths.iter().map(|path| Run { steps: self.steps(path), loop_start: None }).collect()
+            }
+            Trace::Lasso(stem, cycle) => {
+                let loop_start = (!cycle.is_empty()).then_some(stem.len());
+                let steps = self.steps(stem).into_iter().chain(self.steps(cycle)).collect();
+                vec![Run { steps, loop_start }]
+            }
+        };
+        let witness = Witness {
+            version: VERSION,
+            instance: self.archive.instance.to_string(),
+            examination: examination.to_owned(),
+            property: id.to_owned(),
+            value: checker_value(value),
+            runs,
+        };
+        let checker = self.checker.as_ref().map_err(Clone::clone)?;
+        checker.check_witness(&witness).map_err(|error| error.to_string())?;
+        Ok(witness)
+    }
+
+    /// Whether the checker accepts a certificate; else the reason.
+    pub(crate) fn certificate(&self, certificate: &Certificate) -> Result<(), String> {
+        let checker = self.checker.as_ref().map_err(Clone::clone)?;
+        checker.check_certificate(certificate).map_err(|error| error.to_string())
+    }
+
+    fn steps(&self, path: &[u32]) -> Vec<Step> {
+        path.iter().map(|transition| self.step(*transition)).collect()
+    }
+
+    fn step(&self, transition: u32) -> Step {
+        let original = self.named.original(transition);
+        let binding = self.coloured.as_ref().map_or_else(BTreeMap::new, |net| {
+            let variables = &net.transitions[original].variables;
+            let named = variables.iter().zip(self.named.binding(transition)).map(|(variable, colour)| {
+                let variable = &net.variables[*variable];
+                (variable.id.clone(), net.colour_name(variable.sort, *colour))
+            });
+            named.collect()
+        });
+        Step { transition: self.named.transition_ids[original].clone(), binding }
+    }
+}
+
+fn checker_value(value: Value) -> mcc_checker::Value {
+    match value {
+        Value::Truth(truth) => mcc_checker::Value::Truth(truth),
+        Value::Number(number) => mcc_checker::Value::Number(number.into()),
+    }
+}

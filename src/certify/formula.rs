@@ -1,0 +1,292 @@
+//! Formulas over numbered places and transitions.
+
+use crate::net::{Compiled, Named};
+use mcc_model::{Count, Expr};
+use std::collections::HashMap;
+
+/// A property of a marking.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Pred {
+    True,
+    Not(Box<Pred>),
+    And(Vec<Pred>),
+    Or(Vec<Pred>),
+    Le(Sum, Sum),
+    /// One of these transitions is enabled.
+    Fireable(Vec<u32>),
+    /// No transition is enabled.
+    Dead,
+}
+
+/// A sum of the tokens of places and a constant. A place may be counted several times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Sum {
+    pub(crate) places: Vec<u32>,
+    pub(crate) constant: u64,
+}
+
+impl Sum {
+    pub(crate) fn of(&self, tokens: &[u64]) -> u128 {
+        let tokens = self.places.iter().map(|place| u128::from(tokens[*place as usize]));
+        tokens.sum::<u128>() + u128::from(self.constant)
+    }
+}
+
+impl Pred {
+    pub(crate) fn not(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+
+    /// Whether it is true in a marking.
+    pub(crate) fn holds(&self, net: &Compiled, tokens: &[u64]) -> bool {
+        match self {
+            Self::True => true,
+            Self::Not(inner) => !inner.holds(net, tokens),
+            Self::And(parts) => parts.iter().all(|part| part.holds(net, tokens)),
+            Self::Or(parts) => parts.iter().any(|part| part.holds(net, tokens)),
+            Self::Le(left, right) => left.of(tokens) <= right.of(tokens),
+            Self::Fireable(transitions) => transitions.iter().any(|one| net.is_enabled(*one, tokens)),
+            Self::Dead => net.is_dead(tokens),
+        }
+    }
+
+    /// An estimate of the firings until it has this truth; 0 if and only if it has it now. Conjunctions add, disjunctions
+    /// take the least.
+    pub(crate) fn distance(&self, truth: bool, net: &Compiled, tokens: &[u64]) -> u64 {
+        let short = |value: u128| u64::try_from(value).unwrap_or(u64::MAX).min(1 << 40);
+        match (self, truth) {
+            (Self::True, truth) => u64::from(!truth) << 40,
+            (Self::Not(inner), truth) => inner.distance(!truth, net, tokens),
+            (Self::And(parts), true) | (Self::Or(parts), false) => {
+                parts.iter().fold(0, |sum: u64, part| sum.saturating_add(part.distance(truth, net, tokens)))
+            }
+            (Self::And(parts), false) | (Self::Or(parts), true) => {
+                parts.iter().map(|part| part.distance(truth, net, tokens)).min().unwrap_or(1 << 40)
+            }
+            (Self::Le(left, right), true) => short(left.of(tokens).saturating_sub(right.of(tokens))),
+            (Self::Le(left, right), false) => short((right.of(tokens) + 1).saturating_sub(left.of(tokens))),
+            (Self::Fireable(transitions), true) => {
+                let missing = |one: &u32| missing(net, *one, tokens);
+                transitions.iter().map(missing).min().unwrap_or(1 << 40)
+            }
+            (Self::Fireable(transitions), false) => {
+                transitions.iter().filter(|one| net.is_enabled(**one, tokens)).count() as u64
+            }
+            (Self::Dead, true) => {
+                (0..net.transitions() as u32).filter(|one| net.is_enabled(*one, tokens)).count() as u64
+            }
+            (Self::Dead, false) => {
+                (0..net.transitions() as u32).map(|one| missing(net, one, tokens)).min().unwrap_or(1 << 40)
+            }
+        }
+    }
+}
+
+/// The tokens that a transition lacks.
+fn missing(net: &Compiled, transition: u32, tokens: &[u64]) -> u64 {
+    let lacks = |&(place, weight): &(u32, u64)| weight.saturating_sub(tokens[place as usize]).min(1 << 40);
+    net.inputs(transition).iter().map(lacks).fold(0, u64::saturating_add)
+}
+
+/// A formula of CTL over numbered predicates. All other operators of the contest are expressed by these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ctl {
+    Pred(usize),
+    Not(Box<Ctl>),
+    And(Vec<Ctl>),
+    Or(Vec<Ctl>),
+    ExistsNext(Box<Ctl>),
+    ExistsUntil(Box<Ctl>, Box<Ctl>),
+    AllUntil(Box<Ctl>, Box<Ctl>),
+}
+
+impl Ctl {
+    pub(crate) fn not(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+}
+
+/// A formula of LTL over numbered predicates, in negation normal form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ltl {
+    True,
+    False,
+    /// A predicate that has this truth.
+    Pred(usize, bool),
+    And(Vec<Ltl>),
+    Or(Vec<Ltl>),
+    Next(Box<Ltl>),
+    Until(Box<Ltl>, Box<Ltl>),
+    Release(Box<Ltl>, Box<Ltl>),
+}
+
+/// Why a formula cannot be decided here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FormulaError {
+    #[error("the net has no place \"{0}\"")]
+    Place(String),
+    #[error("the net has no transition \"{0}\"")]
+    Transition(String),
+    #[error("the formula is not of the examination's logic")]
+    Logic,
+}
+
+/// Translates names into numbers.
+pub(crate) struct Names<'n> {
+    named: &'n Named,
+    places: HashMap<&'n str, usize>,
+    transitions: HashMap<&'n str, usize>,
+}
+
+impl<'n> Names<'n> {
+    pub(crate) fn new(named: &'n Named) -> Self {
+        let index =
+            |ids: &'n [String]| ids.iter().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
+        Self { named, places: index(&named.place_ids), transitions: index(&named.transition_ids) }
+    }
+
+    /// The sum of the tokens on places; of a coloured place all tokens are counted.
+    pub(crate) fn sum(&self, ids: &[String]) -> Result<Sum, FormulaError> {
+        let mut places = Vec::new();
+        for id in ids {
+            let place = self.places.get(id.as_str()).ok_or_else(|| FormulaError::Place(id.clone()))?;
+            places.extend(self.named.places[*place].clone());
+        }
+        Ok(Sum { places, constant: 0 })
+    }
+
+    fn count(&self, count: &Count) -> Result<Sum, FormulaError> {
+        match count {
+            Count::Constant(constant) => Ok(Sum { places: Vec::new(), constant: *constant }),
+            Count::Tokens(ids) => self.sum(ids),
+        }
+    }
+
+    /// A formula without paths. None: it has one.
+    pub(crate) fn pred(&self, expr: &Expr) -> Result<Option<Pred>, FormulaError> {
+        let all = |parts: &[Expr]| -> Result<Option<Vec<Pred>>, FormulaError> {
+            parts.iter().map(|part| self.pred(part)).collect()
+        };
+        Ok(Some(match expr {
+            Expr::Not(inner) => match self.pred(inner)? {
+                Some(inner) => inner.not(),
+                None => return Ok(None),
+            },
+            Expr::And(parts) => match all(parts)? {
+                Some(parts) => Pred::And(parts),
+                None => return Ok(None),
+            },
+            Expr::Or(parts) => match all(parts)? {
+                Some(parts) => Pred::Or(parts),
+                None => return Ok(None),
+            },
+            Expr::Le(left, right) => Pred::Le(self.count(left)?, self.count(right)?),
+            Expr::Fireable(ids) => {
+                let mut transitions = Vec::new();
+                for id in ids {
+                    let unknown = || FormulaError::Transition(id.clone());
+                    let transition = self.transitions.get(id.as_str()).ok_or_else(unknown)?;
+                    transitions.extend(self.named.transitions[*transition].clone());
+                }
+                Pred::Fireable(transitions)
+            }
+            Expr::Deadlock => Pred::Dead,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A formula of CTL. New predicates are added to `preds`.
+    pub(crate) fn ctl(&self, expr: &Expr, preds: &mut Vec<Pred>) -> Result<Ctl, FormulaError> {
+        if let Some(pred) = self.pred(expr)? {
+            return Ok(Ctl::Pred(number(pred, preds)));
+        }
+        let mut part = |expr: &Expr| self.ctl(expr, preds);
+        let always = |preds: &mut Vec<Pred>| Box::new(Ctl::Pred(number(Pred::True, preds)));
+        Ok(match expr {
+            Expr::Not(inner) => part(inner)?.not(),
+            Expr::And(parts) => Ctl::And(parts.iter().map(part).collect::<Result<_, _>>()?),
+            Expr::Or(parts) => Ctl::Or(parts.iter().map(part).collect::<Result<_, _>>()?),
+            Expr::ExistsPath(path) => match &**path {
+                Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?)),
+                Expr::Finally(inner) => {
+                    let inner = Box::new(part(inner)?);
+                    Ctl::ExistsUntil(always(preds), inner)
+                }
+                Expr::Globally(inner) => {
+                    let inner = Box::new(part(inner)?.not());
+                    Ctl::AllUntil(always(preds), inner).not()
+                }
+                Expr::Until(before, reach) => {
+                    Ctl::ExistsUntil(Box::new(part(before)?), Box::new(part(reach)?))
+                }
+                _ => return Err(FormulaError::Logic),
+            },
+            Expr::AllPaths(path) => match &**path {
+                Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?.not())).not(),
+                Expr::Finally(inner) => {
+                    let inner = Box::new(part(inner)?);
+                    Ctl::AllUntil(always(preds), inner)
+                }
+                Expr::Globally(inner) => {
+                    let inner = Box::new(part(inner)?.not());
+                    Ctl::ExistsUntil(always(preds), inner).not()
+                }
+                Expr::Until(before, reach) => Ctl::AllUntil(Box::new(part(before)?), Box::new(part(reach)?)),
+                _ => return Err(FormulaError::Logic),
+            },
+            _ => return Err(FormulaError::Logic),
+        })
+    }
+
+    /// The path formula `expr`, or its negation if `truth` is false. New predicates are added to `preds`.
+    pub(crate) fn ltl(&self, expr: &Expr, truth: bool, preds: &mut Vec<Pred>) -> Result<Ltl, FormulaError> {
+        if let Some(pred) = self.pred(expr)? {
+            return Ok(Ltl::Pred(number(pred, preds), truth));
+        }
+        let mut part = |expr: &Expr| self.ltl(expr, truth, preds).map(Box::new);
+        Ok(match expr {
+            Expr::Not(inner) => return self.ltl(inner, !truth, preds),
+            Expr::And(parts) | Expr::Or(parts) => {
+                let all = parts.iter().map(|expr| self.ltl(expr, truth, preds)).collect::<Result<_, _>>()?;
+                if matches!(expr, Expr::And(_)) == truth { Ltl::And(all) } else { Ltl::Or(all) }
+            }
+            Expr::Next(inner) => Ltl::Next(part(inner)?),
+            Expr::Finally(inner) => {
+                let inner = part(inner)?;
+                if truth {
+                    Ltl::Until(Box::new(Ltl::True), inner)
+                } else {
+                    Ltl::Release(Box::new(Ltl::False), inner)
+                }
+            }
+            Expr::Globally(inner) => {
+                let inner = part(inner)?;
+                if truth {
+                    Ltl::Release(Box::new(Ltl::False), inner)
+                } else {
+                    Ltl::Until(Box::new(Ltl::True), inner)
+                }
+            }
+            Expr::Until(before, reach) => {
+                let (before, reach) = (part(before)?, part(reach)?);
+                if truth { Ltl::Until(before, reach) } else { Ltl::Release(before, reach) }
+            }
+            _ => return Err(FormulaError::Logic),
+        })
+    }
+}
+
+/// The number of a predicate in the list, to which it is added if it is new.
+fn number(pred: Pred, preds: &mut Vec<Pred>) -> usize {
+    let known = preds.iter().position(|known| *known == pred);
+    known.unwrap_or_else(|| {
+        preds.push(pred);
+        preds.len() - 1
+    })
+}

@@ -1,0 +1,395 @@
+//! Structural proofs: that no reachable marking satisfies a condition, without visiting markings.
+//!
+//! A condition is a conjunction of linear inequalities and disjunctions. It is refuted by the state equation
+//! (`proof_lp`). If that is not enough, initially marked traps are added that its solution leaves without tokens (Esparza
+//! and Melzer: Verification of safety properties using integer programming, 2000), and then one of the disjunctions that
+//! the solution violates is split into its cases.
+
+use crate::formula::Pred;
+use crate::net::{Compiled, Named};
+use crate::proof_lp::{Linear, Refutation, Structure};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Most linear programs of one proof.
+const MOST_PROGRAMS: usize = 2000;
+/// Most facts that are kept for later proofs.
+const MOST_FACTS: usize = 500;
+/// Most cases inside of cases.
+const DEEPEST: usize = 40;
+/// Most traps that are added for one proof.
+const MOST_TRAPS: usize = 60;
+
+/// A condition on a marking, with negations moved inwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Linear(Linear),
+    All(Vec<Condition>),
+    One(Vec<Condition>),
+}
+
+impl Condition {
+    /// The condition that a predicate has this truth. The order of its parts is that of the checker's format.
+    pub(crate) fn of(pred: &Pred, truth: bool, net: &Compiled) -> Self {
+        let parts = |parts: &[Pred]| parts.iter().map(|part| Self::of(part, truth, net)).collect();
+        match (pred, truth) {
+            (Pred::True, true) => Self::All(Vec::new()),
+            (Pred::True, false) => Self::One(Vec::new()),
+            (Pred::Not(inner), truth) => Self::of(inner, !truth, net),
+            (Pred::And(inner), true) | (Pred::Or(inner), false) => Self::All(parts(inner)),
+            (Pred::And(inner), false) | (Pred::Or(inner), true) => Self::One(parts(inner)),
+            (Pred::Le(left, right), truth) => {
+                let (less, more) = if truth { (left, right) } else { (right, left) };
+                let terms = less.places.iter().map(|place| (*place, -1));
+                let terms = terms.chain(more.places.iter().map(|place| (*place, 1)));
+                let bound = i128::from(less.constant) - i128::from(more.constant) + i128::from(!truth);
+                Self::Linear(Linear::new(terms, bound))
+            }
+            (Pred::Fireable(transitions), true) => {
+                Self::One(transitions.iter().map(|transition| Self::enabled(*transition, net)).collect())
+            }
+            (Pred::Fireable(transitions), false) => {
+                Self::All(transitions.iter().map(|transition| Self::not_enabled(*transition, net)).collect())
+            }
+            (Pred::Dead, true) => {
+                Self::All((0..net.transitions() as u32).map(|of| Self::not_enabled(of, net)).collect())
+            }
+            (Pred::Dead, false) => {
+                Self::One((0..net.transitions() as u32).map(|of| Self::enabled(of, net)).collect())
+            }
+        }
+    }
+
+    /// The condition that a transition is enabled.
+    pub(crate) fn enabled(transition: u32, net: &Compiled) -> Self {
+        let input =
+            |(place, weight): &(u32, u64)| Self::Linear(Linear::new([(*place, 1)], i128::from(*weight)));
+        Self::All(net.inputs(transition).iter().map(input).collect())
+    }
+
+    fn not_enabled(transition: u32, net: &Compiled) -> Self {
+        let input =
+            |(place, weight): &(u32, u64)| Self::Linear(Linear::new([(*place, -1)], 1 - i128::from(*weight)));
+        Self::One(net.inputs(transition).iter().map(input).collect())
+    }
+
+    /// Whether a marking over floats satisfies it.
+    fn holds(&self, tokens: &[f64]) -> bool {
+        match self {
+            Self::Linear(of) => {
+                let sum: f64 = of.terms.iter().map(|(place, of)| tokens[*place as usize] * *of as f64).sum();
+                sum >= of.bound as f64 - 1e-6 * (of.bound as f64).abs().max(1.0)
+            }
+            Self::All(parts) => parts.iter().all(|part| part.holds(tokens)),
+            Self::One(parts) => parts.iter().any(|part| part.holds(tokens)),
+        }
+    }
+}
+
+/// A fact on all reachable markings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fact {
+    /// The weighted sum of tokens is at most the bound.
+    AtMost(BTreeMap<u32, BigInt>, BigInt),
+    /// These places together have a token.
+    Trap(Vec<u32>),
+}
+
+/// A proof in the form of the checker's format; lemmas are numbers of facts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Tree {
+    /// Factors of facts and of assumptions.
+    Contradiction(Vec<(usize, BigInt)>, Vec<(usize, BigInt)>),
+    /// The number of a disjunction, and a proof for each of its cases.
+    Cases(usize, Vec<Tree>),
+}
+
+/// What a node of a proof knows, numbered as in the checker's format.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    assumptions: Vec<Linear>,
+    disjunctions: Vec<Rc<Vec<Condition>>>,
+    split: Vec<usize>,
+}
+
+impl Known {
+    fn assume(&mut self, condition: Condition) {
+        match condition {
+            Condition::Linear(linear) => self.assumptions.push(linear),
+            Condition::All(parts) => parts.into_iter().for_each(|part| self.assume(part)),
+            Condition::One(mut parts) if parts.len() == 1 => {
+                if let Some(part) = parts.pop() {
+                    self.assume(part);
+                }
+            }
+            Condition::One(parts) => self.disjunctions.push(Rc::new(parts)),
+        }
+    }
+}
+
+/// Searches proofs on one net. Facts and traps that one proof found serve the next ones.
+pub(crate) struct Prover<'a> {
+    structure: &'a Structure,
+    until: Instant,
+    /// The facts that the current proof uses.
+    pub(crate) facts: Vec<Fact>,
+    traps: Vec<Vec<u32>>,
+    /// Inequalities that proofs before used, without negative weights.
+    inequalities: Vec<(BTreeMap<u32, BigInt>, BigInt)>,
+    programs: usize,
+}
+
+impl Structure {
+    /// The parts of a net that proofs use.
+    pub(crate) fn of(named: &Named) -> Self {
+        let net = &named.net;
+        let transitions = || 0..net.transitions() as u32;
+        let effect = |transition: u32| {
+            let change = |of: &crate::net::Change| (of.place, i128::from(of.more) - i128::from(of.less));
+            net.changes(transition).iter().map(change).collect()
+        };
+        let effects: Vec<Vec<(u32, i128)>> = transitions().map(effect).collect();
+        // What a transition takes and does not lose, it puts back.
+        let outputs = transitions().zip(&effects).map(|(transition, effect)| {
+            let mut sums: BTreeMap<u32, i128> =
+                net.inputs(transition).iter().map(|(place, weight)| (*place, i128::from(*weight))).collect();
+            effect.iter().for_each(|(place, change)| *sums.entry(*place).or_default() += change);
+            sums.into_iter().filter(|(_, puts)| *puts > 0).map(|(place, _)| place).collect()
+        });
+        Self {
+            initial: net.initial.clone(),
+            inputs: transitions().map(|transition| net.inputs(transition).to_vec()).collect(),
+            outputs: outputs.collect(),
+            effects,
+        }
+    }
+
+    /// The largest trap among these places: a transition that takes from it puts on it.
+    fn largest_trap(&self, mut inside: Vec<bool>) -> Vec<u32> {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (inputs, outputs) in self.inputs.iter().zip(&self.outputs) {
+                if outputs.iter().any(|place| inside[*place as usize]) {
+                    continue;
+                }
+                for (place, _) in inputs {
+                    changed |= std::mem::replace(&mut inside[*place as usize], false);
+                }
+            }
+        }
+        (0..).zip(&inside).filter(|(_, inside)| **inside).map(|(place, _)| place).collect()
+    }
+}
+
+impl<'a> Prover<'a> {
+    pub(crate) fn new(structure: &'a Structure, until: Instant) -> Self {
+        Self { structure, until, facts: Vec::new(), traps: Vec::new(), inequalities: Vec::new(), programs: 0 }
+    }
+
+    /// Proves that no reachable marking satisfies a condition. The facts that the proof uses are `facts` afterwards.
+    pub(crate) fn refute(&mut self, condition: Condition, until: Instant) -> Option<Tree> {
+        self.facts.clear();
+        self.programs = 0;
+        self.until = until;
+        let mut known = Known::default();
+        known.assume(condition);
+        self.close(&known)
+    }
+
+    fn close(&mut self, known: &Known) -> Option<Tree> {
+        if let Some(empty) = known.disjunctions.iter().position(|cases| cases.is_empty()) {
+            return Some(Tree::Cases(empty, Vec::new()));
+        }
+        if let Some(tree) = self.by_known_inequality(known) {
+            return Some(tree);
+        }
+        let tokens = loop {
+            self.programs += 2;
+            if self.programs > MOST_PROGRAMS || Instant::now() >= self.until {
+                return None;
+            }
+            let mut conditions = known.assumptions.clone();
+            conditions
+                .extend(self.traps.iter().map(|trap| Linear::new(trap.iter().map(|place| (*place, 1)), 1)));
+            if let Some(refutation) = self.structure.refute(&conditions, self.until) {
+                return Some(self.contradiction(known, refutation));
+            }
+            let tokens = self.structure.solution(&conditions, self.until)?;
+            if self.traps.len() >= MOST_TRAPS {
+                break tokens;
+            }
+            let largest = tokens.iter().copied().fold(1.0, f64::max);
+            let empty = tokens.iter().map(|tokens| *tokens <= largest * 1e-7).collect();
+            let trap = self.structure.largest_trap(empty);
+            if !trap.iter().any(|place| self.structure.initial[*place as usize] > 0) {
+                break tokens;
+            }
+            self.traps.push(trap);
+        };
+        if known.split.len() >= DEEPEST {
+            return None;
+        }
+        let open = known.disjunctions.iter().enumerate().filter(|(number, _)| !known.split.contains(number));
+        let violated = open.filter(|(_, cases)| !cases.iter().any(|case| case.holds(&tokens)));
+        let (number, cases) = violated.min_by_key(|(_, cases)| cases.len()).map(|(n, of)| (n, of.clone()))?;
+        let mut proofs = Vec::new();
+        for case in &*cases {
+            let mut with = known.clone();
+            with.split.push(number);
+            with.assume(case.clone());
+            proofs.push(self.close(&with)?);
+        }
+        Some(Tree::Cases(number, proofs))
+    }
+
+    /// The number of a fact in `facts`, to which it is added if it is new.
+    fn fact(&mut self, fact: Fact) -> usize {
+        self.facts.iter().position(|known| *known == fact).unwrap_or_else(|| {
+            self.facts.push(fact);
+            self.facts.len() - 1
+        })
+    }
+
+    /// A contradiction of one assumption and an inequality of a proof before. It needs no linear program.
+    fn by_known_inequality(&mut self, known: &Known) -> Option<Tree> {
+        for (number, of) in known.assumptions.iter().enumerate() {
+            if of.terms.is_empty() || of.terms.iter().any(|(_, weight)| *weight < 0) {
+                continue;
+            }
+            for (weights, bound) in &self.inequalities {
+                let ratio = |(place, weight): &(u32, i128)| {
+                    Some(BigRational::new(weights.get(place)?.clone(), BigInt::from(*weight)))
+                };
+                let ratios: Option<Vec<BigRational>> = of.terms.iter().map(ratio).collect();
+                let Some(least) = ratios.and_then(|ratios| ratios.into_iter().min()) else { continue };
+                if bound * least.denom() < least.numer() * of.bound {
+                    let fact = Fact::AtMost(weights.clone(), bound.clone());
+                    let lemma = self.fact(fact);
+                    return Some(Tree::Contradiction(
+                        vec![(lemma, least.denom().clone())],
+                        vec![(number, least.numer().clone())],
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    fn keep(&mut self, weights: &BTreeMap<u32, BigInt>, bound: &BigInt) {
+        if self.inequalities.len() < MOST_FACTS && weights.values().all(BigInt::is_positive) {
+            self.inequalities.push((weights.clone(), bound.clone()));
+        }
+    }
+
+    fn contradiction(&mut self, known: &Known, refutation: Refutation) -> Tree {
+        let Refutation { multipliers, weights } = refutation;
+        let (of_assumptions, of_traps) = multipliers.split_at(known.assumptions.len());
+        let is_used = |(_, factor): &(usize, &BigInt)| **factor != BigInt::ZERO;
+        let mut lemmas = Vec::new();
+        if !weights.is_empty() {
+            let bound: BigInt =
+                weights.iter().map(|(place, of)| of * self.structure.initial[*place as usize]).sum();
+            self.keep(&weights, &bound);
+            lemmas.push((self.fact(Fact::AtMost(weights, bound)), BigInt::one()));
+        }
+        for (trap, factor) in of_traps.iter().enumerate().filter(is_used) {
+            let trap = self.traps[trap].clone();
+            lemmas.push((self.fact(Fact::Trap(trap)), factor.clone()));
+        }
+        let assumptions = of_assumptions.iter().enumerate().filter(is_used);
+        Tree::Contradiction(lemmas, assumptions.map(|(number, factor)| (number, factor.clone())).collect())
+    }
+
+    /// An upper bound of a sum of tokens, as a proof that the sum is never larger.
+    pub(crate) fn upper_bound(&mut self, sum: &Linear, until: Instant) -> Option<(BigInt, Tree)> {
+        let bound = self.structure.upper_bound(sum, until)?;
+        self.facts.clear();
+        let initial: BigInt =
+            bound.weights.iter().map(|(place, of)| of * self.structure.initial[*place as usize]).sum();
+        let mut lemmas = Vec::new();
+        if !bound.weights.is_empty() {
+            self.keep(&bound.weights, &initial);
+            lemmas.push((self.fact(Fact::AtMost(bound.weights, initial)), BigInt::one()));
+        }
+        Some((bound.bound, Tree::Contradiction(lemmas, vec![(0, bound.divisor)])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Arcs;
+    use std::time::Duration;
+
+    /// The dining philosophers that take both forks at once never have a deadlock if forks are put back at once.
+    fn mutex() -> Named {
+        // Places: idle 0, critical 1, lock 2, idle 3, critical 4.
+        let arcs = |inputs: &[(u32, u64)], outputs: &[(u32, u64)]| Arcs {
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+        };
+        let transitions = [
+            arcs(&[(0, 1), (2, 1)], &[(1, 1)]),
+            arcs(&[(1, 1)], &[(0, 1), (2, 1)]),
+            arcs(&[(3, 1), (2, 1)], &[(4, 1)]),
+            arcs(&[(4, 1)], &[(3, 1), (2, 1)]),
+        ];
+        Named { net: Compiled::new(vec![1, 0, 1, 1, 0], &transitions), ..Named::default() }
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn mutual_exclusion_and_the_absence_of_deadlocks_are_proved() {
+        let named = mutex();
+        let structure = Structure::of(&named);
+        let mut prover = Prover::new(&structure, soon());
+        let both = Condition::All(vec![
+            Condition::Linear(Linear::new([(1, 1)], 1)),
+            Condition::Linear(Linear::new([(4, 1)], 1)),
+        ]);
+        assert!(matches!(prover.refute(both, soon()), Some(Tree::Contradiction(..))));
+        let dead = Condition::of(&Pred::Dead, true, &named.net);
+        assert!(prover.refute(dead, soon()).is_some());
+        let critical = Condition::Linear(Linear::new([(1, 1)], 1));
+        assert_eq!(prover.refute(critical, soon()), None);
+    }
+
+    #[test]
+    fn a_trap_refutes_what_the_state_equation_allows() {
+        let arcs = |inputs: &[(u32, u64)], outputs: &[(u32, u64)]| Arcs {
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+        };
+        // By the state equation places 1 and 2 become empty together; but each firing that takes from them puts a token.
+        let transitions =
+            [arcs(&[(0, 1), (1, 1)], &[(1, 1)]), arcs(&[(1, 1)], &[(2, 1)]), arcs(&[(2, 2)], &[(1, 1)])];
+        let named = Named { net: Compiled::new(vec![0, 2, 0], &transitions), ..Named::default() };
+        let structure = Structure::of(&named);
+        let mut prover = Prover::new(&structure, soon());
+        let none = Condition::All(vec![
+            Condition::Linear(Linear::new([(1, -1)], 0)),
+            Condition::Linear(Linear::new([(2, -1)], 0)),
+        ]);
+        assert!(structure.refute(&[Linear::new([(1, -1)], 0), Linear::new([(2, -1)], 0)], soon()).is_none());
+        assert!(prover.refute(none, soon()).is_some());
+        assert!(prover.facts.iter().any(|fact| matches!(fact, Fact::Trap(_))));
+    }
+
+    #[test]
+    fn an_empty_disjunction_is_refuted_and_a_true_condition_is_not() {
+        let named = mutex();
+        let structure = Structure::of(&named);
+        let mut prover = Prover::new(&structure, soon());
+        let never = Condition::of(&Pred::Fireable(Vec::new()), true, &named.net);
+        assert_eq!(prover.refute(never, soon()), Some(Tree::Cases(0, Vec::new())));
+        assert_eq!(prover.refute(Condition::All(Vec::new()), soon()), None);
+    }
+}

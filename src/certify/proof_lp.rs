@@ -1,0 +1,411 @@
+//! Linear programs over the state equation, and their exact solutions.
+//!
+//! A reachable marking m satisfies m = m0 + C x for some x >= 0 (state equation; Murata, Petri nets: properties, analysis
+//! and applications, 1989), and m >= 0. By the lemma of Farkas, linear conditions have no such m if and only if there are
+//! weights of places and multipliers of conditions that contradict each other. A solver over floats finds them; they are
+//! rounded to integers, and count only if the exact inequalities hold.
+
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Largest number of numbers in a linear program. Larger ones take minutes.
+const LARGEST_PROGRAM: usize = 400_000;
+/// Least float that counts as more than 0, relative to the largest number of the solution.
+const LEAST: f64 = 1e-9;
+/// Largest common denominator of a solution, in bits.
+const LONGEST_DENOMINATOR: u64 = 256;
+
+/// The parts of a P/T net that structural proofs use.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Structure {
+    /// The initial tokens, by place.
+    pub(crate) initial: Vec<u64>,
+    /// By transition: its input places, each once, with weights.
+    pub(crate) inputs: Vec<Vec<(u32, u64)>>,
+    /// By transition: its output places, each once.
+    pub(crate) outputs: Vec<Vec<u32>>,
+    /// By transition: the changes that are not 0, by place.
+    pub(crate) effects: Vec<Vec<(u32, i128)>>,
+}
+
+/// The condition that a weighted sum of tokens is at least `bound`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Linear {
+    /// The weights that are not 0, by place in ascending order.
+    pub(crate) terms: Vec<(u32, i128)>,
+    pub(crate) bound: i128,
+}
+
+impl Linear {
+    /// The condition that the sum of these terms is at least `bound`. Terms of one place are added.
+    pub(crate) fn new(terms: impl IntoIterator<Item = (u32, i128)>, bound: i128) -> Self {
+        let mut sums: BTreeMap<u32, i128> = BTreeMap::new();
+        for (place, weight) in terms {
+            *sums.entry(place).or_default() += weight;
+        }
+        Self { terms: sums.into_iter().filter(|(_, weight)| *weight != 0).collect(), bound }
+    }
+
+    /// The weighted sum in the initial marking.
+    fn initially(&self, structure: &Structure) -> i128 {
+        self.terms.iter().map(|(place, weight)| weight * i128::from(structure.initial[*place as usize])).sum()
+    }
+
+    /// The change of the weighted sum by a transition; `effect` is by place in ascending order.
+    fn change(&self, effect: &[(u32, i128)]) -> i128 {
+        let of = |place: &u32| self.terms.binary_search_by_key(place, |term| term.0).ok();
+        effect.iter().filter_map(|(place, change)| of(place).map(|at| self.terms[at].1 * change)).sum()
+    }
+}
+
+/// A proof that no reachable marking satisfies all of some conditions: multipliers of the conditions, and weights of the
+/// places whose weighted sum of tokens never grows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refutation {
+    /// Not negative, by condition.
+    pub(crate) multipliers: Vec<BigInt>,
+    /// The weights that are not 0, by place.
+    pub(crate) weights: BTreeMap<u32, BigInt>,
+}
+
+/// An upper bound of a sum of tokens: `weights`, whose weighted sum of tokens never grows, are at least `divisor` times
+/// those of the sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UpperBound {
+    /// The weights that are not 0, by place; none is negative.
+    pub(crate) weights: BTreeMap<u32, BigInt>,
+    /// At least 1.
+    pub(crate) divisor: BigInt,
+    /// The bound: the weighted sum of the initial marking divided by `divisor`, rounded down.
+    pub(crate) bound: BigInt,
+}
+
+impl Structure {
+    fn numbers(&self) -> usize {
+        self.initial.len() + self.effects.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Whether the weighted sum of tokens grows with no transition.
+    fn never_grows(&self, weights: &BTreeMap<u32, BigInt>) -> bool {
+        let grows = |effect: &Vec<(u32, i128)>| {
+            let changes =
+                effect.iter().filter_map(|(place, change)| weights.get(place).map(|weight| weight * change));
+            changes.sum::<BigInt>().is_positive()
+        };
+        !self.effects.iter().any(grows)
+    }
+
+    fn initial_sum(&self, weights: &BTreeMap<u32, BigInt>) -> BigInt {
+        weights.iter().map(|(place, weight)| weight * self.initial[*place as usize]).sum()
+    }
+
+    /// Proves that no reachable marking satisfies all conditions. None: there is no such proof, or it was not found in
+    /// time.
+    pub(crate) fn refute(&self, conditions: &[Linear], until: Instant) -> Option<Refutation> {
+        // A sum of no tokens needs no program.
+        if let Some(at) = conditions.iter().position(|of| of.terms.is_empty() && of.bound > 0) {
+            let multiplier = |other| if other == at { BigInt::one() } else { BigInt::zero() };
+            let multipliers = (0..conditions.len()).map(multiplier).collect();
+            return Some(Refutation { multipliers, weights: BTreeMap::new() });
+        }
+        // Maximizes the contradiction: the sum of multiplier * (bound - initial sum) - slack * initial tokens.
+        let gain: Vec<i128> = conditions.iter().map(|of| of.bound - of.initially(self)).collect();
+        if gain.iter().all(|gain| *gain <= 0) {
+            return None;
+        }
+        let size =
+            gain.iter().map(|gain| gain.unsigned_abs()).chain(self.initial.iter().map(|of| (*of).into()));
+        let size = size.max().unwrap_or(1).max(1) as f64;
+        let mut program = Program::new(OptimizationDirection::Maximize, self, until)?;
+        let multipliers: Vec<Variable> =
+            gain.iter().map(|gain| program.variable(*gain as f64 / size, 1.0)).collect();
+        let slacks: Vec<Variable> = self
+            .initial
+            .iter()
+            .map(|tokens| program.variable(-(*tokens as f64) / size, f64::INFINITY))
+            .collect();
+        for effect in &self.effects {
+            let mut row: Vec<(Variable, f64)> =
+                effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
+            let changes =
+                conditions.iter().zip(&multipliers).map(|(of, variable)| (*variable, of.change(effect)));
+            row.extend(
+                changes.filter(|(_, change)| *change != 0).map(|(variable, of)| (variable, of as f64)),
+            );
+            program.at_most(row, 0.0);
+        }
+        let sum: Vec<(Variable, f64)> = multipliers.iter().map(|variable| (*variable, 1.0)).collect();
+        program.at_most(sum, 1.0);
+        let (_, values) = program.solve()?;
+        if values.iter().all(|value| *value == 0.0) {
+            return None;
+        }
+        candidates(&values).find_map(|(numbers, _)| {
+            let (multipliers, slacks) = numbers.split_at(conditions.len());
+            self.exact_refutation(conditions, multipliers, slacks)
+        })
+    }
+
+    fn exact_refutation(
+        &self,
+        conditions: &[Linear],
+        multipliers: &[BigInt],
+        slacks: &[BigInt],
+    ) -> Option<Refutation> {
+        let mut weights = weights_of(slacks);
+        let mut bound = BigInt::zero();
+        for (of, multiplier) in
+            conditions.iter().zip(multipliers).filter(|(_, multiplier)| !multiplier.is_zero())
+        {
+            bound += multiplier * of.bound;
+            for (place, weight) in &of.terms {
+                *weights.entry(*place).or_default() += multiplier * weight;
+            }
+        }
+        weights.retain(|_, weight| !weight.is_zero());
+        let holds = self.never_grows(&weights) && bound > self.initial_sum(&weights);
+        holds.then(|| Refutation { multipliers: multipliers.to_vec(), weights })
+    }
+
+    /// An upper bound of the sum of tokens on places, each with its weight (at least 1). None: there is none, or it was
+    /// not found in time.
+    pub(crate) fn upper_bound(&self, sum: &Linear, until: Instant) -> Option<UpperBound> {
+        if sum.terms.is_empty() {
+            return Some(UpperBound {
+                weights: BTreeMap::new(),
+                divisor: BigInt::one(),
+                bound: BigInt::zero(),
+            });
+        }
+        let size = self.initial.iter().copied().max().unwrap_or(1).max(1) as f64;
+        let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
+        // Among equal bounds a small sum of weights is preferred: unmarked places cost a little.
+        let cost = |tokens: &u64| *tokens as f64 / size + 1e-7;
+        let slacks: Vec<Variable> =
+            self.initial.iter().map(|tokens| program.variable(cost(tokens), f64::INFINITY)).collect();
+        for effect in &self.effects {
+            let row =
+                effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
+            program.at_most(row, -(sum.change(effect) as f64));
+        }
+        let (_, values) = program.solve()?;
+        candidates(&values).find_map(|(slacks, divisor)| {
+            let mut weights = weights_of(&slacks);
+            for (place, weight) in &sum.terms {
+                *weights.entry(*place).or_default() += &divisor * weight;
+            }
+            let bound = self.initial_sum(&weights).div_floor(&divisor);
+            self.never_grows(&weights).then_some(UpperBound { weights, divisor, bound })
+        })
+    }
+
+    /// A solution of the state equation that satisfies all conditions, over floats: the tokens by place. None: there is
+    /// none, or it was not found in time.
+    pub(crate) fn solution(&self, conditions: &[Linear], until: Instant) -> Option<Vec<f64>> {
+        let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
+        let counts: Vec<Variable> =
+            self.effects.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
+        let mut rows: Vec<Vec<(Variable, f64)>> = vec![Vec::new(); self.initial.len()];
+        for (effect, count) in self.effects.iter().zip(&counts) {
+            for (place, change) in effect {
+                rows[*place as usize].push((*count, *change as f64));
+            }
+        }
+        for of in conditions {
+            let changes = self.effects.iter().zip(&counts).map(|(effect, count)| (*count, of.change(effect)));
+            let row =
+                changes.filter(|(_, change)| *change != 0).map(|(count, change)| (count, change as f64));
+            program.at_least(row.collect(), (of.bound - of.initially(self)) as f64);
+        }
+        for (row, tokens) in rows.into_iter().zip(&self.initial) {
+            program.at_least(row, -(*tokens as f64));
+        }
+        let (_, counts) = program.solve()?;
+        let mut tokens: Vec<f64> = self.initial.iter().map(|tokens| *tokens as f64).collect();
+        for (effect, count) in self.effects.iter().zip(counts) {
+            effect.iter().for_each(|(place, change)| tokens[*place as usize] += count * *change as f64);
+        }
+        Some(tokens)
+    }
+}
+
+fn weights_of(slacks: &[BigInt]) -> BTreeMap<u32, BigInt> {
+    (0..)
+        .zip(slacks)
+        .filter(|(_, slack)| !slack.is_zero())
+        .map(|(place, slack)| (place, slack.clone()))
+        .collect()
+}
+
+/// A linear program over floats with variables that are not negative.
+struct Program {
+    problem: Problem,
+    variables: Vec<Variable>,
+    left: Duration,
+    impossible: bool,
+}
+
+impl Program {
+    /// None: the net is too large, or there is no time left.
+    fn new(direction: OptimizationDirection, of: &Structure, until: Instant) -> Option<Self> {
+        let left = until.saturating_duration_since(Instant::now());
+        let possible = of.numbers() <= LARGEST_PROGRAM && !left.is_zero();
+        let problem = Problem::new(direction);
+        possible.then(|| Self { problem, variables: Vec::new(), left, impossible: false })
+    }
+
+    fn variable(&mut self, cost: f64, most: f64) -> Variable {
+        let variable = self.problem.add_var(cost, (0.0, most));
+        self.variables.push(variable);
+        variable
+    }
+
+    fn at_most(&mut self, row: Vec<(Variable, f64)>, bound: f64) {
+        self.row(row, ComparisonOp::Le, bound, bound >= 0.0);
+    }
+
+    fn at_least(&mut self, row: Vec<(Variable, f64)>, bound: f64) {
+        self.row(row, ComparisonOp::Ge, bound, bound <= 0.0);
+    }
+
+    fn row(&mut self, row: Vec<(Variable, f64)>, operator: ComparisonOp, bound: f64, holds_for_0: bool) {
+        if row.is_empty() {
+            self.impossible |= !holds_for_0;
+            return;
+        }
+        // Rows of large arc weights are scaled: the solver needs coefficients of similar size.
+        let size = row.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
+        let row: Vec<(Variable, f64)> = row.into_iter().map(|(of, number)| (of, number / size)).collect();
+        self.problem.add_constraint(row, operator, bound / size);
+    }
+
+    /// The optimum and the values of the variables. A panic of the solver counts as no solution.
+    fn solve(mut self) -> Option<(f64, Vec<f64>)> {
+        if self.impossible {
+            return None;
+        }
+        self.problem.set_time_limit(self.left);
+        let solve = || self.problem.solve();
+        let solved = std::panic::catch_unwind(std::panic::AssertUnwindSafe(solve)).ok()?.ok()?;
+        let solution = solved.into_solution().ok()?;
+        let values: Vec<f64> = self.variables.iter().map(|variable| solution.var_value(*variable)).collect();
+        values.iter().all(|value| value.is_finite()).then(|| (solution.objective(), values))
+    }
+}
+
+/// Integers in the proportions of floats that are not negative, with the number that stands for 1.0. Each candidate is
+/// another guess of the fractions that the solver approximates.
+fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let values: Vec<f64> = values.iter().map(|of| if *of <= largest * LEAST { 0.0 } else { *of }).collect();
+    let by_common = values.clone();
+    let common = [1_u32, 2, 3, 4, 6, 12, 60, 840].into_iter().filter_map(move |divisor| {
+        let rounded = |value: &f64| {
+            let number = value * f64::from(divisor);
+            let close = (number - number.round()).abs() <= 1e-6 * number.abs().max(1.0);
+            if close { integer(number.round()) } else { None }
+        };
+        Some((by_common.iter().map(rounded).collect::<Option<Vec<_>>>()?, BigInt::from(divisor)))
+    });
+    let fractions = [1e-9, 1e-7, 1e-11].into_iter().filter_map(move |error| {
+        let parts: Vec<(BigInt, BigInt)> =
+            values.iter().map(|value| fraction(*value, error)).collect::<Option<_>>()?;
+        let mut divisor = BigInt::one();
+        for (_, below) in &parts {
+            divisor = divisor.lcm(below);
+            if divisor.bits() > LONGEST_DENOMINATOR {
+                return None;
+            }
+        }
+        Some((parts.iter().map(|(above, below)| above * (&divisor / below)).collect(), divisor))
+    });
+    common.chain(fractions)
+}
+
+fn integer(number: f64) -> Option<BigInt> {
+    use num_traits::FromPrimitive;
+    BigInt::from_f64(number)
+}
+
+/// The simplest fraction within a relative error of a float that is not negative, by its continued fraction.
+fn fraction(value: f64, error: f64) -> Option<(BigInt, BigInt)> {
+    let (mut before, mut now) = ((BigInt::zero(), BigInt::one()), (BigInt::one(), BigInt::zero()));
+    let mut rest = value;
+    for _ in 0..40 {
+        let whole = integer(rest.floor())?;
+        let next = (&whole * &now.0 + &before.0, &whole * &now.1 + &before.1);
+        before = std::mem::replace(&mut now, next);
+        let found = now.0.to_f64()? / now.1.to_f64()?;
+        if (found - value).abs() <= error * value.max(1.0) {
+            return Some(now);
+        }
+        rest = 1.0 / (rest - rest.floor());
+        if !rest.is_finite() {
+            return Some(now);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    /// Inputs and outputs of a transition: places with weights.
+    type Arcs<'a> = (&'a [(u32, u64)], &'a [(u32, u64)]);
+
+    /// A net from the initial tokens and the transitions.
+    fn structure(initial: &[u64], transitions: &[Arcs]) -> Structure {
+        let effect = |(inputs, outputs): &Arcs| {
+            let less = inputs.iter().map(|(place, weight)| (*place, -i128::from(*weight)));
+            let more = outputs.iter().map(|(place, weight)| (*place, i128::from(*weight)));
+            Linear::new(less.chain(more), 0).terms
+        };
+        Structure {
+            initial: initial.to_vec(),
+            inputs: transitions.iter().map(|(inputs, _)| inputs.to_vec()).collect(),
+            outputs: transitions.iter().map(|(_, outputs)| outputs.iter().map(|of| of.0).collect()).collect(),
+            effects: transitions.iter().map(effect).collect(),
+        }
+    }
+
+    #[test]
+    fn the_bound_of_a_place_follows_from_an_invariant() {
+        // 3 tokens of place 0 become 2 of place 1 and back; 2*m0 + 3*m1 is invariant.
+        let net = structure(&[10, 0], &[(&[(0, 3)], &[(1, 2)]), (&[(1, 2)], &[(0, 3)])]);
+        let bound = net.upper_bound(&Linear::new([(1, 1)], 0), soon()).unwrap();
+        assert_eq!(bound.bound, 6.into());
+        let both = net.upper_bound(&Linear::new([(0, 1), (1, 1)], 0), soon()).unwrap();
+        assert_eq!(both.bound, 10.into());
+        let grows = structure(&[1], &[(&[(0, 1)], &[(0, 2)])]);
+        assert_eq!(grows.upper_bound(&Linear::new([(0, 1)], 0), soon()), None);
+    }
+
+    #[test]
+    fn conditions_that_contradict_the_state_equation_are_refuted() {
+        let net = structure(&[4_000_000_000, 0], &[(&[(0, 7)], &[(1, 3)]), (&[(1, 3)], &[(0, 7)])]);
+        let at_least = |place, bound| Linear::new([(place, 1)], bound);
+        let most = 4_000_000_000_i128 * 3 / 7;
+        assert!(net.refute(&[at_least(1, most + most / 1000)], soon()).is_some());
+        assert_eq!(net.refute(&[at_least(1, most)], soon()), None);
+        assert!(net.refute(&[at_least(0, 3_900_000_000), at_least(1, 43_000_000)], soon()).is_some());
+        assert_eq!(net.refute(&[at_least(0, 1)], soon()), None);
+        assert!(net.refute(&[Linear::new([], 1)], soon()).is_some());
+    }
+
+    #[test]
+    fn fractions_are_found_from_floats() {
+        for (above, below) in [(0, 1), (1, 3), (355, 113), (4_000_000_000_i64, 7), (1, 7000)] {
+            let found = fraction(above as f64 / f64::from(below), 1e-12).unwrap();
+            assert_eq!(found, (above.into(), below.into()));
+        }
+    }
+}

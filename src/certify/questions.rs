@@ -1,0 +1,140 @@
+//! The questions of an instance: for each examination its positions, prepared for the net.
+
+use crate::formula::{Ctl, FormulaError, Ltl, Names, Pred, Sum};
+use mcc_model::{Archive, ArchiveError, Expr, Formula};
+
+/// The questions of an examination.
+#[derive(Debug)]
+pub(crate) struct Examination {
+    pub(crate) name: String,
+    pub(crate) questions: Vec<Question>,
+    /// The predicates of its CTL formulas.
+    pub(crate) preds: Vec<Pred>,
+}
+
+/// A question.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A number of StateSpace.
+    Metric(Metric),
+    /// The largest value of a sum.
+    Bound(Sum),
+    /// Whether a marking with the predicate is reachable; `found` is the value if one is.
+    Reach {
+        pred: Pred,
+        found: bool,
+    },
+    /// By number of a predicate of the examination.
+    Ctl(Ctl),
+    /// Whether no path satisfies `negation` (for all paths), or one does (`exists`). It has its own predicates.
+    Ltl {
+        negation: Ltl,
+        exists: bool,
+        preds: Vec<Pred>,
+    },
+    OneSafe,
+    StableMarking,
+    QuasiLiveness,
+    Liveness,
+    /// The question cannot be read.
+    Wrong(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Metric {
+    States,
+    Transitions,
+    InPlace,
+    PerMarking,
+}
+
+const METRICS: [(&str, Metric); 4] = [
+    ("STATES", Metric::States),
+    ("TRANSITIONS", Metric::Transitions),
+    ("MAX_TOKEN_IN_PLACE", Metric::InPlace),
+    ("MAX_TOKEN_PER_MARKING", Metric::PerMarking),
+];
+
+/// Reads the questions of an examination.
+pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<Examination, ArchiveError> {
+    let global = |kind| vec![Question { id: name.to_owned(), kind }];
+    let mut preds = Vec::new();
+    let questions = match (name, archive.properties(name)?) {
+        ("StateSpace", _) => {
+            METRICS.map(|(id, metric)| Question { id: id.to_owned(), kind: Kind::Metric(metric) }).into()
+        }
+        ("OneSafe", _) => global(Kind::OneSafe),
+        ("StableMarking", _) => global(Kind::StableMarking),
+        ("QuasiLiveness", _) => global(Kind::QuasiLiveness),
+        ("Liveness", _) => global(Kind::Liveness),
+        // In 2019 the only property of GlobalProperties was the deadlock.
+        ("ReachabilityDeadlock" | "GlobalProperties", None) => {
+            global(Kind::Reach { pred: Pred::Dead, found: true })
+        }
+        (_, None) => Vec::new(),
+        (_, Some(properties)) => properties
+            .into_iter()
+            .map(|property| {
+                let kind = kind(name, &property.formula, names, &mut preds);
+                let kind = kind.unwrap_or_else(|error| Kind::Wrong(error.to_string()));
+                Question { id: property.id, kind }
+            })
+            .collect(),
+    };
+    Ok(Examination { name: name.to_owned(), questions, preds })
+}
+
+fn kind(
+    examination: &str,
+    formula: &Formula,
+    names: &Names<'_>,
+    preds: &mut Vec<Pred>,
+) -> Result<Kind, FormulaError> {
+    let expr = match formula {
+        Formula::PlaceBound(places) => return Ok(Kind::Bound(names.sum(places)?)),
+        Formula::Boolean(expr) => &**expr,
+    };
+    if let Some(kind) = reach(expr, names)? {
+        return Ok(kind);
+    }
+    if examination.starts_with("LTL") {
+        let mut preds = Vec::new();
+        // The search looks for a path that refutes `all-paths` or proves `exists-path`.
+        let (path, exists) = match expr {
+            Expr::AllPaths(path) => (&**path, false),
+            Expr::ExistsPath(path) => (&**path, true),
+            path => (path, false),
+        };
+        let negation = names.ltl(path, exists, &mut preds)?;
+        return Ok(Kind::Ltl { negation, exists, preds });
+    }
+    Ok(Kind::Ctl(names.ctl(expr, preds)?))
+}
+
+/// A formula that is about the reachability of a marking.
+fn reach(expr: &Expr, names: &Names<'_>) -> Result<Option<Kind>, FormulaError> {
+    let kind = match expr {
+        Expr::ExistsPath(path) => match &**path {
+            Expr::Finally(inner) => names.pred(inner)?.map(|pred| Kind::Reach { pred, found: true }),
+            _ => None,
+        },
+        Expr::AllPaths(path) => match &**path {
+            Expr::Globally(inner) => {
+                names.pred(inner)?.map(|pred| Kind::Reach { pred: pred.not(), found: false })
+            }
+            _ => None,
+        },
+        Expr::Not(inner) => match reach(inner, names)? {
+            Some(Kind::Reach { pred, found }) => Some(Kind::Reach { pred, found: !found }),
+            _ => None,
+        },
+        _ => None,
+    };
+    Ok(kind)
+}

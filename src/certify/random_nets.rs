@@ -1,0 +1,356 @@
+//! All methods on small random nets, compared with a naive exploration and the definitions of the logics.
+
+use crate::automaton::Automaton;
+use crate::budget::{Budget, Limits, Stop};
+use crate::ctl::{Checker, label};
+use crate::ctl_run::Runs;
+use crate::explore::explore;
+use crate::formula::{Ctl, Ltl, Pred, Sum};
+use crate::net::{Arcs, Compiled, Marking};
+use crate::search::{Aim, Goal, Random, best_first, walk, without_cycles};
+use crate::space::{Run, search_growing, search_known};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+static CANCEL: AtomicBool = AtomicBool::new(false);
+
+fn limits(time: Duration) -> Limits<'static> {
+    Limits::new(&Budget { time, memory_bytes: 64 << 20, cancel: &CANCEL })
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Nets with at most so many markings are used.
+const MOST: usize = 300;
+
+fn arcs(places: u32) -> impl Strategy<Value = Vec<(u32, u64)>> {
+    prop::collection::btree_map(0..places, 1..3_u64, 0..3).prop_map(|arcs| arcs.into_iter().collect())
+}
+
+/// A net with few places, and three predicates of its markings.
+fn nets() -> impl Strategy<Value = (Compiled, Vec<Pred>)> {
+    (2..6_u32).prop_flat_map(|places| {
+        let transition = (arcs(places), arcs(places)).prop_map(|(inputs, outputs)| Arcs { inputs, outputs });
+        let transitions = prop::collection::vec(transition, 1..6);
+        let initial = prop::collection::vec(0..3_u64, places as usize);
+        let pred = (prop::collection::vec(0..places, 1..3), 0..3_u64, any::<bool>()).prop_map(
+            |(places, constant, negated)| {
+                let le = Pred::Le(Sum { places, constant: 0 }, Sum { places: Vec::new(), constant });
+                if negated { le.not() } else { le }
+            },
+        );
+        let preds = prop::collection::vec(pred, 2);
+        (initial, transitions, preds).prop_map(|(initial, transitions, mut preds)| {
+            preds.push(Pred::Fireable(vec![0]));
+            preds.push(Pred::Dead);
+            preds.push(Pred::True);
+            (Compiled::new(initial, &transitions), preds)
+        })
+    })
+}
+
+/// The graph by the definition. None: too large.
+struct Naive {
+    markings: Vec<Marking>,
+    edges: Vec<Vec<usize>>,
+}
+
+fn naive(net: &Compiled) -> Option<Naive> {
+    let mut numbers = BTreeMap::from([(net.initial.clone(), 0)]);
+    let (mut markings, mut edges) = (vec![net.initial.clone()], Vec::new());
+    while edges.len() < markings.len() {
+        let mut to = Vec::new();
+        for transition in 0..net.transitions() as u32 {
+            let mut marking = markings[edges.len()].clone();
+            if net.inputs(transition).iter().any(|(place, weight)| marking[*place as usize] < *weight) {
+                continue;
+            }
+            net.fire(transition, &mut marking).unwrap();
+            let next = numbers.len();
+            let number = *numbers.entry(marking.clone()).or_insert(next);
+            if number == next {
+                markings.push(marking);
+            }
+            to.push(number);
+        }
+        edges.push(to);
+        if markings.len() > MOST {
+            return None;
+        }
+    }
+    Some(Naive { markings, edges })
+}
+
+fn ctl() -> impl Strategy<Value = Ctl> {
+    let leaf = (0..5_usize).prop_map(Ctl::Pred);
+    leaf.prop_recursive(4, 12, 3, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        prop_oneof![
+            inner.clone().prop_map(Ctl::not),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(Ctl::And),
+            prop::collection::vec(inner, 1..3).prop_map(Ctl::Or),
+            boxed.clone().prop_map(Ctl::ExistsNext),
+            (boxed.clone(), boxed.clone()).prop_map(|(before, reach)| Ctl::ExistsUntil(before, reach)),
+            (boxed.clone(), boxed).prop_map(|(before, reach)| Ctl::AllUntil(before, reach)),
+        ]
+    })
+}
+
+/// The truth of a formula by state, by the definition of the operators as least fixpoints.
+fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
+    let all = graph.edges.len();
+    let of = |formula: &Ctl| truth(formula, graph, labels);
+    let fixpoint = |before: &Ctl, reach: &Ctl, some: bool| {
+        let (before, mut result) = (of(before), of(reach));
+        loop {
+            let old = result.clone();
+            for state in 0..all {
+                let next = &graph.edges[state];
+                let continues = match some {
+                    true => next.iter().any(|next| old[*next]),
+                    false => !next.is_empty() && next.iter().all(|next| old[*next]),
+                };
+                result[state] |= before[state] && continues;
+            }
+            if result == old {
+                return result;
+            }
+        }
+    };
+    match formula {
+        Ctl::Pred(number) => labels[*number].clone(),
+        Ctl::Not(inner) => of(inner).into_iter().map(|truth| !truth).collect(),
+        Ctl::And(parts) => (0..all).map(|state| parts.iter().all(|part| of(part)[state])).collect(),
+        Ctl::Or(parts) => (0..all).map(|state| parts.iter().any(|part| of(part)[state])).collect(),
+        Ctl::ExistsNext(inner) => {
+            let inner = of(inner);
+            graph.edges.iter().map(|next| next.iter().any(|next| inner[*next])).collect()
+        }
+        Ctl::ExistsUntil(before, reach) => fixpoint(before, reach, true),
+        Ctl::AllUntil(before, reach) => fixpoint(before, reach, false),
+    }
+}
+
+fn ltl() -> impl Strategy<Value = Ltl> {
+    let leaf = (0..4_usize, any::<bool>()).prop_map(|(number, truth)| Ltl::Pred(number, truth));
+    leaf.prop_recursive(4, 12, 3, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        let finally = boxed.clone().prop_map(|inner| Ltl::Until(Box::new(Ltl::True), inner));
+        let globally = boxed.clone().prop_map(|inner| Ltl::Release(Box::new(Ltl::False), inner));
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..3).prop_map(Ltl::And),
+            prop::collection::vec(inner, 1..3).prop_map(Ltl::Or),
+            boxed.clone().prop_map(Ltl::Next),
+            finally,
+            globally,
+            (boxed.clone(), boxed.clone()).prop_map(|(before, reach)| Ltl::Until(before, reach)),
+            (boxed.clone(), boxed).prop_map(|(end, holds)| Ltl::Release(end, holds)),
+        ]
+    })
+}
+
+/// The truth of a path formula at each position of a word whose last letter is followed by the one at `back`.
+fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
+    let next = |at: usize| if at + 1 == word.len() { back } else { at + 1 };
+    let of = |formula: &Ltl| on_word(formula, word, back);
+    // From the neutral value, each round makes positions right that are one step further from the solution.
+    let fixpoint = |start: bool, step: &dyn Fn(usize, bool) -> bool| {
+        let mut result = vec![start; word.len()];
+        for _ in 0..=word.len() {
+            for at in (0..word.len()).rev() {
+                result[at] = step(at, result[next(at)]);
+            }
+        }
+        result
+    };
+    match formula {
+        Ltl::True => vec![true; word.len()],
+        Ltl::False => vec![false; word.len()],
+        Ltl::Pred(number, truth) => word.iter().map(|letter| letter[*number] == *truth).collect(),
+        Ltl::And(parts) => (0..word.len()).map(|at| parts.iter().all(|part| of(part)[at])).collect(),
+        Ltl::Or(parts) => (0..word.len()).map(|at| parts.iter().any(|part| of(part)[at])).collect(),
+        Ltl::Next(inner) => {
+            let inner = of(inner);
+            (0..word.len()).map(|at| inner[next(at)]).collect()
+        }
+        Ltl::Until(before, reach) => {
+            let (before, reach) = (of(before), of(reach));
+            fixpoint(false, &|at, next| reach[at] || before[at] && next)
+        }
+        Ltl::Release(end, holds) => {
+            let (end, holds) = (of(end), of(holds));
+            fixpoint(true, &|at, next| holds[at] && (end[at] || next))
+        }
+    }
+}
+
+/// The predicates along a run.
+fn word(net: &Compiled, preds: &[Pred], run: &Run) -> (Vec<Vec<bool>>, usize) {
+    let mut tokens = net.initial.clone();
+    let letter = |tokens: &[u64]| preds.iter().map(|pred| pred.holds(net, tokens)).collect::<Vec<_>>();
+    let mut word = vec![letter(&tokens)];
+    for &transition in run.stem.iter().chain(&run.cycle) {
+        assert!(net.is_enabled(transition, &tokens));
+        net.fire(transition, &mut tokens).unwrap();
+        word.push(letter(&tokens));
+    }
+    if run.cycle.is_empty() {
+        assert!(net.is_dead(&tokens));
+    } else {
+        let last = word.pop();
+        assert_eq!(last.as_ref(), word.get(run.stem.len()), "the cycle returns to its start");
+    }
+    (word, run.stem.len())
+}
+
+/// A random run until a marking is repeated or dead.
+fn random_run(graph: &Naive, random: &mut Random) -> (Vec<usize>, usize) {
+    let mut states = vec![0];
+    loop {
+        let last = states[states.len() - 1];
+        let next = &graph.edges[last];
+        if next.is_empty() {
+            let back = states.len() - 1;
+            return (states, back);
+        }
+        let next = next[random.below(next.len())];
+        // A marking may be passed several times before the run returns to it for ever.
+        match states.iter().position(|state| *state == next) {
+            Some(back) if random.below(2) == 0 || states.len() > 60 => return (states, back),
+            _ => states.push(next),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn exploration_finds_exactly_the_reachable_markings((net, _) in nets()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let limits = limits(LONG);
+        let graph = explore(&net, &net.initial, &limits);
+        prop_assert!(graph.is_complete());
+        prop_assert_eq!(graph.states(), expected.markings.len());
+        prop_assert_eq!(graph.firings(), expected.edges.iter().map(Vec::len).sum::<usize>());
+        let mut wrong = Vec::new();
+        graph.each(&net, &limits, |state, marking| {
+            let mut tokens = net.initial.clone();
+            for transition in graph.path_to(&net, state) {
+                assert!(net.is_enabled(transition, &tokens));
+                net.fire(transition, &mut tokens).unwrap();
+            }
+            if tokens != marking.tokens || !expected.markings.contains(&tokens) {
+                wrong.push(state);
+            }
+        }).unwrap();
+        prop_assert!(wrong.is_empty());
+    }
+
+    #[test]
+    fn ctl_equals_its_definition((net, preds) in nets(), formula in ctl(), keep in 0..40_usize) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let labels: Vec<Vec<bool>> = preds.iter()
+            .map(|pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect())
+            .collect();
+        let right = truth(&formula, &expected, &labels)[0];
+        let limits = limits(LONG);
+        let mut graph = explore(&net, &net.initial, &limits);
+        for _ in 0..2 {
+            let labels = label(&net, &graph, &preds, &limits).unwrap();
+            let checker = Checker::new(&net, &graph, &limits).unwrap();
+            let found = checker.holds_initially(&formula, &labels).unwrap();
+            prop_assert!(found.is_none_or(|found| found == right), "{:?} {}", found, right);
+            prop_assert!(found.is_some() || !graph.is_complete());
+            let runs = Runs { graph: &graph, checker: &checker, labels: &labels };
+            prop_assert!(runs.find(&formula, !right).is_none(), "a run shows the wrong truth");
+            drop(checker);
+            // Then the same with a part of the graph.
+            graph.forget(keep);
+        }
+    }
+
+    #[test]
+    fn ltl_equals_its_definition((net, preds) in nets(), formula in ltl(), seed in any::<u64>()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let limits = limits(LONG);
+        let mut automaton = Automaton::new(&formula).unwrap();
+        let graph = explore(&net, &net.initial, &limits);
+        let found = search_known(&net, &graph, &preds, &mut automaton, &limits).unwrap().unwrap();
+        let (growing, _) =
+            search_growing(&net, &net.initial, &preds, &mut automaton, seed, &limits).unwrap();
+        prop_assert_eq!(found.is_some(), growing.is_some());
+        for run in found.iter().chain(&growing) {
+            let (word, back) = word(&net, &preds, run);
+            prop_assert!(on_word(&formula, &word, back)[0], "{:?}", run);
+        }
+        if found.is_none() {
+            let mut random = Random(seed);
+            for _ in 0..100 {
+                let (states, back) = random_run(&expected, &mut random);
+                let word: Vec<Vec<bool>> = states.iter()
+                    .map(|state| preds.iter().map(|pred| pred.holds(&net, &expected.markings[*state])).collect())
+                    .collect();
+                prop_assert!(!on_word(&formula, &word, back)[0], "{:?} {}", states, back);
+            }
+        }
+    }
+
+    #[test]
+    fn searches_reach_only_reachable_goals((net, preds) in nets(), seed in any::<u64>()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let short = limits(Duration::from_millis(2));
+        let sum = Sum { places: vec![0, 1], constant: 0 };
+        let aims = || preds.iter().cloned().map(Aim::Reach).chain([Aim::Largest(sum.clone())]);
+        let mut walked: Vec<Goal> = aims().map(Goal::new).collect();
+        walk(&net, &mut walked, seed, &short);
+        let long = limits(LONG);
+        let mut searched: Vec<Goal> = aims().map(Goal::new).collect();
+        for goal in &mut searched {
+            best_first(&net, goal, &net.initial, seed, &long).unwrap();
+        }
+        let largest = expected.markings.iter().map(|marking| sum.of(marking)).max().unwrap();
+        for (number, goal) in walked.iter().chain(&searched).enumerate() {
+            let path = goal.path.as_ref().map(|path| without_cycles(&net, path));
+            let mut tokens = net.initial.clone();
+            for &transition in path.iter().flatten() {
+                prop_assert!(net.is_enabled(transition, &tokens));
+                net.fire(transition, &mut tokens).unwrap();
+            }
+            match &goal.aim {
+                Aim::Reach(pred) => {
+                    prop_assert!(path.is_none() || pred.holds(&net, &tokens));
+                    let reachable = expected.markings.iter().any(|marking| pred.holds(&net, marking));
+                    // The best-first search visits all markings.
+                    prop_assert!(number < walked.len() || path.is_some() == reachable);
+                }
+                Aim::Largest(sum) => {
+                    prop_assert!(goal.value.is_none_or(|value| sum.of(&tokens) == value && value <= largest));
+                    prop_assert!(number < walked.len() || goal.value == Some(largest));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_distance_is_zero_where_the_goal_holds((net, preds) in nets()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        for marking in &expected.markings {
+            for pred in &preds {
+                let holds = pred.holds(&net, marking);
+                for truth in [true, false] {
+                    prop_assert_eq!(pred.distance(truth, &net, marking) == 0, holds == truth);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_exploration_ends_at_an_overflow_of_tokens() {
+    let double = Arcs { inputs: vec![(0, 1)], outputs: vec![(0, 1), (1, u64::MAX / 2)] };
+    let limits = limits(LONG);
+    let net = Compiled::new(vec![1, 0], &[double]);
+    let graph = explore(&net, &net.initial, &limits);
+    assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 3));
+}

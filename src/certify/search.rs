@@ -1,0 +1,309 @@
+//! Searches reachable markings without storing all: random walks with restarts, some directed by the distance of a goal,
+//! and best-first search by that distance (Edelkamp, Lafuente, Leue: Directed Explicit Model Checking with HSF-SPIN, 2001).
+
+use crate::budget::{Limits, Stop};
+use crate::explore::transition_between;
+use crate::formula::{Pred, Sum};
+use crate::net::{Compiled, Marking};
+use crate::store::{Inserted, State, Store, Unpacked};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// A marking that is looked for.
+#[derive(Debug)]
+pub(crate) struct Goal {
+    pub(crate) aim: Aim,
+    /// The transitions from the initial marking to the best marking found; for `Reach` to one with the predicate.
+    pub(crate) path: Option<Vec<u32>>,
+    /// The largest value found, for `Largest`.
+    pub(crate) value: Option<u128>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Aim {
+    /// A marking with this predicate.
+    Reach(Pred),
+    /// A marking with a large value of this sum.
+    Largest(Sum),
+}
+
+impl Goal {
+    pub(crate) fn new(aim: Aim) -> Self {
+        Self { aim, path: None, value: None }
+    }
+
+    /// Whether nothing is left to find.
+    pub(crate) fn is_reached(&self) -> bool {
+        matches!(self.aim, Aim::Reach(_)) && self.path.is_some()
+    }
+
+    fn distance(&self, net: &Compiled, tokens: &[u64]) -> u64 {
+        match &self.aim {
+            Aim::Reach(pred) => pred.distance(true, net, tokens),
+            Aim::Largest(sum) => u64::MAX - u64::try_from(sum.of(tokens)).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Whether this marking is better than all before.
+    fn improves(&mut self, net: &Compiled, tokens: &[u64]) -> bool {
+        match &self.aim {
+            Aim::Reach(pred) => self.path.is_none() && pred.holds(net, tokens),
+            Aim::Largest(sum) => {
+                let value = Some(sum.of(tokens));
+                let improves = value > self.value;
+                self.value = self.value.max(value);
+                improves
+            }
+        }
+    }
+}
+
+/// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+/// A marking with the list of its enabled transitions, kept up to date by each firing.
+struct Walker<'n> {
+    net: &'n Compiled,
+    tokens: Marking,
+    enabled: Vec<u32>,
+    /// By transition: its position in `enabled`.
+    at: Vec<u32>,
+    path: Vec<u32>,
+}
+
+const NOT_ENABLED: u32 = u32::MAX;
+
+impl<'n> Walker<'n> {
+    fn new(net: &'n Compiled) -> Self {
+        let (enabled, at) = (Vec::new(), vec![NOT_ENABLED; net.transitions()]);
+        let mut walker = Self { net, tokens: net.initial.clone(), enabled, at, path: Vec::new() };
+        walker.restart();
+        walker
+    }
+
+    fn restart(&mut self) {
+        self.tokens.clone_from(&self.net.initial);
+        self.path.clear();
+        for transition in 0..self.net.transitions() as u32 {
+            self.update(transition);
+        }
+    }
+
+    fn update(&mut self, transition: u32) {
+        let is_enabled = self.net.is_enabled(transition, &self.tokens);
+        let at = self.at[transition as usize];
+        if is_enabled && at == NOT_ENABLED {
+            self.at[transition as usize] = self.enabled.len() as u32;
+            self.enabled.push(transition);
+        } else if !is_enabled && at != NOT_ENABLED {
+            self.enabled.swap_remove(at as usize);
+            self.at[transition as usize] = NOT_ENABLED;
+            if let Some(&moved) = self.enabled.get(at as usize) {
+                self.at[moved as usize] = at;
+            }
+        }
+    }
+
+    /// Fires an enabled transition; None: too many tokens.
+    fn fire(&mut self, transition: u32) -> Option<()> {
+        self.net.fire(transition, &mut self.tokens)?;
+        self.path.push(transition);
+        let net = self.net;
+        for change in net.changes(transition) {
+            for &consumer in net.consumers(change.place) {
+                self.update(consumer);
+            }
+        }
+        Some(())
+    }
+
+    /// The distance of a goal after firing a transition.
+    fn distance_after(&mut self, transition: u32, goal: &Goal) -> u64 {
+        if self.net.fire(transition, &mut self.tokens).is_none() {
+            return u64::MAX;
+        }
+        let distance = goal.distance(self.net, &self.tokens);
+        for change in self.net.changes(transition) {
+            let place = &mut self.tokens[change.place as usize];
+            *place = *place - change.more + change.less;
+        }
+        distance
+    }
+}
+
+/// Enabled transitions that a directed walk compares before each firing.
+const COMPARED: usize = 24;
+
+/// Walks until all goals are reached or the time ends. Returns the largest number of tokens of each place.
+pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limits<'_>) -> Marking {
+    let mut random = Random(seed);
+    let mut largest = net.initial.clone();
+    let mut walker = Walker::new(net);
+    let longest = (net.transitions() * 8).clamp(200, 20_000);
+    let mut rounds = 0_usize;
+    loop {
+        walker.restart();
+        // Every third walk is free; the others are directed by one of the open goals.
+        let open: Vec<usize> = (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect();
+        if open.is_empty() && rounds > 8 {
+            return largest;
+        }
+        let goal = (!rounds.is_multiple_of(3) && !open.is_empty()).then(|| open[random.below(open.len())]);
+        let free = [5, 20, 60][rounds / 3 % 3];
+        rounds += 1;
+        let length = longest >> random.below(4);
+        for step in 0..length {
+            if step % 16 == 0 && limits.check().is_err() {
+                return largest;
+            }
+            for goal in goals.iter_mut() {
+                if !goal.is_reached() && goal.improves(net, &walker.tokens) {
+                    goal.path = Some(walker.path.clone());
+                }
+            }
+            if walker.enabled.is_empty() || goal.is_some_and(|goal| goals[goal].is_reached()) {
+                break;
+            }
+            let transition = match goal.filter(|_| random.below(100) >= free) {
+                None => walker.enabled[random.below(walker.enabled.len())],
+                Some(goal) => {
+                    let start = random.below(walker.enabled.len());
+                    let count = walker.enabled.len().min(COMPARED);
+                    let candidate = |number| walker.enabled[(start + number) % walker.enabled.len()];
+                    let candidates: Vec<u32> = (0..count).map(candidate).collect();
+                    let best =
+                        candidates.into_iter().min_by_key(|one| walker.distance_after(*one, &goals[goal]));
+                    best.unwrap_or(walker.enabled[start])
+                }
+            };
+            if walker.fire(transition).is_none() {
+                break;
+            }
+            for change in net.changes(transition) {
+                let place = change.place as usize;
+                largest[place] = largest[place].max(walker.tokens[place]);
+            }
+        }
+    }
+}
+
+/// Memory of an entry of the queue and of the table of parents.
+const ENTRY_BYTES: u64 = 36;
+
+/// Expands markings in the order of their distance from a goal until it is reached or the budget ends.
+pub(crate) fn best_first(
+    net: &Compiled,
+    goal: &mut Goal,
+    largest: &[u64],
+    seed: u64,
+    limits: &Limits<'_>,
+) -> Result<(), Stop> {
+    let mut store = Store::new(largest, limits);
+    let mut random = Random(seed);
+    let mut parents: Vec<State> = vec![0];
+    store.insert(&net.initial)?;
+    let mut queue = BinaryHeap::from([Reverse((0, 0, 0))]);
+    let mut marking = Unpacked::new(net.places());
+    let mut next = net.initial.clone();
+    let mut enabled = Vec::new();
+    let mut tried = 0_u32;
+    let mut best: Option<State> = None;
+    if goal.improves(net, &next) {
+        best = Some(0);
+    }
+    let mut run = || -> Result<(), Stop> {
+        while let Some(Reverse((_, _, state))) = queue.pop() {
+            limits.check()?;
+            store.unpack(state, &mut marking);
+            store.start(state);
+            enabled.clear();
+            net.each_enabled(&marking.tokens, &marking.marked, |transition| {
+                enabled.push(transition);
+                true
+            });
+            for &transition in &enabled {
+                tried = tried.wrapping_add(1);
+                if tried.is_multiple_of(0x40) {
+                    limits.check()?;
+                }
+                let Inserted::New(successor) = store.fire(net, transition)? else { continue };
+                limits.take(ENTRY_BYTES)?;
+                parents.push(state);
+                next.copy_from_slice(&marking.tokens);
+                net.fire(transition, &mut next).ok_or(Stop::TooManyTokens)?;
+                if goal.improves(net, &next) {
+                    best = Some(successor);
+                    if matches!(goal.aim, Aim::Reach(_)) {
+                        return Ok(());
+                    }
+                }
+                let distance = goal.distance(net, &next);
+                queue.push(Reverse((distance, random.next() as u32, successor)));
+            }
+        }
+        Ok(())
+    };
+    let ended = run();
+    limits.give_back((parents.len() as u64 - 1) * ENTRY_BYTES);
+    if let Some(best) = best {
+        let mut states = vec![best];
+        while let Some(&state) = states.last()
+            && state != 0
+        {
+            states.push(parents[state as usize]);
+        }
+        states.reverse();
+        let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
+        let between = |pair: &[State]| {
+            store.unpack(pair[0], &mut from);
+            store.unpack(pair[1], &mut to);
+            transition_between(net, &from, &to)
+        };
+        goal.path = Some(states.windows(2).map_while(between).collect());
+    }
+    ended
+}
+
+/// A path to the same marking without the parts that return to a marking.
+pub(crate) fn without_cycles(net: &Compiled, path: &[u32]) -> Vec<u32> {
+    /// The memory of the markings of a path is small up to this product.
+    const MOST: usize = 50_000_000;
+    if path.len().saturating_mul(net.places()) > MOST {
+        return path.to_vec();
+    }
+    let mut tokens = net.initial.clone();
+    // Each marking of the shortened path with its length there.
+    let mut known = HashMap::from([(tokens.clone(), 0)]);
+    let mut short: Vec<(u32, Marking)> = Vec::new();
+    for &transition in path {
+        if net.fire(transition, &mut tokens).is_none() {
+            return path.to_vec();
+        }
+        match known.get(&tokens) {
+            Some(&length) => {
+                for (_, marking) in short.drain(length..) {
+                    known.remove(&marking);
+                }
+            }
+            None => {
+                short.push((transition, tokens.clone()));
+                known.insert(tokens.clone(), short.len());
+            }
+        }
+    }
+    short.into_iter().map(|(transition, _)| transition).collect()
+}

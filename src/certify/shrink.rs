@@ -1,0 +1,698 @@
+//! Reduces an instance while two programs still disagree on one of its values, by delta debugging (Zeller and Hildebrandt,
+//! "Simplifying and Isolating Failure-Inducing Input", 2002): parts are removed in halves, quarters, ... and one by one.
+
+use mcc_model::{Arc, Count, Expr, Formula, MODEL, Net, Property};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
+/// A P/T net with the formulas of one examination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reducible {
+    /// The net.
+    pub net: Net,
+    /// The properties of the examination; empty for one without formulas.
+    pub properties: Vec<Property>,
+    /// The id of the property on which the programs disagree. It is not removed.
+    pub kept: String,
+}
+
+/// What a reduction may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// No further attempt begins after this instant.
+    pub until: Instant,
+    /// Largest number of attempts.
+    pub attempts: usize,
+}
+
+/// Reduces an instance as far as `disputed` stays true. Returns the reduced instance and the number of attempts. `disputed`
+/// must be true for the start. It is not called for the start again.
+///
+/// # Errors
+/// The first error of `disputed`.
+pub fn shrink<E>(
+    start: Reducible,
+    effort: Effort,
+    disputed: &mut dyn FnMut(&Reducible) -> Result<bool, E>,
+) -> Result<(Reducible, usize), E> {
+    let mut reduction = Reduction { best: start, effort, attempts: 0, disputed };
+    loop {
+        let before = reduction.best.size();
+        reduction.remove(|of| of.properties.len(), Reducible::without_properties)?;
+        reduction.simplify_formulas()?;
+        // Of a chain no single node can be removed.
+        reduction.remove(|of| of.net.transitions.len(), Reducible::with_merged_places)?;
+        reduction.remove(Reducible::nodes, Reducible::without_nodes)?;
+        reduction.remove(Reducible::arcs, Reducible::without_arcs)?;
+        reduction.lower_numbers()?;
+        reduction.simplify_formulas()?;
+        if reduction.best.size() == before {
+            return Ok((reduction.best, reduction.attempts));
+        }
+    }
+}
+
+struct Reduction<'a, E> {
+    best: Reducible,
+    effort: Effort,
+    attempts: usize,
+    disputed: &'a mut dyn FnMut(&Reducible) -> Result<bool, E>,
+}
+
+impl<E> Reduction<'_, E> {
+    /// Keeps the candidate if it is smaller and the programs still disagree.
+    fn attempt(&mut self, candidate: Reducible) -> Result<bool, E> {
+        let no_effort = self.attempts >= self.effort.attempts || Instant::now() >= self.effort.until;
+        if no_effort || candidate.size() >= self.best.size() {
+            return Ok(false);
+        }
+        self.attempts += 1;
+        let kept = (self.disputed)(&candidate)?;
+        if kept {
+            self.best = candidate;
+        }
+        Ok(kept)
+    }
+
+    /// Removes parts: all, halves, quarters, ... and single ones.
+    fn remove(
+        &mut self,
+        count: fn(&Reducible) -> usize,
+        without: fn(&Reducible, &Range<usize>) -> Reducible,
+    ) -> Result<(), E> {
+        let mut length = count(&self.best);
+        while length > 0 {
+            let mut at = 0;
+            while at < count(&self.best) {
+                let part = at..(at + length).min(count(&self.best));
+                if !self.attempt(without(&self.best, &part))? {
+                    at = part.end;
+                }
+            }
+            length = if length == 1 { 0 } else { length.div_ceil(2) };
+        }
+        Ok(())
+    }
+
+    fn lower_numbers(&mut self) -> Result<(), E> {
+        for place in 0..self.best.net.places.len() {
+            self.lower(&mut |of| of.net.places.get_mut(place).map(|place| &mut place.initial), 0)?;
+        }
+        for transition in 0..self.best.net.transitions.len() {
+            for is_input in [true, false] {
+                let transition_of = &self.best.net.transitions[transition];
+                let side = if is_input { &transition_of.inputs } else { &transition_of.outputs };
+                for arc in 0..side.len() {
+                    self.lower(
+                        &mut |of| {
+                            let transition = of.net.transitions.get_mut(transition)?;
+                            let side =
+                                if is_input { &mut transition.inputs } else { &mut transition.outputs };
+                            side.get_mut(arc).map(|arc| &mut arc.weight)
+                        },
+                        1,
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers a number to the least one, else by halves and by 1.
+    fn lower(
+        &mut self,
+        number: &mut dyn FnMut(&mut Reducible) -> Option<&mut u64>,
+        least: u64,
+    ) -> Result<(), E> {
+        loop {
+            let mut candidate = self.best.clone();
+            let Some(value) = number(&mut candidate).copied() else { return Ok(()) };
+            let mut lowered = false;
+            for lower in [least, value / 2, value.saturating_sub(1)] {
+                if lower >= least && lower < value && !lowered {
+                    let mut candidate = self.best.clone();
+                    number(&mut candidate).into_iter().for_each(|value| *value = lower);
+                    lowered = self.attempt(candidate)?;
+                }
+            }
+            if !lowered {
+                return Ok(());
+            }
+        }
+    }
+
+    fn simplify_formulas(&mut self) -> Result<(), E> {
+        for number in 0..self.best.properties.len() {
+            'again: loop {
+                for formula in simpler(&self.best.properties[number].formula) {
+                    let mut candidate = self.best.clone();
+                    candidate.properties[number].formula = formula;
+                    if self.attempt(candidate)? {
+                        continue 'again;
+                    }
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reducible {
+    /// The number of places and transitions.
+    pub fn nodes(&self) -> usize {
+        self.net.places.len() + self.net.transitions.len()
+    }
+
+    fn arcs(&self) -> usize {
+        self.net.transitions.iter().map(|transition| transition.inputs.len() + transition.outputs.len()).sum()
+    }
+
+    /// What a reduction makes smaller: nodes, arcs, formulas and the digits of numbers.
+    fn size(&self) -> (usize, usize, usize, u128) {
+        let formulas = self.properties.iter().map(|property| 1 + size_of_formula(&property.formula)).sum();
+        let tokens: u128 = self.net.places.iter().map(|place| u128::from(place.initial)).sum();
+        let arcs = self
+            .net
+            .transitions
+            .iter()
+            .flat_map(|transition| transition.inputs.iter().chain(&transition.outputs));
+        let weights: u128 = arcs.map(|arc| u128::from(arc.weight)).sum();
+        (self.properties.len() + self.nodes(), self.arcs(), formulas, tokens + weights)
+    }
+
+    /// Without a range of the properties; the kept one stays.
+    fn without_properties(&self, part: &Range<usize>) -> Reducible {
+        let mut result = self.clone();
+        let mut number = 0..;
+        result.properties.retain(|property| {
+            let removed = number.next().is_some_and(|number| part.contains(&number));
+            !removed || property.id == self.kept
+        });
+        result
+    }
+
+    /// Without a range of the nodes: places first, then transitions. Formulas do not mention removed nodes any more.
+    fn without_nodes(&self, part: &Range<usize>) -> Reducible {
+        let places = self.net.places.len();
+        let mut result = self.clone();
+        let (net, mut number) = (&mut result.net, 0..);
+        let mut gone: Vec<&str> = Vec::new();
+        let mut renumbered = vec![None; places];
+        for (place, new) in renumbered.iter_mut().enumerate() {
+            match part.contains(&place) {
+                true => gone.push(&self.net.places[place].id),
+                false => *new = number.next(),
+            }
+        }
+        let mut place = 0..;
+        net.places.retain(|_| place.next().is_some_and(|place| !part.contains(&place)));
+        let mut transition = places..;
+        net.transitions.retain(|_| transition.next().is_some_and(|number| !part.contains(&number)));
+        for transition in &mut net.transitions {
+            for side in [&mut transition.inputs, &mut transition.outputs] {
+                side.retain_mut(|arc| match renumbered[arc.place] {
+                    Some(place) => {
+                        arc.place = place;
+                        true
+                    }
+                    None => false,
+                });
+            }
+        }
+        let removed = |number: &usize| part.contains(&(places + number));
+        let transitions = (0..self.net.transitions.len()).filter(removed);
+        gone.extend(transitions.map(|number| self.net.transitions[number].id.as_str()));
+        let gone: HashSet<&str> = gone.into_iter().collect();
+        result.change_lists(&mut |ids| ids.retain(|id| !gone.contains(id.as_str())));
+        result
+    }
+
+    /// Without those of a range of the transitions that have one input and one output place. The output place is merged into
+    /// the input place. Unchanged if a number becomes too large.
+    fn with_merged_places(&self, part: &Range<usize>) -> Self {
+        let mut into: Vec<usize> = (0..self.net.places.len()).collect();
+        let mut result = self.clone();
+        let mut number = 0..;
+        result.net.transitions.retain(|transition| {
+            let in_part = number.next().is_some_and(|number| part.contains(&number));
+            let ([from], [to]) = (transition.inputs.as_slice(), transition.outputs.as_slice()) else {
+                return true;
+            };
+            let [from, to] = [from.place, to.place].map(|place| root(&into, place));
+            let merged = in_part && from != to;
+            if merged {
+                into[to] = from;
+            }
+            !merged
+        });
+        result.merge(&into).map_or_else(|| self.clone(), |()| result)
+    }
+
+    /// Merges each place into the root of another one or itself. None: a number becomes too large.
+    fn merge(&mut self, into: &[usize]) -> Option<()> {
+        let old = std::mem::take(&mut self.net.places);
+        let roots: Vec<usize> = (0..old.len()).map(|place| root(into, place)).collect();
+        let mut renumbered = vec![0; old.len()];
+        for place in (0..old.len()).filter(|&place| roots[place] == place) {
+            renumbered[place] = self.net.places.len();
+            self.net.places.push(mcc_model::Place { id: old[place].id.clone(), initial: 0 });
+        }
+        let mut names: HashMap<&str, &str> = HashMap::new();
+        for (place, &root) in old.iter().zip(&roots) {
+            let kept = &mut self.net.places[renumbered[root]];
+            kept.initial = kept.initial.checked_add(place.initial)?;
+            names.insert(&place.id, &old[root].id);
+        }
+        for transition in &mut self.net.transitions {
+            for side in [&mut transition.inputs, &mut transition.outputs] {
+                let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
+                for arc in side.drain(..) {
+                    let weight = weights.entry(renumbered[roots[arc.place]]).or_default();
+                    *weight = weight.checked_add(arc.weight)?;
+                }
+                side.extend(weights.into_iter().map(|(place, weight)| Arc { place, weight }));
+            }
+        }
+        self.change_lists(&mut |ids| {
+            let mut seen = HashSet::new();
+            for id in ids.iter_mut() {
+                if let Some(name) = names.get(id.as_str()) {
+                    *id = (*name).to_owned();
+                }
+            }
+            ids.retain(|id| seen.insert(id.clone()));
+        });
+        Some(())
+    }
+
+    /// Changes the lists of places and transitions in formulas.
+    fn change_lists(&mut self, change: &mut dyn FnMut(&mut Vec<String>)) {
+        for property in &mut self.properties {
+            match &mut property.formula {
+                Formula::PlaceBound(places) => change(places),
+                Formula::Boolean(formula) => change_lists_of(formula, change),
+            }
+        }
+    }
+
+    /// Without a range of the arcs: of each transition the inputs, then the outputs.
+    fn without_arcs(&self, part: &Range<usize>) -> Reducible {
+        let mut result = self.clone();
+        let mut number = 0..;
+        for transition in &mut result.net.transitions {
+            for side in [&mut transition.inputs, &mut transition.outputs] {
+                side.retain(|_| number.next().is_some_and(|number| !part.contains(&number)));
+            }
+        }
+        result
+    }
+
+    /// Writes the files of the instance to an existing folder. `examination` has the properties.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write(&self, examination: &str, folder: &Path) -> io::Result<()> {
+        std::fs::write(folder.join(MODEL), self.pnml())?;
+        std::fs::write(folder.join("iscolored"), "FALSE\n")?;
+        std::fs::write(folder.join("instance"), "reduced\n")?;
+        std::fs::write(folder.join("equiv_col"), "FALSE\n")?;
+        if self.properties.is_empty() {
+            return Ok(());
+        }
+        let mut text = "<?xml version=\"1.0\"?>\n<property-set xmlns=\"http://mcc.lip6.fr/\">\n".to_owned();
+        for Property { id, formula } in &self.properties {
+            let mut inside = String::new();
+            match formula {
+                Formula::PlaceBound(places) => list(&mut inside, "place-bound", "place", places),
+                Formula::Boolean(formula) => expression(&mut inside, formula),
+            }
+            let id = escaped(id);
+            let _ = writeln!(
+                text,
+                "<property><id>{id}</id><description>reduced</description><formula>{inside}</formula></property>"
+            );
+        }
+        text += "</property-set>\n";
+        std::fs::write(folder.join(format!("{examination}.xml")), text)
+    }
+
+    fn pnml(&self) -> String {
+        let Net { id, places, transitions, .. } = &self.net;
+        let mut text = format!(
+            "<?xml version=\"1.0\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n\
+             <net id=\"{}\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n<page id=\"the page\">\n",
+            escaped(id)
+        );
+        for place in places {
+            let (id, tokens) = (escaped(&place.id), place.initial);
+            let _ = writeln!(
+                text,
+                "<place id=\"{id}\"><name><text>{id}</text></name><initialMarking><text>{tokens}</text></initialMarking></place>"
+            );
+        }
+        for transition in transitions {
+            let id = escaped(&transition.id);
+            let _ = writeln!(text, "<transition id=\"{id}\"><name><text>{id}</text></name></transition>");
+        }
+        let mut number = 0;
+        for transition in transitions {
+            let arcs = transition.inputs.iter().map(|arc| (arc, true));
+            for (arc, is_input) in arcs.chain(transition.outputs.iter().map(|arc| (arc, false))) {
+                let [place, transition] = [&places[arc.place].id, &transition.id].map(|id| escaped(id));
+                let [source, target] = if is_input { [&place, &transition] } else { [&transition, &place] };
+                let weight = arc.weight;
+                let _ = writeln!(
+                    text,
+                    "<arc id=\"the arc {number}\" source=\"{source}\" target=\"{target}\"><inscription><text>{weight}</text></inscription></arc>"
+                );
+                number += 1;
+            }
+        }
+        text + "</page>\n</net>\n</pnml>\n"
+    }
+}
+
+/// The place into which a place is merged.
+fn root(into: &[usize], mut place: usize) -> usize {
+    while into[place] != place {
+        place = into[place];
+    }
+    place
+}
+
+fn change_lists_of(formula: &mut Expr, change: &mut dyn FnMut(&mut Vec<String>)) {
+    match formula {
+        Expr::AllPaths(inner)
+        | Expr::ExistsPath(inner)
+        | Expr::Globally(inner)
+        | Expr::Finally(inner)
+        | Expr::Next(inner)
+        | Expr::Not(inner) => change_lists_of(inner, change),
+        Expr::Until(before, reach) => {
+            change_lists_of(before, change);
+            change_lists_of(reach, change);
+        }
+        Expr::And(parts) | Expr::Or(parts) => {
+            parts.iter_mut().for_each(|part| change_lists_of(part, change));
+        }
+        Expr::Fireable(ids) => change(ids),
+        Expr::Le(left, right) => {
+            for count in [left, right] {
+                if let Count::Tokens(ids) = count {
+                    change(ids);
+                }
+            }
+        }
+        Expr::Deadlock => {}
+    }
+}
+
+fn size_of_formula(formula: &Formula) -> usize {
+    match formula {
+        Formula::PlaceBound(places) => places.len(),
+        Formula::Boolean(formula) => size_of(formula),
+    }
+}
+
+/// The size of a formula: a smaller one is simpler. Atoms are larger than constants.
+fn size_of(formula: &Expr) -> usize {
+    let count = |count: &Count| match count {
+        Count::Constant(number) => 1 + (u64::BITS - number.leading_zeros()) as usize,
+        Count::Tokens(ids) => 2 + ids.len(),
+    };
+    match formula {
+        Expr::AllPaths(inner)
+        | Expr::ExistsPath(inner)
+        | Expr::Globally(inner)
+        | Expr::Finally(inner)
+        | Expr::Next(inner)
+        | Expr::Not(inner) => 1 + size_of(inner),
+        Expr::Until(before, reach) => 1 + size_of(before) + size_of(reach),
+        Expr::And(parts) | Expr::Or(parts) => 1 + parts.iter().map(size_of).sum::<usize>(),
+        Expr::Le(left, right) => 1 + count(left) + count(right),
+        Expr::Fireable(ids) => 5 + ids.len(),
+        Expr::Deadlock => 5,
+    }
+}
+
+/// Formulas with one part removed or replaced by a simpler one, the largest changes first.
+fn simpler(formula: &Formula) -> Vec<Formula> {
+    match formula {
+        Formula::PlaceBound(places) => shorter(places).into_iter().map(Formula::PlaceBound).collect(),
+        Formula::Boolean(formula) => {
+            let size = size_of(formula);
+            let mut formulas = simpler_expressions(formula);
+            formulas.retain(|formula| size_of(formula) < size);
+            formulas.sort_by_key(size_of);
+            formulas.into_iter().map(|formula| Formula::Boolean(Box::new(formula))).collect()
+        }
+    }
+}
+
+fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
+    type Unary = fn(Box<Expr>) -> Expr;
+    let truth = |truth: bool| Expr::Le(Count::Constant((!truth).into()), Count::Constant(0));
+    let unary = |of: &Expr, around: Unary| -> Vec<Expr> {
+        let inside = simpler_expressions(of).into_iter().map(|inner| around(Box::new(inner)));
+        std::iter::once(of.clone()).chain(inside).collect()
+    };
+    let several = |parts: &[Expr], around: fn(Vec<Expr>) -> Expr| -> Vec<Expr> {
+        let mut result = parts.to_vec();
+        for number in 0..parts.len() {
+            let mut fewer = parts.to_vec();
+            let part = fewer.remove(number);
+            if !fewer.is_empty() {
+                result.push(around(fewer.clone()));
+            }
+            for simpler in simpler_expressions(&part) {
+                let mut changed = parts.to_vec();
+                changed[number] = simpler;
+                result.push(around(changed));
+            }
+        }
+        result
+    };
+    let mut result = match formula {
+        Expr::AllPaths(inner) => unary(inner, Expr::AllPaths),
+        Expr::ExistsPath(inner) => unary(inner, Expr::ExistsPath),
+        Expr::Globally(inner) => unary(inner, Expr::Globally),
+        Expr::Finally(inner) => unary(inner, Expr::Finally),
+        Expr::Next(inner) => unary(inner, Expr::Next),
+        Expr::Not(inner) => unary(inner, Expr::Not),
+        Expr::And(parts) => several(parts, Expr::And),
+        Expr::Or(parts) => several(parts, Expr::Or),
+        Expr::Until(before, reach) => {
+            let mut result = vec![(**before).clone(), (**reach).clone(), Expr::Finally(reach.clone())];
+            let simpler = |of: &Expr| simpler_expressions(of).into_iter().map(Box::new);
+            result.extend(simpler(before).map(|before| Expr::Until(before, reach.clone())));
+            result.extend(simpler(reach).map(|reach| Expr::Until(before.clone(), reach)));
+            result
+        }
+        Expr::Fireable(ids) => shorter(ids).into_iter().map(Expr::Fireable).collect(),
+        Expr::Le(left, right) => {
+            let lefts = simpler_counts(left).into_iter().map(|left| Expr::Le(left, right.clone()));
+            let rights = simpler_counts(right).into_iter().map(|right| Expr::Le(left.clone(), right));
+            lefts.chain(rights).collect()
+        }
+        Expr::Deadlock => Vec::new(),
+    };
+    result.extend([truth(true), truth(false)]);
+    result
+}
+
+fn simpler_counts(count: &Count) -> Vec<Count> {
+    match count {
+        Count::Constant(number) => [0, number / 2].map(Count::Constant).to_vec(),
+        Count::Tokens(ids) => {
+            let constants = [0, 1].map(Count::Constant);
+            constants.into_iter().chain(shorter(ids).into_iter().map(Count::Tokens)).collect()
+        }
+    }
+}
+
+/// Shorter lists: either half, and without one element.
+fn shorter(ids: &[String]) -> Vec<Vec<String>> {
+    let (left, right) = ids.split_at(ids.len() / 2);
+    let mut result: Vec<Vec<String>> =
+        if ids.len() > 2 { vec![left.to_vec(), right.to_vec()] } else { Vec::new() };
+    // Long lists are halved first; their elements are tried when they are short.
+    for number in (0..ids.len()).filter(|_| ids.len() <= 50) {
+        let mut fewer = ids.to_vec();
+        fewer.remove(number);
+        result.push(fewer);
+    }
+    result
+}
+
+fn expression(out: &mut String, formula: &Expr) {
+    let mut around = |name: &str, inside: &[&Expr]| {
+        let _ = write!(out, "<{name}>");
+        inside.iter().for_each(|inner| expression(out, inner));
+        let _ = write!(out, "</{name}>");
+    };
+    match formula {
+        Expr::AllPaths(inner) => around("all-paths", &[inner]),
+        Expr::ExistsPath(inner) => around("exists-path", &[inner]),
+        Expr::Globally(inner) => around("globally", &[inner]),
+        Expr::Finally(inner) => around("finally", &[inner]),
+        Expr::Next(inner) => around("next", &[inner]),
+        Expr::Not(inner) => around("negation", &[inner]),
+        Expr::And(parts) => around("conjunction", &parts.iter().collect::<Vec<_>>()),
+        Expr::Or(parts) => around("disjunction", &parts.iter().collect::<Vec<_>>()),
+        Expr::Until(before, reach) => {
+            out.push_str("<until>");
+            for (name, part) in [("before", before), ("reach", reach)] {
+                let _ = write!(out, "<{name}>");
+                expression(out, part);
+                let _ = write!(out, "</{name}>");
+            }
+            out.push_str("</until>");
+        }
+        Expr::Le(left, right) => {
+            out.push_str("<integer-le>");
+            for count in [left, right] {
+                match count {
+                    Count::Constant(number) => {
+                        let _ = write!(out, "<integer-constant>{number}</integer-constant>");
+                    }
+                    Count::Tokens(ids) => list(out, "tokens-count", "place", ids),
+                }
+            }
+            out.push_str("</integer-le>");
+        }
+        Expr::Fireable(ids) => list(out, "is-fireable", "transition", ids),
+        Expr::Deadlock => out.push_str("<deadlock/>"),
+    }
+}
+
+fn list(out: &mut String, name: &str, element: &str, ids: &[String]) {
+    let _ = write!(out, "<{name}>");
+    for id in ids {
+        let _ = write!(out, "<{element}>{}</{element}>", escaped(id));
+    }
+    let _ = write!(out, "</{name}>");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_model::{Archive, NetKind};
+    use std::time::Duration;
+
+    /// A ring of places with one token, and properties with large formulas.
+    fn ring(places: usize) -> Reducible {
+        let arc = |place| Arc { place, weight: 2 };
+        let net = Net {
+            id: "Ring-PT-1".to_owned(),
+            kind: NetKind::PlaceTransition,
+            places: (0..places)
+                .map(|n| mcc_model::Place { id: format!("p\"{n}"), initial: if n == 0 { 8 } else { 0 } })
+                .collect(),
+            transitions: (0..places)
+                .map(|n| mcc_model::Transition {
+                    id: format!("t<{n}"),
+                    inputs: vec![arc(n)],
+                    outputs: vec![arc((n + 1) % places)],
+                })
+                .collect(),
+        };
+        let tokens = |n: usize| Count::Tokens(vec![format!("p\"{n}"), "p\"0".to_owned()]);
+        let atom = |n: usize| Expr::Le(Count::Constant(7), tokens(n));
+        let both =
+            Expr::And(vec![atom(1), Expr::Or(vec![Expr::Deadlock, atom(2)]), Expr::Not(Box::new(atom(3)))]);
+        let formula = Formula::Boolean(Box::new(Expr::ExistsPath(Box::new(Expr::Finally(Box::new(both))))));
+        let property = |n: usize| Property { id: format!("f{n}"), formula: formula.clone() };
+        Reducible { net, properties: (0..8).map(property).collect(), kept: "f5".to_owned() }
+    }
+
+    fn effort() -> Effort {
+        Effort { until: Instant::now() + Duration::from_secs(600), attempts: 100_000 }
+    }
+
+    #[test]
+    fn only_the_parts_that_the_dispute_needs_remain() {
+        // Needs two transitions, a place with at least 3 tokens, an earlier property, and a conjunction with "not".
+        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
+            let has = |id: &str| of.net.transitions.iter().any(|transition| transition.id == id);
+            let tokens = of.net.places.iter().any(|place| place.initial >= 3);
+            let kept = of.properties.iter().position(|property| property.id == "f5");
+            let text = format!("{:?}", of.properties[kept.unwrap()].formula);
+            Ok(has("t<17")
+                && has("t<399")
+                && tokens
+                && kept > Some(0)
+                && text.contains("And")
+                && text.contains("Not"))
+        };
+        let start = ring(500);
+        assert_eq!(start.nodes(), 1000);
+        assert!(disputed(&start).unwrap());
+        let (reduced, attempts) = shrink(start, effort(), &mut disputed).unwrap();
+        assert!(disputed(&reduced).unwrap());
+        assert_eq!((reduced.nodes(), reduced.arcs(), reduced.properties.len()), (3, 0, 2));
+        assert_eq!(reduced.net.places[0].initial, 3);
+        assert!(attempts < 1500, "{attempts}");
+        let text = format!("{:?}", reduced.properties[1].formula);
+        assert!(text.len() < 140, "{text}");
+    }
+
+    #[test]
+    fn a_written_instance_reads_as_the_reduced_one() {
+        let reduced = ring(4).without_nodes(&(1..2));
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("Ring-PT-1");
+        std::fs::create_dir(&folder).unwrap();
+        reduced.write("ReachabilityCardinality", &folder).unwrap();
+        let archive = Archive::open(&folder).unwrap();
+        assert_eq!(archive.net().unwrap(), reduced.net);
+        assert_eq!(archive.properties("ReachabilityCardinality").unwrap().unwrap(), reduced.properties);
+        assert!(
+            !format!("{:?}", reduced.properties).contains("p\\\"1\""),
+            "a removed place is not mentioned"
+        );
+    }
+
+    #[test]
+    fn a_chain_that_the_dispute_needs_is_shortened() {
+        // Needs a path of arcs from a marked place to the place of the formula.
+        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
+            let net = &of.net;
+            let mut reached: Vec<bool> = net.places.iter().map(|place| place.initial > 0).collect();
+            for _ in &net.places {
+                for transition in &net.transitions {
+                    if transition.inputs.iter().any(|arc| reached[arc.place]) {
+                        transition.outputs.iter().for_each(|arc| reached[arc.place] = true);
+                    }
+                }
+            }
+            let Formula::PlaceBound(ids) = &of.properties[0].formula else { return Ok(false) };
+            Ok(net.transitions.len() > 1
+                && net.places.iter().zip(reached).any(|(place, reached)| reached && ids.contains(&place.id)))
+        };
+        let mut start = ring(50);
+        let formula = Formula::PlaceBound(vec!["p\"49".to_owned()]);
+        start.properties = vec![Property { id: "f5".to_owned(), formula }];
+        let (reduced, _) = shrink(start, effort(), &mut disputed).unwrap();
+        assert!(disputed(&reduced).unwrap());
+        assert!(reduced.nodes() <= 5, "{reduced:?}");
+    }
+
+    #[test]
+    fn an_error_of_a_program_ends_the_reduction() {
+        let mut calls = 0;
+        let result = shrink(ring(10), effort(), &mut |_| {
+            calls += 1;
+            if calls == 3 { Err("broken") } else { Ok(false) }
+        });
+        assert_eq!(result.unwrap_err(), "broken");
+    }
+}

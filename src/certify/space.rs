@@ -1,0 +1,151 @@
+//! The graphs in which the product search looks for a run: the known graph of an exploration, or one that is made while
+//! it is searched.
+
+use crate::automaton::Automaton;
+use crate::budget::{Limits, Stop};
+use crate::explore::{Explored, transition_between};
+use crate::formula::Pred;
+use crate::net::Compiled;
+use crate::product::{Found, Lasso, Search, Space};
+use crate::store::{State, Store, Unpacked};
+
+/// The transitions of a run that repeats `cycle` for ever, or (`cycle` is empty) ends in a dead marking.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) stem: Vec<u32>,
+    pub(crate) cycle: Vec<u32>,
+}
+
+/// The known part of the graph.
+pub(crate) struct Known<'a> {
+    pub(crate) net: &'a Compiled,
+    pub(crate) graph: &'a Explored<'a>,
+    pub(crate) preds: &'a [Pred],
+    pub(crate) marking: Unpacked,
+}
+
+impl Space for Known<'_> {
+    fn successors(&mut self, state: State, into: &mut Vec<State>) -> Result<bool, Stop> {
+        let known = self.graph.successors(state);
+        into.extend_from_slice(known);
+        if !known.is_empty() {
+            return Ok(true);
+        }
+        let mut is_dead = true;
+        if state as usize >= self.graph.expanded() {
+            self.graph.store.unpack(state, &mut self.marking);
+            self.net.each_enabled(&self.marking.tokens, &self.marking.marked, |_| {
+                is_dead = false;
+                false
+            });
+        }
+        if is_dead {
+            into.push(state);
+        }
+        Ok(is_dead)
+    }
+
+    fn preds(&mut self, state: State) -> Result<u64, Stop> {
+        self.graph.store.unpack(state, &mut self.marking);
+        Ok(bits(self.net, self.preds, &self.marking.tokens))
+    }
+}
+
+/// A graph whose markings are found while it is searched.
+pub(crate) struct Growing<'a> {
+    net: &'a Compiled,
+    store: Store<'a>,
+    preds: &'a [Pred],
+    marking: Unpacked,
+}
+
+impl Space for Growing<'_> {
+    fn successors(&mut self, state: State, into: &mut Vec<State>) -> Result<bool, Stop> {
+        let Self { net, store, marking, .. } = self;
+        store.unpack(state, marking);
+        store.start(state);
+        let before = into.len();
+        let mut stop = None;
+        net.each_enabled(&marking.tokens, &marking.marked, |transition| {
+            match store.fire(net, transition) {
+                Ok(inserted) => into.push(inserted.state()),
+                Err(error) => stop = Some(error),
+            }
+            stop.is_none()
+        });
+        if into.len() == before {
+            into.push(state);
+        }
+        stop.map_or(Ok(true), Err)
+    }
+
+    fn preds(&mut self, state: State) -> Result<u64, Stop> {
+        self.store.unpack(state, &mut self.marking);
+        Ok(bits(self.net, self.preds, &self.marking.tokens))
+    }
+}
+
+fn bits(net: &Compiled, preds: &[Pred], tokens: &[u64]) -> u64 {
+    (0..)
+        .zip(preds)
+        .fold(0, |bits, (number, pred): (u32, _)| bits | u64::from(pred.holds(net, tokens)) << number)
+}
+
+/// Whether the known graph has a run that the automaton accepts, and such a run. None: unknown.
+pub(crate) fn search_known(
+    net: &Compiled,
+    graph: &Explored<'_>,
+    preds: &[Pred],
+    automaton: &mut Automaton,
+    limits: &Limits<'_>,
+) -> Result<Option<Option<Run>>, Stop> {
+    let mut space = Known { net, graph, preds, marking: Unpacked::new(net.places()) };
+    let found = Search::new(&mut space, automaton, limits, 0).run()?;
+    Ok(match found {
+        Found::Nothing => Some(None),
+        Found::Unknown => None,
+        Found::Run(lasso) => {
+            // A shortest path replaces that of the depth-first search; the automaton may take another way on it.
+            Some(Some(run(&lasso, |pair| graph.transitions_along(net, pair))))
+        }
+    })
+}
+
+/// The same for a graph that is made while it is searched; `seed` chooses the order. Returns the number of its states.
+pub(crate) fn search_growing(
+    net: &Compiled,
+    largest: &[u64],
+    preds: &[Pred],
+    automaton: &mut Automaton,
+    seed: u64,
+    limits: &Limits<'_>,
+) -> Result<(Option<Run>, usize), Stop> {
+    let mut store = Store::new(largest, limits);
+    store.insert(&net.initial)?;
+    let mut space = Growing { net, store, preds, marking: Unpacked::new(net.places()) };
+    let found = Search::new(&mut space, automaton, limits, seed).run()?;
+    let store = &space.store;
+    let states = store.len();
+    let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
+    Ok(match found {
+        Found::Nothing => (None, states),
+        Found::Unknown => return Err(Stop::TooLarge("the graph of the search is not complete")),
+        Found::Run(lasso) => {
+            let run = run(&lasso, |states| {
+                let between = |pair: &[State]| {
+                    store.unpack(pair[0], &mut from);
+                    store.unpack(pair[1], &mut to);
+                    transition_between(net, &from, &to)
+                };
+                states.windows(2).map_while(between).collect()
+            });
+            (Some(run), states)
+        }
+    })
+}
+
+/// The transitions of a lasso. The repetition of a dead marking has none.
+fn run(lasso: &Lasso, mut along: impl FnMut(&[State]) -> Vec<u32>) -> Run {
+    let stem = along(&lasso.stem);
+    Run { stem, cycle: along(&lasso.cycle) }
+}

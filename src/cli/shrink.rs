@@ -1,0 +1,81 @@
+use super::failure::qualify_failure;
+use super::{Exit, Failure, Format, print};
+use crate::qualify::{Dispute, Program};
+use anyhow::anyhow;
+use mcc_edition::Edition;
+use mcc_model::Archive;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Reduce an instance while two programs still disagree on a value.
+///
+/// Runs both programs again and again on this host, and removes places, transitions, arcs, tokens and parts of formulas as
+/// long as their values differ as before. Writes a folder for the author of a program: the reduced instance, the outputs and
+/// how to reproduce them. For P/T instances.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The archive of the instance (.tgz), or its unpacked folder.
+    instance: PathBuf,
+    /// The examination, such as ReachabilityCardinality.
+    #[arg(long, value_name = "NAME")]
+    examination: String,
+    /// The id of the property, or the name of a value of StateSpace.
+    #[arg(long, value_name = "ID")]
+    property: String,
+    /// The folder of a tool (BenchKit_head.sh and bin/).
+    #[arg(long, value_name = "DIR")]
+    tool: PathBuf,
+    /// The folder of another tool [default: the tool is compared with certify].
+    #[arg(long, value_name = "DIR")]
+    against: Option<PathBuf>,
+    /// The rules: the name of an edition, or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
+    edition: String,
+    /// Seconds for one answer of a program.
+    #[arg(long, value_name = "SECONDS", default_value = "10")]
+    limit: NonZero<u32>,
+    /// Memory of certify and BK_MEMORY_CONFINEMENT of tools, in MiB.
+    #[arg(long, value_name = "M", default_value = "2048")]
+    memory_mib: NonZero<u32>,
+    /// Seconds for the reduction.
+    #[arg(long, value_name = "SECONDS", default_value = "3600")]
+    time: NonZero<u32>,
+    /// The folder for the report. It must not exist.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How results are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
+    if args.out.exists() {
+        return Err(Failure::usage(anyhow!("{}: exists already; give a new folder", args.out.display())));
+    }
+    let archive = Archive::open(&args.instance).map_err(Failure::usage)?;
+    let dispute = Dispute {
+        programs: [Program::Tool(args.tool), args.against.map_or(Program::Certify, Program::Tool)],
+        examination: super::lint::examination(&edition, &args.examination)?,
+        property: &args.property,
+        edition: &args.edition,
+        limit_s: args.limit.get(),
+        memory_mib: args.memory_mib.get(),
+    };
+    let time = Duration::from_secs(args.time.get().into());
+    let reduced = dispute.reduce(&archive, time, &args.out).map_err(qualify_failure)?;
+    match args.format {
+        Format::Text => print::text(&format!(
+            "{}: {} or {}; reduced from {} to {} places and transitions in {} attempts\n",
+            args.property,
+            reduced.values[0],
+            reduced.values[1],
+            reduced.nodes_before,
+            reduced.nodes_after,
+            reduced.attempts
+        ))?,
+        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&reduced)?))?,
+    }
+    Ok(Exit::Done)
+}

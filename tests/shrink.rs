@@ -1,0 +1,139 @@
+//! `shrink`: an instance on which two tools disagree becomes small, and its report reproduces the disagreement.
+
+use assert_cmd::Command;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+const INSTANCE: &str = "Ring-PT-500";
+const EXAMINATION: &str = "ReachabilityCardinality";
+const PROPERTY: &str = "Ring-PT-500-ReachabilityCardinality-01";
+
+/// Writes a ring of 500 places and 500 transitions with one token, in which one transition needs two tokens, and 3 formulas:
+/// can the token reach a place behind this transition?
+fn instance(folder: &Path) {
+    let folder = folder.join(INSTANCE);
+    fs::create_dir(&folder).unwrap();
+    let mut net = format!(
+        "<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\"><net id=\"{INSTANCE}\" \
+         type=\"http://www.pnml.org/version-2009/grammar/ptnet\"><page id=\"page\">\n"
+    );
+    for n in 0..500 {
+        let (tokens, next, weight) = (usize::from(n == 0), (n + 1) % 500, if n == 300 { 2 } else { 1 });
+        let _ = writeln!(
+            net,
+            "<place id=\"p{n}\"><name><text>p{n}</text></name><initialMarking><text>{tokens}</text></initialMarking></place>\
+             <transition id=\"t{n}\"><name><text>t{n}</text></name></transition>\
+             <arc id=\"in{n}\" source=\"p{n}\" target=\"t{n}\"><inscription><text>{weight}</text></inscription></arc>\
+             <arc id=\"out{n}\" source=\"t{n}\" target=\"p{next}\"/>"
+        );
+    }
+    net += "</page></net></pnml>\n";
+    fs::write(folder.join("model.pnml"), net).unwrap();
+    for (file, text) in [("iscolored", "FALSE\n"), ("instance", "500\n"), ("equiv_col", "FALSE\n")] {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    let mut formulas = "<property-set xmlns=\"http://mcc.lip6.fr/\">\n".to_owned();
+    for (number, places) in
+        ["<place>p3</place>", "<place>p350</place><place>p320</place>", "<place>p499</place>"]
+            .iter()
+            .enumerate()
+    {
+        let _ = writeln!(
+            formulas,
+            "<property><id>{INSTANCE}-{EXAMINATION}-{number:02}</id><description>d</description><formula><exists-path><finally>\
+             <conjunction><negation><integer-le><tokens-count>{places}</tokens-count><integer-constant>0</integer-constant>\
+             </integer-le></negation><integer-le><tokens-count><place>p7</place></tokens-count><integer-constant>5\
+             </integer-constant></integer-le></conjunction></finally></exists-path></formula></property>"
+        );
+    }
+    fs::write(folder.join(format!("{EXAMINATION}.xml")), formulas + "</property-set>\n").unwrap();
+}
+
+/// Creates the folder of a tool: the reference tool, after these commands.
+fn tool(folder: &Path, name: &str, before: &str) {
+    let tool = folder.join(name);
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    let head = tool.join("BenchKit_head.sh");
+    let run = "exec \"$BK_BIN_PATH/mcc-reference-tool\" --strategy bfs";
+    fs::write(&head, format!("#!/bin/bash\n{before}\n{run}\n")).unwrap();
+    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).with_file_name("mcc-reference-tool");
+    fs::copy(program, tool.join("bin/mcc-reference-tool")).unwrap();
+}
+
+/// The instance, the right tool, and a tool that takes every weight of an arc for 1.
+fn disputed() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    instance(folder.path());
+    tool(folder.path(), "right", "");
+    let ignore_weights = "sed -i -E 's|<inscription><text>[0-9]+<|<inscription><text>1<|' model.pnml";
+    tool(folder.path(), "wrong", ignore_weights);
+    folder
+}
+
+fn harness(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::cargo_bin("mcc-harness").unwrap();
+    command.current_dir(folder).args(arguments.split_whitespace());
+    command
+}
+
+fn json(file: &Path) -> serde_json::Value {
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+#[test]
+fn a_bug_in_a_thousand_nodes_is_reduced_to_ten() {
+    let folder = disputed();
+    let folder = folder.path();
+    let shrink = format!("shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 60");
+    harness(folder, &format!("{shrink} --tool wrong --against right --out report")).assert().success();
+    let report = json(&folder.join("report/report.json"));
+    assert_eq!(
+        (&report["nodes_before"], &report["values"]),
+        (&1000.into(), &serde_json::json!(["TRUE", "FALSE"]))
+    );
+    assert!(report["nodes_after"].as_u64().unwrap() <= 10, "{report}");
+    let values = ["program-1", "program-2"].map(|program| {
+        let output = fs::read_to_string(folder.join("report").join(program).join("stdout")).unwrap();
+        let line = output.lines().find(|line| line.starts_with(&format!("FORMULA {PROPERTY} "))).unwrap();
+        line.split_whitespace().nth(2).unwrap().to_owned()
+    });
+    assert_eq!(values, ["TRUE", "FALSE"]);
+    // The command of the report gives the same values on the reduced instance, of which nothing more can be removed.
+    let text = fs::read_to_string(folder.join("report/README.md")).unwrap();
+    let command = text.lines().find_map(|line| line.strip_prefix("    mcc-harness ")).unwrap();
+    let command = command
+        .replace(INSTANCE, &format!("report/{INSTANCE}"))
+        .replace("report/Ring-PT-500-", "Ring-PT-500-");
+    harness(folder, &command).assert().success();
+    let again = json(&folder.join("again/report.json"));
+    assert_eq!(
+        (&again["nodes_before"], &again["nodes_after"]),
+        (&report["nodes_after"], &report["nodes_after"])
+    );
+    assert_eq!(again["values"], report["values"]);
+    // `certify` in place of the right tool.
+    let command = command.replace(" --against right", "").replace("--out again", "--out certified");
+    harness(folder, &command).assert().success();
+    assert_eq!(json(&folder.join("certified/report.json"))["values"], report["values"]);
+}
+
+#[test]
+fn without_a_disagreement_nothing_is_written() {
+    let folder = disputed();
+    let folder = folder.path();
+    let refused = |arguments: &str, expected: &str| {
+        let command = format!("shrink {INSTANCE} --examination {EXAMINATION} {arguments} --out report");
+        let output = harness(folder, &command).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+        assert!(!folder.join("report").exists());
+    };
+    refused(&format!("--property {PROPERTY} --tool right"), "both programs give FALSE");
+    refused("--property unknown --tool wrong --against right", "gives no value of unknown");
+    refused(&format!("--property {PROPERTY} --tool {INSTANCE}"), "contains no BenchKit_head.sh");
+}
