@@ -2,12 +2,14 @@ use super::{Exit, Failure, print};
 use crate::runner::check_archives;
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
+use mcc_container::{Container, Limits};
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
-use mcc_vm::build::{self, BuildDisk};
+use mcc_vm::build::{self, BuildDisk, Progress};
+use mcc_vm::export::{self, Exported};
 use mcc_vm::kit::{self, BuildKit};
-use mcc_vm::{Image, Partition};
+use mcc_vm::{ContainerSource, Image, Partition, Source};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -38,15 +40,19 @@ enum Command {
         /// The tool: a folder with BenchKit_head.sh and bin/, copied to /home/mcc/BenchKit.
         #[arg(long, value_name = "FOLDER", requires = "reference")]
         tool: Option<PathBuf>,
+        /// A container to use instead of Debian: an OCI layout or the output of `docker save`, as a folder or a tar archive
+        /// (also .gz, .zst). It has the tool in /home/mcc/BenchKit, or --tool gives it.
+        #[arg(long, value_name = "FILE", requires = "reference", conflicts_with_all = ["packages", "kit"])]
+        container: Option<PathBuf>,
         /// Debian packages to install, by name.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         packages: Vec<String>,
         /// Download the Debian packages again, even if the reference image in --out contains them.
         #[arg(long)]
         refresh: bool,
-        /// Size of the disk as the guest sees it.
-        #[arg(long, default_value = "8G")]
-        size: String,
+        /// Size of the disk as the guest sees it: a number of bytes, or one with K, M, G or T (powers of 1024).
+        #[arg(long, default_value = "8G", value_parser = DiskSize::parse)]
+        size: DiskSize,
         /// The guest agent [default: mcc-guest-agent in the folder of this program].
         #[arg(long, value_name = "PROGRAM")]
         agent: Option<PathBuf>,
@@ -77,6 +83,18 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
     },
+    /// Export an image as a .vmdk that boots by itself, with a key for ssh, as organizers accept it (no root needed).
+    Export {
+        /// Folder of an image.
+        image: PathBuf,
+        /// The disk to write; an existing file is not replaced. The keys for ssh are written beside it, to FILE.key and
+        /// FILE.key.pub.
+        #[arg(long, value_name = "FILE")]
+        vmdk: PathBuf,
+        /// The reference image on which a tool's image was built; it has the kernel.
+        #[arg(long, value_name = "IMAGE")]
+        reference: Option<PathBuf>,
+    },
     /// Show the properties of an image and the digests of its files.
     Inspect {
         /// Folder of an image, or an original disk.
@@ -95,15 +113,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 tool: tool.as_deref(),
                 packages: &packages,
                 archives: &archives,
-                size: &size,
+                size: &size.text,
             };
             show(&kit::kit(&what, &progress).with_context(|| format!("building {}", out.display()))?)?;
         }
-        Command::Build { out, reference, tool, packages, refresh, size, agent, .. } => {
+        Command::Build { out, reference, tool, container, packages, refresh, size, agent, .. } => {
             let out = out.unwrap_or_default();
             let agent = match agent {
                 Some(agent) => agent,
-                None => std::env::current_exe()?.with_file_name("mcc-guest-agent"),
+                None => guest_agent(&std::env::current_exe()?),
             };
             if reference.is_none() && !agent.is_file() {
                 let missing = anyhow!(
@@ -112,14 +130,20 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 );
                 return Err(Failure::usage(missing));
             }
+            let tool = tool.as_deref();
+            let fill = |spool: &Path, root: &Path, progress: Progress| {
+                let archive = container.as_deref().unwrap_or(Path::new(""));
+                fill_from_container(archive, tool, size.bytes, spool, root, progress)
+            };
             let what = BuildDisk {
                 out: &out,
                 agent: &agent,
                 reference: reference.as_deref(),
-                tool: tool.as_deref(),
+                tool,
+                container: container.is_some().then_some(&fill),
                 packages: &packages,
                 refresh,
-                size: &size,
+                size: &size.text,
             };
             let image =
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
@@ -152,6 +176,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             names.persist(names_file(&out))?;
         }
         Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
+        Command::Export { image, vmdk, reference } => {
+            let written = export::vmdk(&image, reference.as_deref(), &vmdk, &progress)
+                .with_context(|| format!("exporting {}", image.display()))?;
+            print::text(&exported(&vmdk, &written)?)?;
+        }
         Command::Inspect { image } => {
             let opened = if image.is_dir() {
                 Image::open(&image).map_err(Failure::usage)
@@ -164,7 +193,87 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The size of a disk.
+#[derive(Clone)]
+struct DiskSize {
+    /// As `truncate` reads it.
+    text: String,
+    bytes: u64,
+}
+
+impl DiskSize {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (number, unit) = match text.as_bytes().last() {
+            Some(b'K') => (&text[..text.len() - 1], 1 << 10),
+            Some(b'M') => (&text[..text.len() - 1], 1 << 20),
+            Some(b'G') => (&text[..text.len() - 1], 1 << 30),
+            Some(b'T') => (&text[..text.len() - 1], 1 << 40),
+            _ => (text, 1),
+        };
+        let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+        let bytes = number.and_then(|number| number.checked_mul(unit));
+        let bytes = bytes.ok_or("expected a number of bytes such as 8G or 512M")?;
+        Ok(Self { text: bytes.to_string(), bytes })
+    }
+}
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Makes the root file system of a container in the folder `root`.
+fn fill_from_container(
+    archive: &Path,
+    tool: Option<&Path>,
+    disk_bytes: u64,
+    spool: &Path,
+    root: &Path,
+    progress: Progress,
+) -> Result<ContainerSource, AnyError> {
+    let sha256 = match archive.is_dir() {
+        true => digest::folder(archive),
+        false => digest::file(archive).map(|(digest, _)| digest),
+    };
+    let sha256 = sha256.map_err(|error| format!("cannot read {}: {error}", archive.display()))?;
+    let mut container = Container::read(archive, spool, Limits::for_disk(disk_bytes), progress)?;
+    container.adapt(tool)?;
+    for notice in container.notices() {
+        progress(&format!("note: {}", print::escaped(notice)));
+    }
+    let facts = container.facts().clone();
+    progress("writing the files of the container");
+    container.write(root)?;
+    Ok(ContainerSource {
+        archive: Source { name: build::last_part(archive), sha256 },
+        name: facts.name,
+        manifest_sha256: facts.manifest,
+        config_sha256: facts.config,
+        layers: facts.layers,
+    })
+}
+
+/// The text about an exported disk.
+fn exported(vmdk: &Path, written: &Exported) -> Result<String, Failure> {
+    let (digest, bytes) = digest::file(vmdk).with_context(|| vmdk.display().to_string())?;
+    let mut out = format!("disk {}\n  sha256:{digest} {bytes} bytes\n", vmdk.display());
+    if let Some(key) = &written.key {
+        out += &format!("  key for mcc and root: {}\n", key.display());
+    }
+    if written.boots {
+        out += "next: in a campaign, give it as `image` with channel = \"ssh\" and the key as ssh_key and ssh_root_key; or \
+                submit both files\n";
+    }
+    Ok(out)
+}
+
 /// The archives of a folder by name, checked by rule M-4.
+/// The guest agent of this program: beside it as cargo builds it, otherwise in ../libexec/mcc-harness as packages install
+/// it.
+fn guest_agent(program: &Path) -> PathBuf {
+    let beside = program.with_file_name("mcc-guest-agent");
+    let prefix = program.parent().and_then(Path::parent);
+    let installed = prefix.map(|prefix| prefix.join("libexec/mcc-harness/mcc-guest-agent"));
+    installed.filter(|installed| !beside.is_file() && installed.is_file()).unwrap_or(beside)
+}
+
 fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
     let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
@@ -237,6 +346,23 @@ fn show(image: &Image) -> Result<(), Failure> {
     }
     for packed in &image.facts.instances {
         out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);
+    }
+    if let Some(from) = &image.facts.made_from {
+        let source = |source: &Source| format!("{} sha256:{}", print::escaped(&source.name), source.sha256);
+        if let Some(reference) = &from.reference {
+            out += &format!("  made on the reference {}\n", source(reference));
+        }
+        if let Some(tool) = &from.tool {
+            out += &format!("  tool folder {}\n", source(tool));
+        }
+        if let Some(container) = &from.container {
+            let name =
+                container.name.as_deref().map_or(String::new(), |name| format!(" {}", print::escaped(name)));
+            out += &format!("  container{name} in {}\n", source(&container.archive));
+        }
+        if !from.packages_asked.is_empty() {
+            out += &format!("  packages asked for: {}\n", print::escaped(&from.packages_asked.join(" ")));
+        }
     }
     if !image.facts.packages.is_empty() {
         out += &format!("  Debian packages: {} (image.json lists them)\n", image.facts.packages.len());

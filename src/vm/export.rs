@@ -1,0 +1,129 @@
+//! Exports images as `.vmdk` disks that a BIOS boots and that accept logins over ssh, without booting them.
+
+use super::build::{BuildError, Progress, check_programs, io_at, recipe};
+use super::disk_header::check_disk;
+use super::image::{Image, ImageError};
+use mcc_base::digest;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const RECIPE: &str = include_str!("../../vm-images/vmdk/recipe");
+const INIT: &str = include_str!("../../vm-images/vmdk/init");
+const INITRD_INIT: &str = include_str!("../../vm-images/vmdk/initrd-init");
+
+/// The programs that making a disk bootable needs.
+const NEEDED: [&str; 12] = [
+    "bash",
+    "qemu-img",
+    "cpio",
+    "dpkg-deb",
+    "sfdisk",
+    "ssh-keygen",
+    "dropbear",
+    "dropbearkey",
+    "busybox",
+    "syslinux",
+    "mformat",
+    "mcopy",
+];
+
+/// What was written beside the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The private key for the users `mcc` and `root`. None: the disk has the logins that it had before.
+    pub key: Option<PathBuf>,
+    /// Whether the disk boots by itself. An inputs disk does not.
+    pub boots: bool,
+}
+
+/// Writes the disk of an image as the new file `out`, and for a disk without a bootloader also the keys `out.key` and
+/// `out.key.pub`. Such a disk gets a first partition with bootloader, kernel and ssh server; its root file system is
+/// unchanged. Needs no root.
+///
+/// # Errors
+/// A program is missing, `out` exists, the image cannot be used, or its kernel is not that of the reference image.
+pub fn vmdk(
+    image: &Path,
+    reference: Option<&Path>,
+    out: &Path,
+    progress: Progress,
+) -> Result<Exported, BuildError> {
+    let opened = Image::open(image)?;
+    let disk = opened.disk_file();
+    let bytes = check_disk(&disk).map_err(ImageError::from)?;
+    let keys = ["key", "key.pub"].map(|ending| {
+        let mut path = out.as_os_str().to_owned();
+        path.push(format!(".{ending}"));
+        PathBuf::from(path)
+    });
+    if let Some(existing) = [out, &keys[0], &keys[1]].into_iter().find(|path| path.exists()) {
+        return Err(BuildError::Exists(existing.to_owned()));
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(io_at(parent))?;
+    let work = tempfile::Builder::new().prefix(".exporting-").tempdir_in(parent).map_err(io_at(parent))?;
+    let work = fs::canonicalize(work.path()).map(|path| (path, work)).map_err(io_at(parent))?;
+    let made = work.0.join("disk.vmdk");
+    let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
+    let is_system = boots_itself.is_none() && opened.facts.kind != "inputs";
+    if is_system {
+        check_programs(&NEEDED)?;
+        let kernel = kernel(&opened, reference)?;
+        progress("making a bootable disk");
+        let (source, size) = (fs::canonicalize(opened.disk()).map_err(io_at(image))?, bytes.to_string());
+        let settings = [
+            ("DISK", source.as_os_str()),
+            ("BYTES", size.as_ref()),
+            ("KERNEL", kernel.as_os_str()),
+            ("INIT", INIT.as_ref()),
+            ("INITRD_INIT", INITRD_INIT.as_ref()),
+        ];
+        recipe("vmdk/recipe", RECIPE, &work.0, &settings, progress)?;
+        for (name, to) in ["key", "key.pub"].into_iter().zip(&keys) {
+            fs::rename(work.0.join(name), to).map_err(io_at(to))?;
+        }
+    } else {
+        check_programs(&["qemu-img"])?;
+        progress("converting the disk");
+        let source = fs::canonicalize(opened.disk()).map_err(io_at(image))?;
+        let mut convert = Command::new("qemu-img");
+        convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&source).arg(&made);
+        let done = convert.output().map_err(io_at(Path::new("qemu-img")))?;
+        if !done.status.success() {
+            let output = String::from_utf8_lossy(&done.stderr).into_owned();
+            return Err(BuildError::Recipe { recipe: "vmdk (qemu-img convert)", output });
+        }
+    }
+    fs::rename(&made, out).map_err(io_at(out))?;
+    let [key, _] = keys;
+    Ok(Exported { key: is_system.then_some(key), boots: is_system || boots_itself == Some(true) })
+}
+
+/// The package with the kernel of an image, which is in the reference image.
+fn kernel(image: &Image, reference: Option<&Path>) -> Result<PathBuf, BuildError> {
+    let reference = match reference {
+        Some(folder) => Image::open(folder)?,
+        None => image.clone(),
+    };
+    let bad =
+        |path: &Path, reason: &str| ImageError::Bad { path: path.to_owned(), reason: reason.to_owned() };
+    let package = reference.folder.join("kernel.deb");
+    if !package.is_file() {
+        return Err(bad(
+            &reference.folder,
+            "it has no kernel.deb: give the reference image with --reference",
+        )
+        .into());
+    }
+    let digest = |of: &Image| {
+        let (kernel, _) = of.boot()?;
+        Ok::<_, BuildError>(digest::file(&kernel).map_err(io_at(&kernel))?.0)
+    };
+    if digest(image)? != digest(&reference)? {
+        let reason =
+            "its kernel is not that of the image: give the reference image on which the image was built";
+        return Err(bad(&reference.folder, reason).into());
+    }
+    fs::canonicalize(&package).map_err(io_at(&package))
+}
