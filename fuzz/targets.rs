@@ -2,16 +2,19 @@
 //! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions.
 
 use mcc_harness::archive::{self, ArchiveLimits, ArchivePaths, machine_files};
+use mcc_harness::base::digest;
 use mcc_harness::base::guest::{Exit, GuestEvent, MAX_LINE};
 use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
+use mcc_harness::checker::{Certificate, Instance, Run, Value as Claimed, Witness};
+use mcc_harness::container::{Container, Limits};
 use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
 use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
 use mcc_harness::judge::contest_table::{Cores, Layout, export};
 use mcc_harness::judge::record::{edition_of, read_unfinished};
 use mcc_harness::judge::{Ballots, crv, mcc, source, svcomp};
-use mcc_harness::model::{Net, Nupn, Property};
+use mcc_harness::model::{Archive, Net, Nupn, Property, SymmetricNet};
 use mcc_harness::report::{SiteInput, write_site};
 use mcc_harness::store::{CampaignFacts, Record, RecordSummary};
 use mcc_harness::vm::{Channel, Lines, Qmp, Received};
@@ -30,7 +33,7 @@ use std::time::{Duration, Instant};
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 17] = [
     ("answers", answers),
     ("table", table),
     ("pnml", pnml),
@@ -45,6 +48,9 @@ pub const TARGETS: [Target; 14] = [
     ("leases", leases),
     ("record", record),
     ("archive", archive),
+    ("container", container),
+    ("witness", witness),
+    ("certificate", certificate),
 ];
 
 /// The output of a tool, read as each kind of examination: every position has an id, and every value can be read back.
@@ -110,6 +116,8 @@ fn decided(rules: &Edition, ballots: Ballots) -> Option<String> {
 pub fn pnml(data: &[u8]) {
     let net = Net::read(data, "model.pnml");
     let nupn = Nupn::read(data, "model.pnml");
+    let coloured = SymmetricNet::read(data, "model.pnml");
+    assert!(coloured.is_err() || net.is_ok(), "a coloured net has a graph");
     if let (Ok(net), Ok(Some(nupn))) = (net, nupn) {
         nupn.faults(&net);
     }
@@ -361,4 +369,110 @@ pub fn archive(data: &[u8]) {
     let _ = ArchivePaths(&to).facts();
     fs::write(inner.join("archive.json"), data).expect("a file");
     let _ = ArchivePaths(&inner).facts();
+}
+
+/// The archive of a container, and a layer of one whose digests are right: a container that is read has bounded paths, and
+/// nothing is written outside of the folder of contents.
+pub fn container(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let layer = with_checksums(data);
+    let id = digest::bytes(&layer);
+    let config = format!(
+        r#"{{"architecture": "amd64", "os": "linux", "config": {{"Env": ["A=b"]}},
+            "rootfs": {{"type": "layers", "diff_ids": ["sha256:{id}"]}}}}"#
+    );
+    let around = folder.path().join("around");
+    fs::create_dir(&around).expect("a folder");
+    let manifest = r#"[{"Config": "config.json", "Layers": ["layer.tar"]}]"#;
+    for (name, bytes) in [
+        ("layer.tar", &layer[..]),
+        ("config.json", config.as_bytes()),
+        ("manifest.json", manifest.as_bytes()),
+    ] {
+        fs::write(around.join(name), bytes).expect("a file");
+    }
+    let archive = folder.path().join("archive");
+    fs::write(&archive, &layer).expect("a file");
+    for (path, name) in [(&around, "first"), (&archive, "second")] {
+        let spool = folder.path().join(name);
+        fs::create_dir(&spool).expect("a folder");
+        let limits = Limits { bytes: 1 << 20, entries: 1000 };
+        let Ok(mut container) = Container::read(path, &spool, limits, &|_| {}) else { continue };
+        let paths = container.paths();
+        assert!(paths.len() <= 600_000 && paths.iter().all(|path| path.len() < 8192));
+        let _ = container.adapt(None);
+        let numbered = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().parse::<u64>().is_ok();
+        let mut spooled = fs::read_dir(&spool).expect("the folder").map(|entry| entry.expect("an entry"));
+        assert!(spooled.all(|entry| numbered(&entry) || entry.file_name() == "archive.tar"));
+    }
+    let entries = fs::read_dir(folder.path()).expect("the folder").count();
+    assert!(entries <= 4, "a file outside of the folders");
+}
+
+/// The bytes with a right checksum in each block that looks like the header of a tar archive, so that mutations are read.
+fn with_checksums(data: &[u8]) -> Vec<u8> {
+    let mut data = data.to_vec();
+    for block in data.chunks_exact_mut(512).filter(|block| block[257..262] == *b"ustar") {
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+    data
+}
+
+/// A P/T and a coloured instance for the checkers.
+fn checked_instances() -> &'static [(String, Instance)] {
+    static INSTANCES: OnceLock<Vec<(String, Instance)>> = OnceLock::new();
+    INSTANCES.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plain = folder.path().join("LibraryRoom-PT-R05W02.tgz");
+        fs::write(&plain, include_bytes!("../pnml-fixtures/LibraryRoom-PT-R05W02.tgz")).expect("an archive");
+        let coloured = folder.path().join("Colours-COL-1");
+        fs::create_dir(&coloured).expect("a folder");
+        let net = include_str!("../src/checker/tests/evidence/coloured.pnml");
+        fs::write(coloured.join("model.pnml"), net).expect("a net");
+        let read = |path| {
+            let archive = Archive::open(path).expect("an instance");
+            (archive.instance.to_string(), Instance::read(&archive).expect("a net"))
+        };
+        vec![read(&plain), read(&coloured)]
+    })
+}
+
+/// The other truth; None for a number.
+fn opposite(value: &Claimed) -> Option<Claimed> {
+    match value {
+        Claimed::Truth(truth) => Some(Claimed::Truth(!truth)),
+        Claimed::Number(_) => None,
+    }
+}
+
+/// A witness, or a trace of verifypn: what is accepted is accepted again from its text, and shows no value and its opposite.
+pub fn witness(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let _ = Run::from_trace(&text);
+    let Ok(witness) = Witness::read(&text) else { return };
+    let again = Witness::read(&serde_json::to_string(&witness).expect("plain data")).expect("its own text");
+    assert_eq!(again, witness);
+    for (_, instance) in checked_instances().iter().filter(|(name, _)| *name == witness.instance) {
+        if instance.check_witness(&witness).is_ok()
+            && let Some(value) = opposite(&witness.value)
+        {
+            assert!(instance.check_witness(&Witness { value, ..witness.clone() }).is_err());
+        }
+    }
+}
+
+/// A certificate: as a witness.
+pub fn certificate(data: &[u8]) {
+    let Ok(certificate) = Certificate::read(&String::from_utf8_lossy(data)) else { return };
+    let text = serde_json::to_string(&certificate).expect("plain data");
+    assert_eq!(Certificate::read(&text).expect("its own text"), certificate);
+    for (_, instance) in checked_instances().iter().filter(|(name, _)| *name == certificate.instance) {
+        if instance.check_certificate(&certificate).is_ok()
+            && let Some(value) = opposite(&certificate.value)
+        {
+            assert!(instance.check_certificate(&Certificate { value, ..certificate.clone() }).is_err());
+        }
+    }
 }
