@@ -1,11 +1,13 @@
 //! Time to start a run: booting, restoring, ssh, and a loop like that of BenchKit.
 
 use super::{INSTANCE, MachineSetup, median, run};
+use mcc_harness::base::guest::{GuestEvent, Request};
 use mcc_harness::campaign::Run;
 use mcc_harness::executor::Executor;
 use mcc_harness::host::Qemu;
 use mcc_harness::vm::{
-    Bus, DiskFile, Guest, Image, Login, MachineSpec, Nic, Original, QemuSockets, SavedStates, argv,
+    Bus, DiskFile, Event, Guest, Image, Login, Machine, MachineSpec, Nic, Original, QemuSockets, SavedStates,
+    Start, argv,
 };
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -43,7 +45,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         }
     }
     let mut restoring = setup.executor(&record, &setup.edition, &image, &runs, &stop);
-    restoring.states = Some(SavedStates::new(setup.folder.join("states")));
+    restoring.states = Some(SavedStates::new(setup.folder.to_owned()));
     let mut benchkit = vec![];
     let mut beyond = [vec![], vec![], vec![]];
     let mut ready = [vec![], vec![], vec![]];
@@ -77,8 +79,29 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         ("harness over ssh / loop like BenchKit", ssh, benchkit),
         ("restored / booted, to ready", restored, ready),
     ] {
-        println!("{what:<50} {:>6.2}   ({rounds} rounds, medians)", over.as_secs_f64() / under.as_secs_f64());
+        println!("{what:<50} {:>6.3}  ({rounds} rounds, medians)", over.as_secs_f64() / under.as_secs_f64());
     }
+    println!(
+        "{:<50} {:>6} MiB",
+        "restored machine that waits, resident memory",
+        waiting_mib(&setup.spec(&image), setup)
+    );
+}
+
+/// The resident memory of a restored machine whose guest is ready and has no job, in MiB.
+fn waiting_mib(spec: &MachineSpec, setup: &MachineSetup) -> u64 {
+    let timeout = Duration::from_secs(60);
+    let states = SavedStates::new(setup.folder.to_owned());
+    let saved = states.of(spec, "", timeout).expect("the machine boots");
+    let restored = MachineSpec { start: Start::Restore(saved), ..spec.clone() };
+    let logs = tempfile::tempdir_in(setup.folder).unwrap();
+    let mut machine = Machine::start(&restored, logs.path(), 0, timeout).expect("the state is restored");
+    machine.send(&Request::Ready).unwrap();
+    let deadline = Instant::now() + timeout;
+    while !matches!(machine.wait(deadline).unwrap(), Event::Guest(GuestEvent::Ready { .. })) {}
+    let (now, _) = machine.rss_kib().expect("QEMU runs");
+    machine.halt().unwrap();
+    now / 1024
 }
 
 /// One run with the loop of BenchKit (2017): `ssh` as root with a timeout of one second until it succeeds, a monitor and a

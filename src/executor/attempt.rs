@@ -74,6 +74,9 @@ pub struct AttemptSpec<'a> {
     pub output_cap: u64,
     /// The timeouts of the harness.
     pub timeouts: Timeouts,
+    /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
+    /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
+    pub crash_is_by_tool: bool,
     /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
     pub folder: &'a Path,
 }
@@ -165,8 +168,17 @@ impl AttemptRunner<'_> {
     }
 
     fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
-        let AttemptSpec { machine: spec, cpu_flags, policy, job, budget, output_cap, timeouts, folder } =
-            attempt_spec;
+        let AttemptSpec {
+            machine: spec,
+            cpu_flags,
+            policy,
+            job,
+            budget,
+            output_cap,
+            timeouts,
+            crash_is_by_tool,
+            folder,
+        } = attempt_spec;
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
         self.enter(State::Booting);
         let booted = Instant::now();
@@ -196,10 +208,17 @@ impl AttemptRunner<'_> {
         let mut phases = Phases::default();
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, timeouts) {
             Ok(outcome) => outcome,
-            Err(error) if phases.tool_can_act && error.is_by_guest() => {
+            Err(error)
+                if phases.tool_can_act && (error.is_by_guest() || crash_is_by_tool && error.is_crash()) =>
+            {
                 self.ended_by_guest(&mut tool, &mut phases, &error)?
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                if phases.tool_can_act && error.is_crash() {
+                    self.mark(Mark::QEMU_CRASH);
+                }
+                return Err(error);
+            }
         };
         let (wall, cpu) = phases.figures;
         let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
@@ -358,6 +377,7 @@ impl AttemptRunner<'_> {
             phases.figures = figures;
         }
         self.mark(match error {
+            VmError::Crashed(_) => Mark::QEMU_CRASH,
             VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
             VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
             VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,

@@ -495,10 +495,23 @@ impl Executor<'_> {
                     collect: self.collect_deadline,
                     stall: self.stall,
                 },
+                crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
                 folder: &dir.outputs(),
             },
             enter,
         ))
+    }
+
+    /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there
+    /// are retries. Without retries one crash can have another cause, so it is never the tool's.
+    fn has_crashed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
+        let retries = self.record.facts().retries;
+        if retries == 0 || number <= retries {
+            return Ok(false);
+        }
+        let attempts = self.record.attempts(&run.id())?;
+        let mut last = attempts.iter().rev().take(retries as usize);
+        Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
     }
 }
 

@@ -137,13 +137,15 @@ pub enum RunnerError {
     /// There is no recorded run to repeat.
     #[error(
         "no run of {tool} in {examination} is recorded, so none can be repeated; `mcc-harness plan` lists the runs of \
-         a campaign"
+         a campaign{hint}"
     )]
     NothingToRerun {
         /// The entry or tool.
         tool: String,
         /// The examination.
         examination: String,
+        /// Similar names, as `; did you mean ...?`; empty if there are none.
+        hint: String,
     },
     /// The cluster's files or its batch system cannot be used.
     #[error(transparent)]
@@ -168,8 +170,13 @@ pub enum RunnerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The run is not recorded.
-    #[error("no run {0} is recorded; give ENTRY/INSTANCE/EXAMINATION as in answers.csv")]
-    NoSuchRun(RunId),
+    #[error("no run {run} is recorded; give ENTRY/INSTANCE/EXAMINATION as in answers.csv{hint}")]
+    NoSuchRun {
+        /// The given id.
+        run: RunId,
+        /// A similar id, as `; did you mean ...?`; empty if there is none.
+        hint: String,
+    },
     /// The run cannot be replayed.
     #[error("{run} cannot be replayed: {reason}")]
     NotReplayable {

@@ -58,6 +58,7 @@ pub struct CampaignRunner<'a> {
     executor: Executor<'a>,
     leases: Leases,
     before: Summary,
+    other_hosts: Vec<String>,
 }
 
 /// How a campaign ended without an error.
@@ -89,7 +90,7 @@ impl<'a> CampaignRunner<'a> {
             disks: disks.entries,
             inputs: disks.inputs,
             inputs_digest: disks.inputs_digest,
-            states: restore.then(|| SavedStates::new(record.dir().join("states"))),
+            states: restore.then(|| SavedStates::new(record.dir().join("running"))),
             host: mcc_executor::host_facts(&host.survey, host.accelerator, &host.qemu),
             backend: host.backend,
             accelerator: host.accelerator,
@@ -105,7 +106,11 @@ impl<'a> CampaignRunner<'a> {
             run_attempt: &mcc_executor::attempt,
             stop,
         };
-        Ok(Self { executor, leases, before: record_summary.summary() })
+        let mut other_hosts: Vec<String> =
+            record_summary.last.iter().map(|last| last.host.name.clone()).collect();
+        other_hosts.retain(|name| !name.is_empty() && *name != executor.host.name);
+        other_hosts.dedup();
+        Ok(Self { executor, leases, before: record_summary.summary(), other_hosts })
     }
 
     /// The record with the runs.
@@ -116,6 +121,11 @@ impl<'a> CampaignRunner<'a> {
     /// The summary of the record when this runner was created.
     pub fn before(&self) -> &Summary {
         &self.before
+    }
+
+    /// Names of other hosts that made the last attempts of the record.
+    pub fn other_hosts(&self) -> &[String] {
+        &self.other_hosts
     }
 
     /// Durations of earlier runs, those of the record included.

@@ -3,6 +3,7 @@
 use super::inputs::inputs_disk;
 use super::{CampaignDisks, InputsEvent, RunnerError, open_images};
 use mcc_base::names::EntryName;
+use mcc_base::suggest::hint;
 use mcc_campaign::{Campaign, InstanceFacts, Plan, Run};
 use mcc_edition::Edition;
 use mcc_store::{CampaignFacts, Record, StoreError};
@@ -63,7 +64,13 @@ impl PreparedCampaign {
 ///
 /// # Errors
 /// `reason` is empty, or no such run is recorded.
-pub fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Result<usize, RunnerError> {
+pub fn rerun(
+    record: &Record,
+    edition: &Edition,
+    tool: &str,
+    examination: &str,
+    reason: &str,
+) -> Result<usize, RunnerError> {
     if reason.trim().is_empty() {
         return Err(RunnerError::NoReason);
     }
@@ -73,7 +80,18 @@ pub fn rerun(record: &Record, tool: &str, examination: &str, reason: &str) -> Re
     };
     let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
     match record.rerun(wanted, reason)?.len() {
-        0 => Err(RunnerError::NothingToRerun { tool: tool.into(), examination: examination.into() }),
+        0 => {
+            // Other words than those given: a name that is known gets no suggestion.
+            let near = |wrong: &str, known: Vec<String>| match known.iter().any(|known| known == wrong) {
+                true => String::new(),
+                false => hint(wrong, known.iter().map(String::as_str)),
+            };
+            let tools =
+                entries.iter().flat_map(|facts| [facts.entry.to_string(), facts.tool.clone()]).collect();
+            let examinations = edition.examinations.iter().map(|known| known.name.clone()).collect();
+            let hint = near(tool, tools) + &near(examination, examinations);
+            Err(RunnerError::NothingToRerun { tool: tool.into(), examination: examination.into(), hint })
+        }
         reopened => Ok(reopened),
     }
 }

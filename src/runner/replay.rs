@@ -3,6 +3,7 @@
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
 use crate::archive::{DiskFinder, machine_files};
 use mcc_base::names::RunId;
+use mcc_base::suggest::run_hint;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
@@ -13,6 +14,7 @@ use mcc_vm::{DiskFile, Guest};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use walkdir::WalkDir;
 
 /// A recorded run with the disks of its machine.
 pub struct Replay<'a> {
@@ -42,15 +44,19 @@ impl<'a> Replay<'a> {
         (&self.original.last, self.answers.as_ref())
     }
 
-    /// The kernel and the initrd of the machine with their digests. They are code of the record's author.
-    pub fn boot_files(&self) -> Vec<(PathBuf, Disk)> {
+    /// The files of the machine with their digests: kernel and initrd, which are code of the record's author, then the
+    /// disks.
+    pub fn files(&self) -> Vec<(PathBuf, Disk)> {
         let of_entry = |entry: &EntryDisks| {
             let Guest::Agent { kernel, initrd } = &entry.guest else { return vec![] };
             let digest = |role: &str| entry.digests.iter().find(|disk| disk.role == role).cloned();
-            let files = [(kernel, digest("kernel")), (initrd, digest("initrd"))];
+            let files =
+                [(kernel, digest("kernel")), (initrd, digest("initrd")), (&entry.disk.path, digest("disk"))];
             files.into_iter().filter_map(|(path, digest)| Some((path.clone(), digest?))).collect()
         };
-        self.disks.entries.values().flat_map(of_entry).collect()
+        let mut files: Vec<_> = self.disks.entries.values().flat_map(of_entry).collect();
+        files.push((self.disks.inputs.path.clone(), self.disks.inputs_digest.clone()));
+        files
     }
 
     /// Executes the run once, as a campaign of one run with its record in `folder`.
@@ -93,7 +99,13 @@ impl<'a> Replay<'a> {
 fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
-        return Err(RunnerError::NoSuchRun(id.clone()));
+        let facts = record.facts();
+        let entries: Vec<&str> = facts.entries.iter().map(|known| known.entry.as_str()).collect();
+        let instances: Vec<&str> = facts.instances.iter().map(|known| known.name.as_str()).collect();
+        let edition = edition_of(record)?;
+        let examinations: Vec<&str> = edition.examinations.iter().map(|known| known.name.as_str()).collect();
+        let hint = run_hint(id, &entries, &instances, &examinations);
+        return Err(RunnerError::NoSuchRun { run: id.clone(), hint });
     };
     let reason = if !run.run.competes {
         "the entry did not compete in it, so it had no machine"
@@ -107,11 +119,20 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     Err(RunnerError::NotReplayable { run: id.clone(), reason })
 }
 
+/// Levels of folders below a given one in which disks are searched, such as `images/lola`.
+const SEARCH_DEPTH: usize = 3;
+
 fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
     let attempt = &original.last;
     let mut places = DiskFinder::default();
     let own = [folder.join("disks"), folder.join("inputs")];
-    for place in given.iter().cloned().chain(own).chain(machine_files(attempt)) {
+    for place in given {
+        let folders = WalkDir::new(place).max_depth(SEARCH_DEPTH).sort_by_file_name().into_iter().flatten();
+        for folder in folders.filter(|item| item.depth() == 0 || item.file_type().is_dir()) {
+            places.add_folder(folder.path());
+        }
+    }
+    for place in own.into_iter().chain(machine_files(attempt)) {
         places.add_folder(&place);
     }
     let mut file_stamps = FileStamps::default();

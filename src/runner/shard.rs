@@ -4,7 +4,7 @@ use super::{
     CampaignDisks, CampaignEnd, CampaignOptions, CampaignRunner, Host, RunnerError, StagedDisks, history_of,
     open_images, packed_inputs,
 };
-use crate::cluster::{Batch, Cluster, MARGIN_S, Reason, Resources, Slurm, SlurmTask, StagingFolder};
+use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm, SlurmTask, StagingFolder};
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
 use mcc_edition::Edition;
@@ -44,7 +44,9 @@ impl Shard {
         let model = facts.models.get(slurm_task.index as usize).ok_or_else(none)?.clone();
         let batch_system = Slurm { settings: cluster.facts().settings.clone() };
         let need = cluster.facts().needs.iter().find(|need| need.model == model).ok_or_else(none)?;
-        let time_s = slurm_task.limit_s.unwrap_or(need.worst_case_s + MARGIN_S);
+        let time_s = slurm_task
+            .limit_s
+            .unwrap_or(need.worst_case_s + u64::from(cluster.facts().settings.margin_s.get()));
         let (resources, mixed_host, node) = (need.resources, facts.mixed_host, slurm_task.node);
         Ok(Self { cluster, batch_system, model, node, mixed_host, resources, time_s })
     }
@@ -124,11 +126,15 @@ impl Shard {
     }
 
     fn submit_batch(&self, node: &str, reason: Reason) -> Result<String, RunnerError> {
+        // Not every version of Slurm states the limit of the job, and a job that asks for more than its partition allows
+        // waits without end.
+        let partition = self.cluster.facts().settings.partition.as_deref();
+        let limit_s = self.batch_system.time_limit(partition)?.unwrap_or(u64::MAX);
         let batch = Batch {
             name: self.cluster.new_name(),
             models: vec![self.model.clone()],
             resources: self.resources,
-            time_s: self.time_s,
+            time_s: self.time_s.min(limit_s),
             node: Some(node.to_owned()),
         };
         Ok(self.cluster.submit_batch(&self.batch_system, &batch, reason, false)?)

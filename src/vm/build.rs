@@ -1,14 +1,19 @@
 //! Builds disk images with the recipes of `vm-images/`, which are bash scripts (see the README there).
 
-use super::image::{Boot, FORMAT, Image, ImageError, ImageFacts, PackedInstance};
+use super::image::{
+    Boot, ContainerSource, FORMAT, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source,
+};
 use super::original_disk::OpenError;
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
 use mcc_host::find_program;
 use std::fs;
-use std::io;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const ROOTFS: &str = include_str!("../../vm-images/rootfs");
 const BOOT: &str = include_str!("../../vm-images/boot");
@@ -17,6 +22,8 @@ const DISK: &str = concat!(
     include_str!("../../vm-images/tool"),
     include_str!("../../vm-images/disk")
 );
+const CONTAINER: &str =
+    concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/container"));
 const INPUTS: &str = concat!(include_str!("../../vm-images/ext4"), include_str!("../../vm-images/inputs"));
 const REFERENCE_HEAD: &str = include_str!("../../vm-images/reference/BenchKit_head.sh");
 
@@ -28,7 +35,7 @@ const MAX_CAUSES: usize = 8;
 const MAX_CAUSE_CHARS: usize = 240;
 
 /// The programs that the recipes call, each with its Debian package.
-pub const PROGRAMS: [(&str, &str); 13] = [
+pub const PROGRAMS: [(&str, &str); 19] = [
     ("bash", "bash"),
     ("mmdebstrap", "mmdebstrap"),
     ("mke2fs", "e2fsprogs"),
@@ -43,6 +50,13 @@ pub const PROGRAMS: [(&str, &str); 13] = [
     ("extlinux", "extlinux"),
     ("sfdisk", "fdisk"),
     ("ssh-keygen", "openssh-client"),
+    // For `image export` only.
+    ("dropbear", "dropbear-bin"),
+    ("dropbearkey", "dropbear-bin"),
+    ("busybox", "busybox-static"),
+    ("syslinux", "syslinux"),
+    ("mformat", "mtools"),
+    ("mcopy", "mtools"),
 ];
 
 /// The programs that building a reference disk or a tool's disk needs.
@@ -60,6 +74,14 @@ pub enum BuildError {
         /// The Debian package that contains it.
         package: &'static str,
     },
+    /// The user is not root.
+    #[error(
+        "building a disk needs root, to set the owners and modes of its files: run the command as root (sudo)"
+    )]
+    NotRoot,
+    /// A container is refused.
+    #[error(transparent)]
+    Container(Box<dyn std::error::Error + Send + Sync>),
     /// A recipe failed.
     #[error("the recipe vm-images/{recipe} failed:\n{}", last_lines(output))]
     Recipe {
@@ -97,6 +119,9 @@ pub enum BuildError {
     /// The folder to make exists and is no image folder, so it is not replaced.
     #[error("{} exists already and is no image folder, so it is not replaced: choose another folder", .0.display())]
     NotAnImage(PathBuf),
+    /// The file to write exists.
+    #[error("{} exists already, so it is not replaced: remove it or choose another name", .0.display())]
+    Exists(PathBuf),
     /// An image cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -108,6 +133,10 @@ pub enum BuildError {
 /// Receives the description of each step when it begins.
 pub type Progress<'a> = &'a dyn Fn(&str);
 
+/// Makes the root file system of a container in the second folder; the first folder is empty, for temporary files.
+pub type FillRoot<'a> =
+    &'a dyn Fn(&Path, &Path, Progress) -> Result<ContainerSource, Box<dyn std::error::Error + Send + Sync>>;
+
 /// The settings of a bootable disk.
 pub struct BuildDisk<'a> {
     /// The image folder to make or replace.
@@ -118,6 +147,8 @@ pub struct BuildDisk<'a> {
     pub reference: Option<&'a Path>,
     /// The tool to install: a folder with `BenchKit_head.sh` and `bin/`.
     pub tool: Option<&'a Path>,
+    /// A container that replaces Debian; it installs the tool itself.
+    pub container: Option<FillRoot<'a>>,
     /// Names of Debian packages to add.
     pub packages: &'a [String],
     /// Whether to fetch Debian again even if the reference image that `out` replaces contains it.
@@ -129,57 +160,55 @@ pub struct BuildDisk<'a> {
 /// Builds a reference disk, or a tool's disk on a reference disk. It needs root.
 ///
 /// # Errors
-/// A program is missing, an input is unusable, or a recipe failed.
+/// The user is not root, a program is missing, an input is unusable, or a recipe failed.
 pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> {
+    check_root()?;
     build.tool.map_or(Ok(()), check_tool)?;
     let base = build.reference.map(Image::open).transpose()?;
     let packages = build.packages.join(",");
     let rootfs_recipe = digest::bytes(format!("{ROOTFS}{packages}"));
     let before = Image::open(build.out).ok().filter(|before| {
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
-        !build.refresh && kept && before.facts.rootfs_recipe == rootfs_recipe
+        base.is_none() && !build.refresh && kept && before.facts.rootfs_recipe == rootfs_recipe
     });
+    if let (Some(from), None) = (base.as_ref().or(before.as_ref()), &build.container) {
+        check_rootfs(from)?;
+    }
     build_atomically(build.out, &DISK_PROGRAMS, |out| {
-        let mut listed = base.as_ref().or(before.as_ref()).map(|image| image.facts.packages.clone());
-        let rootfs = match (&base, &before) {
-            (Some(base), _) if packages.is_empty() => base.folder.join("rootfs.tar"),
-            (None, Some(before)) => {
-                progress("taking Debian from the image to be replaced (--refresh fetches it again)");
-                copy(&before.folder.join("kernel.deb"), &out.join("kernel.deb"))?;
-                copy(&before.folder.join("rootfs.tar"), &out.join("rootfs.tar"))?;
-                out.join("rootfs.tar")
+        let mut made_from = made_from(base.as_ref(), build.packages, build.tool)?;
+        let (mut listed, mut rootfs_sha256) = (vec![], None);
+        match (&base, build.container) {
+            (Some(base), Some(fill)) => {
+                made_from.container = Some(container_disk(base, fill, build.size, out, progress)?);
             }
-            (base, _) => {
-                progress(if base.is_some() {
-                    "adding Debian packages"
-                } else {
-                    "fetching and unpacking Debian 12"
-                });
-                let from = base.as_ref().map(|b| b.folder.join("rootfs.tar")).unwrap_or_default();
-                listed = Some(rootfs(&from, &packages, out)?);
-                out.join("rootfs.tar")
-            }
-        };
-        match &base {
-            Some(base) => {
-                let (kernel, initrd) = base.boot()?;
-                copy(&kernel, &out.join("vmlinux"))?;
-                copy(&initrd, &out.join("initrd"))?;
-            }
-            None => {
-                progress("making kernel and initrd");
-                recipe("boot", BOOT, out, &[("AGENT", build.agent.as_os_str())])?;
+            _ => {
+                let (rootfs, packages) =
+                    rootfs_for(base.as_ref(), before.as_ref(), &packages, out, progress)?;
+                listed = packages;
+                if base.is_none() {
+                    rootfs_sha256 = Some(digest::file(&rootfs).map_err(io_at(&rootfs))?.0);
+                    progress("making kernel and initrd");
+                    recipe("boot", BOOT, out, &[("AGENT", build.agent.as_os_str())], progress)?;
+                }
+                progress("making the disk");
+                let tool = tool_or_placeholder(build.tool, out)?;
+                let settings = [
+                    ("ROOTFS", rootfs.as_os_str()),
+                    ("TOOL", tool.as_os_str()),
+                    ("SIZE", build.size.as_ref()),
+                ];
+                recipe("disk", DISK, out, &settings, progress)?;
+                remove_placeholder_tool(out)?;
             }
         }
-        progress("making the disk");
-        let tool = tool_or_placeholder(build.tool, out)?;
-        let settings =
-            [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", build.size.as_ref())];
-        recipe("disk", DISK, out, &settings)?;
-        remove_placeholder_tool(out)?;
-        // Nothing is built on a tool's image, so it keeps no rootfs.tar.
-        if base.is_some() && out.join("rootfs.tar").exists() {
-            remove(&out.join("rootfs.tar"))?;
+        if let Some(base) = &base {
+            let (kernel, initrd) = base.boot()?;
+            copy(&kernel, &out.join("vmlinux"))?;
+            copy(&initrd, &out.join("initrd"))?;
+            // Nothing is built on a tool's image, so it keeps no rootfs.tar.
+            if out.join("rootfs.tar").exists() {
+                remove(&out.join("rootfs.tar"))?;
+            }
         }
         Ok(ImageFacts {
             format: FORMAT,
@@ -188,13 +217,119 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             disk: "disk.qcow2".to_owned(),
             boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
             original: None,
-            packages: listed.unwrap_or_default(),
+            packages: listed,
             rootfs_recipe: if base.is_some() { String::new() } else { rootfs_recipe },
+            rootfs_sha256,
+            made_from: Some(made_from),
             instances: vec![],
             edition: None,
             left_out: None,
         })
     })
+}
+
+/// Makes or finds the `rootfs.tar` of a disk. Returns it with the packages that it contains.
+fn rootfs_for(
+    base: Option<&Image>,
+    before: Option<&Image>,
+    packages: &str,
+    out: &Path,
+    progress: Progress,
+) -> Result<(PathBuf, Vec<String>), BuildError> {
+    let new = out.join("rootfs.tar");
+    match (base, before) {
+        (Some(base), _) if packages.is_empty() => {
+            Ok((base.folder.join("rootfs.tar"), base.facts.packages.clone()))
+        }
+        (None, Some(before)) => {
+            progress("taking Debian from the image to be replaced (--refresh fetches it again)");
+            copy(&before.folder.join("kernel.deb"), &out.join("kernel.deb"))?;
+            copy(&before.folder.join("rootfs.tar"), &new)?;
+            Ok((new, before.facts.packages.clone()))
+        }
+        (base, _) => {
+            progress(if base.is_some() {
+                "adding Debian packages"
+            } else {
+                "fetching and unpacking Debian 12"
+            });
+            let from = base.map(|base| base.folder.join("rootfs.tar")).unwrap_or_default();
+            let listed = rootfs(&from, packages, out, progress)?;
+            Ok((new, listed))
+        }
+    }
+}
+
+/// Makes the disk of a container.
+fn container_disk(
+    base: &Image,
+    fill: FillRoot,
+    size: &str,
+    out: &Path,
+    progress: Progress,
+) -> Result<ContainerSource, BuildError> {
+    base.boot()?;
+    let (spool, root) = (out.join("contents"), out.join("root"));
+    fs::create_dir(&spool).map_err(io_at(&spool))?;
+    let source = fill(&spool, &root, progress).map_err(BuildError::Container)?;
+    progress("making the disk");
+    recipe("container", CONTAINER, out, &[("ROOT", root.as_os_str()), ("SIZE", size.as_ref())], progress)?;
+    for folder in [spool, root] {
+        fs::remove_dir_all(&folder).map_err(io_at(&folder))?;
+    }
+    Ok(source)
+}
+
+pub(super) fn check_root() -> Result<(), BuildError> {
+    match nix::unistd::Uid::effective().is_root() {
+        true => Ok(()),
+        false => Err(BuildError::NotRoot),
+    }
+}
+
+/// Checks that the `rootfs.tar` of a reference image is the one from which its disk was made. Images of version 0.1 do not
+/// state its digest.
+pub(super) fn check_rootfs(reference: &Image) -> Result<(), BuildError> {
+    let Some(stated) = &reference.facts.rootfs_sha256 else { return Ok(()) };
+    let path = reference.folder.join("rootfs.tar");
+    let (found, _) = digest::file(&path).map_err(io_at(&path))?;
+    if found == *stated {
+        return Ok(());
+    }
+    let reason = format!(
+        "it was changed after the image was built (sha256 {found} instead of {stated}): build the image again with \
+         `image build --refresh`, and add packages with --packages"
+    );
+    Err(ImageError::Bad { path, reason }.into())
+}
+
+/// Names and digests of the inputs of a disk.
+pub(super) fn made_from(
+    reference: Option<&Image>,
+    packages: &[String],
+    tool: Option<&Path>,
+) -> Result<MadeFrom, BuildError> {
+    let reference = reference.map(|image| {
+        let disk = image.disk();
+        let (sha256, _) = digest::file(&disk).map_err(io_at(&disk))?;
+        Ok::<_, BuildError>(Source { name: last_part(&image.folder), sha256 })
+    });
+    let tool = tool.map(|folder| {
+        let sha256 = digest::folder(folder).map_err(io_at(folder))?;
+        Ok::<_, BuildError>(Source { name: last_part(folder), sha256 })
+    });
+    Ok(MadeFrom {
+        reference: reference.transpose()?,
+        packages_asked: packages.to_vec(),
+        tool: tool.transpose()?,
+        container: None,
+    })
+}
+
+/// The last part of a path, also of `.` and `folder/..`.
+pub fn last_part(path: &Path) -> String {
+    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    full.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
@@ -231,9 +366,14 @@ pub(super) fn remove_placeholder_tool(out: &Path) -> Result<(), BuildError> {
 }
 
 /// Makes `rootfs.tar` in `out`, with Debian or with `base` and more packages. Returns the packages that it contains.
-pub(super) fn rootfs(base: &Path, packages: &str, out: &Path) -> Result<Vec<String>, BuildError> {
+pub(super) fn rootfs(
+    base: &Path,
+    packages: &str,
+    out: &Path,
+    progress: Progress,
+) -> Result<Vec<String>, BuildError> {
     let settings = [("BASE", base.as_os_str()), ("PACKAGES", packages.as_ref())];
-    recipe("rootfs", ROOTFS, out, &settings).map_err(|error| match error {
+    recipe("rootfs", ROOTFS, out, &settings, progress).map_err(|error| match error {
         BuildError::Recipe { output, .. } => packages_failed(packages, &output),
         error => error,
     })?;
@@ -269,7 +409,7 @@ pub fn inputs(
             let (sha256, _) = digest::file(archive).map_err(io_at(archive))?;
             instances.push(PackedInstance { instance: instance.clone(), sha256 });
         }
-        recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())])?;
+        recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())], progress)?;
         instances.sort_by(|a, b| a.instance.cmp(&b.instance));
         Ok(ImageFacts {
             format: FORMAT,
@@ -280,11 +420,20 @@ pub fn inputs(
             original: None,
             packages: vec![],
             rootfs_recipe: String::new(),
+            rootfs_sha256: None,
+            made_from: None,
             instances,
             edition: edition.map(str::to_owned),
             left_out: left_out.map(str::to_owned),
         })
     })
+}
+
+/// Checks that programs of `PROGRAMS` are installed.
+pub(super) fn check_programs(needed: &[&str]) -> Result<(), BuildError> {
+    let missing =
+        PROGRAMS.into_iter().find(|(name, _)| needed.contains(name) && find_program(name).is_none());
+    missing.map_or(Ok(()), |(program, package)| Err(BuildError::Missing { program, package }))
 }
 
 /// Builds an image in a temporary folder beside `out`, then renames the folder, so that `out` is never incomplete.
@@ -293,11 +442,7 @@ pub(super) fn build_atomically(
     needed: &[&str],
     build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
 ) -> Result<Image, BuildError> {
-    let missing =
-        PROGRAMS.into_iter().find(|(name, _)| needed.contains(name) && find_program(name).is_none());
-    if let Some((program, package)) = missing {
-        return Err(BuildError::Missing { program, package });
-    }
+    check_programs(needed)?;
     if out.exists() && Image::open(out).is_err() {
         return Err(BuildError::NotAnImage(out.to_owned()));
     }
@@ -323,22 +468,53 @@ pub(super) fn build_atomically(
     Ok(Image::open(out)?)
 }
 
-/// Runs a recipe with `settings` and `OUT` as environment variables.
+/// A recipe that prints nothing is reported after this time, and each time again.
+const REPORT_EACH: Duration = Duration::from_secs(10);
+
+/// Runs a recipe with `settings` and `OUT` as environment variables. `progress` receives the steps that mmdebstrap
+/// announces, and the elapsed time of a long step.
 pub(super) fn recipe(
     name: &'static str,
     script: &str,
     out: &Path,
     settings: &[(&str, &std::ffi::OsStr)],
+    progress: Progress,
 ) -> Result<(), BuildError> {
+    let at = || io_at(Path::new("bash"));
+    let (reader, writer) = io::pipe().map_err(at())?;
     let mut bash = Command::new("bash");
     bash.args(["-c", script, name]).env("OUT", out).envs(settings.iter().copied()).stdin(Stdio::null());
-    let done = bash.output().map_err(io_at(Path::new("bash")))?;
-    if done.status.success() {
-        return Ok(());
+    bash.stdout(writer.try_clone().map_err(at())?).stderr(writer);
+    let mut child = bash.spawn().map_err(at())?;
+    // It holds the pipe open.
+    drop(bash);
+    let (sender, lines) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        for line in io::BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+            let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+        }
+    });
+    let (begin, mut output) = (Instant::now(), String::new());
+    loop {
+        match lines.recv_timeout(REPORT_EACH) {
+            Ok(line) => {
+                if let Some(step) = line.strip_prefix("I: ") {
+                    progress(&format!("  {step}"));
+                }
+                output += &line;
+                output.push('\n');
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                progress(&format!("  {name}: {} s so far", begin.elapsed().as_secs()));
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
     }
-    let output = [done.stdout, done.stderr].concat();
-    let output = String::from_utf8_lossy(&output);
-    Err(BuildError::Recipe { recipe: name, output: output.into_owned() })
+    let _ = reader.join();
+    match child.wait().map_err(at())?.success() {
+        true => Ok(()),
+        false => Err(BuildError::Recipe { recipe: name, output }),
+    }
 }
 
 fn last_lines(output: &str) -> String {

@@ -29,6 +29,10 @@ pub enum VmError {
     /// A signal that the controller did not send ended QEMU: when, how, and the last lines of its log.
     #[error("QEMU ended {0}")]
     Killed(String),
+    /// A fault of its own, such as an invalid access to memory, ended QEMU: when, how, and the last lines of its log. A
+    /// guest may be the cause.
+    #[error("QEMU crashed {0}")]
+    Crashed(String),
     /// A signal that the controller did not send ended the host's ssh of a machine: its number.
     #[error("ssh was ended by signal {0}")]
     SshKilled(i32),
@@ -128,6 +132,11 @@ impl VmError {
     /// Whether the guest alone can be the cause. No guest can turn such an error into another one.
     pub fn is_by_guest(&self) -> bool {
         matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_))
+    }
+
+    /// Whether a fault of QEMU itself ended the machine.
+    pub fn is_crash(&self) -> bool {
+        matches!(self, Self::Crashed(_))
     }
 
     /// Whether a signal from outside the controller ended the machine.

@@ -39,6 +39,12 @@ pub struct ImageFacts {
     /// Digest of the recipe and the package names from which `rootfs.tar` was made.
     #[serde(rename = "rootfs_by", default, skip_serializing_if = "String::is_empty")]
     pub rootfs_recipe: String,
+    /// Digest of `rootfs.tar` in the folder of a reference image, so that a changed file is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rootfs_sha256: Option<String>,
+    /// From what the disk was made, for information.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<MadeFrom>,
     /// Instances on an inputs disk, with the digests of their archives.
     #[serde(default)]
     pub instances: Vec<PackedInstance>,
@@ -48,6 +54,52 @@ pub struct ImageFacts {
     /// Name of a file that was left out of the archives on an inputs disk; None: the archives are complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
+}
+
+/// From what a disk was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MadeFrom {
+    /// The reference image of a tool's disk or a kit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Source>,
+    /// The names given with `--packages`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages_asked: Vec<String>,
+    /// The folder given with `--tool`; its digest is that of `digest::folder`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Source>,
+    /// The container given with `--container`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerSource>,
+}
+
+/// A folder or file from which a disk was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The last part of its path.
+    pub name: String,
+    /// Digest: of a reference image, that of its disk.
+    pub sha256: String,
+}
+
+/// A container from which a disk was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContainerSource {
+    /// The archive; the digest of a folder is that of `digest::folder`.
+    pub archive: Source,
+    /// Name and tag in the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Digest of the OCI manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_sha256: Option<String>,
+    /// Digest of the configuration: the id of the container in Docker.
+    pub config_sha256: String,
+    /// Digests of the layers after decompression, as the configuration lists them.
+    pub layers: Vec<String>,
 }
 
 /// Names of the files that QEMU boots, within the image folder.

@@ -2,8 +2,8 @@
 //! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
-    BuildError, Progress, build_atomically, check_tool, copy, inputs, io_at, recipe, remove,
-    remove_placeholder_tool, rootfs, tool_or_placeholder,
+    BuildError, Progress, build_atomically, check_root, check_rootfs, check_tool, copy, inputs, io_at,
+    made_from, recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
 };
 use super::image::{Image, ImageError, ImageFacts};
 use std::fs;
@@ -57,6 +57,7 @@ pub struct BuildKit<'a> {
 /// # Errors
 /// A program is missing, an input is unusable, or a recipe failed.
 pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
+    check_root()?;
     build.tool.map_or(Ok(()), check_tool)?;
     let reference = Image::open(build.reference)?;
     let kernel = reference.folder.join("kernel.deb");
@@ -65,11 +66,13 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         let reason = "a kit is built on a reference image, with its kernel.deb and rootfs.tar".to_owned();
         return Err(ImageError::Bad { path: build.reference.to_owned(), reason }.into());
     }
+    check_rootfs(&reference)?;
     build_atomically(build.out, &NEEDED, |out| {
+        let made_from = Some(made_from(Some(&reference), build.packages, build.tool)?);
         progress("adding Debian packages");
         let packages: Vec<&str> =
             PACKAGES.into_iter().chain(build.packages.iter().map(String::as_str)).collect();
-        let listed = rootfs(&base, &packages.join(","), out)?;
+        let listed = rootfs(&base, &packages.join(","), out, progress)?;
         progress("making the disk");
         let rootfs = out.join("rootfs.tar");
         let tool = tool_or_placeholder(build.tool, out)?;
@@ -82,7 +85,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
             ("INIT", INIT.as_ref()),
             ("SSHD_CONFIG", SSHD_CONFIG.as_ref()),
         ];
-        recipe("kit/recipe", RECIPE, out, &settings)?;
+        recipe("kit/recipe", RECIPE, out, &settings, progress)?;
         remove_placeholder_tool(out)?;
         remove(&rootfs)?;
         if !build.archives.is_empty() {
@@ -93,7 +96,9 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
                 &out.join("inputs"),
                 progress,
             )?;
-            recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", packed.disk().as_os_str())])?;
+            let settings = [("INPUTS", packed.disk().into_os_string())];
+            let settings = settings.each_ref().map(|(name, path)| (*name, path.as_os_str()));
+            recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &settings, progress)?;
             fs::remove_dir_all(&packed.folder).map_err(io_at(&packed.folder))?;
         }
         for (name, text) in [("BenchKitStart.sh", START), ("README.md", README)] {
@@ -103,7 +108,8 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         let start = out.join("BenchKitStart.sh");
         fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).map_err(io_at(&start))?;
         let disk = out.join("disk.vmdk");
-        Ok(ImageFacts { packages: listed, ..Image::open_original(&disk).map_err(BuildError::from)?.facts })
+        let facts = Image::open_original(&disk).map_err(BuildError::from)?.facts;
+        Ok(ImageFacts { packages: listed, made_from, ..facts })
     })
 }
 

@@ -182,13 +182,25 @@ impl Machine {
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
         let overlays = overlays(spec, folder)?;
+        let saved = match &spec.start {
+            Start::Boot => vec![],
+            Start::Save(saved) => vec![saved.memory().map_err(VmError::Start)?],
+            Start::Restore(saved) => {
+                vec![
+                    saved.memory().map_err(VmError::Start)?,
+                    saved.overlay_to_read().map_err(VmError::Start)?,
+                ]
+            }
+        };
+        let number = |file: Option<&File>| file.map(|file| file.as_raw_fd().to_string()).unwrap_or_default();
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
             console: console_fd,
             control: control_fd,
             stdout: stdout_fd,
             stderr: stderr_fd,
-            overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
+            overlays: overlays.iter().map(|overlay| number(Some(overlay))).collect(),
+            saved: [number(saved.first()), number(saved.get(1))],
         };
         let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
@@ -200,7 +212,8 @@ impl Machine {
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
         let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
-        let inherited: Vec<i32> = sockets.chain(overlays.iter().map(AsRawFd::as_raw_fd)).collect();
+        let inherited: Vec<i32> =
+            sockets.chain(overlays.iter().chain(&saved).map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -267,7 +280,7 @@ impl Machine {
             self.qemu.pin(*thread, *cpu).map_err(|source| VmError::Pin { cpu: *cpu, source })?;
         }
         if let Start::Restore(saved) = &spec.start {
-            self.qmp.restore_state(&saved.open()?, deadline)?;
+            self.qmp.restore_state(&saved.devices_to_read().map_err(VmError::Start)?, deadline)?;
         }
         self.qmp.execute("cont", deadline)?;
         let polling = json!({
@@ -602,12 +615,15 @@ impl Machine {
         if guest_end.is_none() && port_closed {
             return VmError::PortClosed;
         }
-        let causes = [self.isolation.memory_limit_reached(), log, self.last_lines("console", "  ")];
+        let memory_limit = self.isolation.memory_limit_reached();
+        let crashed = memory_limit.is_none() && self.qemu.has_crashed();
+        let causes = [memory_limit, log, self.last_lines("console", "  ")];
         let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
         let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
         match guest_end {
             Some(how) => VmError::GuestEnded { how, causes: text },
+            None if crashed => VmError::Crashed(text),
             None if by_signal => VmError::Killed(text),
             None => VmError::Gone(text),
         }
@@ -646,10 +662,7 @@ impl Machine {
 pub fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError> {
     spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
     let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
-        Start::Keep(kept) if number == 0 => {
-            let opened = File::options().read(true).write(true).open(kept);
-            opened.map_err(|source| VmError::Io { path: kept.clone(), source })
-        }
+        Start::Save(saved) if number == 0 => saved.overlay().map_err(VmError::Start),
         _ => overlay::unnamed(check_disk(disk)?, folder)
             .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
     };

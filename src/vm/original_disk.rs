@@ -82,6 +82,8 @@ impl Image {
             original: Some(original),
             packages: vec![],
             rootfs_recipe: String::new(),
+            rootfs_sha256: None,
+            made_from: None,
             instances: vec![],
             edition: None,
             left_out: None,

@@ -179,7 +179,7 @@ impl Qmp {
             .ok_or_else(|| VmError::Qmp(format!("QEMU reports no forwarded port: {}", text(table.as_str()))))
     }
 
-    /// Stops the guest and writes its complete state to `file`.
+    /// Stops the guest and writes the state of its devices to `file`; its memory is in a shared file already.
     pub fn save_state(&mut self, file: &File, deadline: Instant) -> Result<(), VmError> {
         // By default QEMU limits the bandwidth, for migration over a network.
         self.execute_with("migrate-set-parameters", json!({ "max-bandwidth": 0 }), None, deadline)?;
@@ -193,8 +193,10 @@ impl Qmp {
     }
 
     fn migrate(&mut self, command: &str, file: &File, deadline: Instant) -> Result<(), VmError> {
-        let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
-        self.execute_with("migrate-set-capabilities", events, None, deadline)?;
+        let capabilities =
+            ["events", "x-ignore-shared"].map(|name| json!({ "capability": name, "state": true }));
+        let capabilities = json!({ "capabilities": capabilities });
+        self.execute_with("migrate-set-capabilities", capabilities, None, deadline)?;
         self.execute_with("getfd", json!({ "fdname": "state" }), Some(file), deadline)?;
         self.execute_with(command, json!({ "uri": "fd:state" }), None, deadline)?;
         let status = self.wait(command, deadline, |message| {

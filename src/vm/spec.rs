@@ -103,8 +103,8 @@ pub enum Nic {
 pub enum Start {
     /// It boots.
     Boot,
-    /// It boots and writes to this overlay of its disk, which is kept.
-    Keep(PathBuf),
+    /// It boots, and its memory and its writes to the disk are in the files of this state.
+    Save(SavedState),
     /// It continues from the saved state of a machine with the same specification.
     Restore(SavedState),
 }
@@ -118,13 +118,9 @@ impl MachineSpec {
         }
     }
 
-    /// Returns all disks that QEMU opens, without the overlays that receive its writes.
+    /// Returns all disks that QEMU opens by name.
     pub fn disks(&self) -> Vec<DiskFile> {
-        let saved = match &self.start {
-            Start::Restore(saved) => Some(DiskFile::new(saved.overlay(), "qcow2")),
-            Start::Boot | Start::Keep(_) => None,
-        };
-        [self.disk.clone()].into_iter().chain(saved).chain(self.read_only_disks.iter().cloned()).collect()
+        [&self.disk].into_iter().chain(&self.read_only_disks).cloned().collect()
     }
 
     /// Returns the disks to which the guest writes: each needs an overlay.
@@ -158,6 +154,8 @@ pub struct QemuSockets {
     pub stderr: String,
     /// The overlays, in the order of `MachineSpec::overlay_disks`: not sockets but files.
     pub overlays: Vec<String>,
+    /// The files of a saved state: the memory, and what the saved machine wrote to its disk.
+    pub saved: [String; 2],
 }
 
 impl QemuSockets {
@@ -171,6 +169,7 @@ impl QemuSockets {
             stdout: name("stdout"),
             stderr: name("stderr"),
             overlays: vec![],
+            saved: ["memory", "saved"].map(name),
         }
     }
 }
@@ -211,7 +210,19 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         // The machine type for which original disks were made.
         Guest::Ssh(_) => "pc",
     };
-    arg("-machine", &format!("{machine},usb=off,vmport=off"));
+    // A machine that is saved shares its memory with the file; a restored one maps it privately.
+    let memory = match spec.start {
+        Start::Boot => None,
+        Start::Save(_) => Some("on"),
+        Start::Restore(_) => Some("off"),
+    };
+    let backend = if memory.is_some() { ",memory-backend=memory" } else { "" };
+    arg("-machine", &format!("{machine},usb=off,vmport=off{backend}"));
+    if let Some(share) = memory {
+        let (size, fd) = (spec.memory_mib, &qemu_sockets.saved[0]);
+        let file = format!("size={size}M,mem-path=/dev/fd/{fd},share={share}");
+        arg("-object", &format!("memory-backend-file,id=memory,{file}"));
+    }
     arg("-accel", spec.accelerator.word());
     arg("-cpu", &spec.cpu_model);
     arg("-m", &format!("{}M", spec.memory_mib));
@@ -293,14 +304,14 @@ impl BlockNodes<'_> {
         self.node(&node);
     }
 
-    /// Adds the node `name` of the next overlay, on the node `backing`. `is_kept`: the overlay remains after the end of
-    /// the machine, so it must be written to the storage.
-    fn overlay(&mut self, name: &str, backing: &str, is_kept: bool) {
+    /// Adds the node `name` of the next overlay, on the node `backing`. It does not outlive the machine, or is in memory,
+    /// so nothing is flushed to storage.
+    fn overlay(&mut self, name: &str, backing: &str) {
         let number = self.overlays;
         self.overlays += 1;
         let fd = self.sockets.overlays.get(number).map_or("<overlay>", String::as_str);
         self.args.push(("-add-fd", format!("fd={fd},set={number}")));
-        let cache = json!({ "no-flush": !is_kept });
+        let cache = json!({ "no-flush": true });
         let file = format!("{name}-file");
         self.node(&json!({
             "driver": "file", "node-name": file, "filename": format!("/dev/fdset/{number}"), "cache": cache,
@@ -322,11 +333,13 @@ fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String
     let mut nodes = BlockNodes { args: vec![], sockets, overlays: 0 };
     nodes.read_only("base", &spec.disk, None);
     match &spec.start {
-        Start::Boot => nodes.overlay("disk", "base", false),
-        Start::Keep(_) => nodes.overlay("disk", "base", true),
-        Start::Restore(saved) => {
-            nodes.read_only("saved", &DiskFile::new(saved.overlay(), "qcow2"), Some("base"));
-            nodes.overlay("disk", "saved", false);
+        Start::Boot | Start::Save(_) => nodes.overlay("disk", "base"),
+        Start::Restore(_) => {
+            let set = spec.overlay_disks().len();
+            nodes.args.push(("-add-fd", format!("fd={},set={set}", sockets.saved[1])));
+            let overlay = DiskFile::new(format!("/dev/fdset/{set}").into(), "qcow2");
+            nodes.read_only("saved", &overlay, Some("base"));
+            nodes.overlay("disk", "saved");
         }
     }
     nodes.args.push(device("disk", 0, STOP_ON_ERROR));
@@ -341,7 +354,7 @@ fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String
             Bus::Ide => {
                 let base = format!("{name}-base");
                 nodes.read_only(&base, disk, None);
-                nodes.overlay(&name, &base, false);
+                nodes.overlay(&name, &base);
                 STOP_ON_ERROR
             }
         };
@@ -397,14 +410,28 @@ mod tests {
                 (&json!(true), &json!(false))
             );
         }
-        let kept = nodes(&MachineSpec { start: Start::Keep("/s/overlay".into()), ..spec() });
-        assert_eq!(kept["disk"]["cache"]["no-flush"], false);
-        let saved = SavedState { folder: "/s".into() };
-        let restored = nodes(&MachineSpec { start: Start::Restore(saved), ..spec() });
+    }
+
+    #[test]
+    fn a_restored_machine_maps_the_saved_memory_privately() {
+        let saved = SavedState::new(1, 512).unwrap();
+        let restored = MachineSpec { start: Start::Restore(saved.clone()), ..spec() };
+        let found = nodes(&restored);
         assert_eq!(
-            (&restored["disk"]["backing"], &restored["saved"]["backing"]),
+            (&found["disk"]["backing"], &found["saved"]["backing"]),
             (&json!("saved"), &json!("base"))
         );
+        assert_eq!(
+            (&found["saved-file"]["filename"], &found["saved-file"]["read-only"]),
+            (&json!("/dev/fdset/1"), &json!(true))
+        );
+        let to_save = MachineSpec { start: Start::Save(saved), ..spec() };
+        for (spec, share) in [(restored, "off"), (to_save, "on")] {
+            let args = argv(&spec, &QemuSockets::placeholder()).join(" ");
+            let memory = format!("size=16384M,mem-path=/dev/fd/<memory>,share={share} ");
+            assert!(args.contains(&memory) && args.contains(",memory-backend=memory "), "{args}");
+        }
+        assert!(!argv(&spec(), &QemuSockets::placeholder()).join(" ").contains("memory-backend"));
     }
 
     #[test]

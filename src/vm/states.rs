@@ -1,34 +1,55 @@
-//! Makes and finds saved states.
+//! Makes saved states.
 
-use super::disk_header::check_disk;
+use super::disk_header::{DiskError, check_disk};
+use super::error::VmError;
 use super::machine::{Event, Machine};
-use super::overlay;
-use super::saved_state::{SavedError, SavedState, io_at};
+use super::saved_state::SavedState;
 use super::spec::{MachineSpec, QemuSockets, Start, argv};
-use mcc_base::digest;
 use mcc_base::guest::GuestEvent;
-use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The saved states in one folder.
+/// An error of making a saved state.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedError {
+    /// A folder cannot be made.
+    #[error("cannot write below {}: {source}", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The kernel refuses a file in memory, or its seal.
+    #[error("cannot keep the state of a machine in memory: {0}")]
+    Memory(#[source] io::Error),
+    /// The disk cannot be used.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The machine failed before its state was saved.
+    #[error("the machine whose state is to be saved failed: {0}")]
+    Machine(#[from] VmError),
+}
+
+/// The saved states of a controller, one for each specification of a machine. Each takes about 460 MiB of memory.
 pub struct SavedStates {
     folder: PathBuf,
-    /// Names of the states that this process has checked or made.
-    known: Mutex<BTreeSet<String>>,
+    made: Mutex<BTreeMap<String, SavedState>>,
 }
 
 impl SavedStates {
-    /// `folder` is made when the first state is saved.
+    /// `folder`: the logs of a machine that is saved are in a temporary folder there.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, known: Mutex::default() }
+        Self { folder, made: Mutex::default() }
     }
 
     /// Returns the saved state of a machine. If there is none, it boots the machine and saves its state.
     ///
-    /// `content_key`: the digests of the disks and the version of QEMU, which the specification does not contain.
+    /// `content_key`: the digests of the disks, which the specification does not contain.
     ///
     /// # Errors
     /// The machine does not become ready within `timeout`, or its state cannot be saved.
@@ -38,51 +59,26 @@ impl SavedStates {
         content_key: &str,
         timeout: Duration,
     ) -> Result<SavedState, SavedError> {
-        let description = argv(spec, &QemuSockets::placeholder()).join("\n");
-        let name = digest::bytes(format!("{}\n{description}\n{content_key}", env!("CARGO_PKG_VERSION")));
-        let saved = SavedState { folder: self.folder.join(&name) };
+        let key = format!("{}\n{content_key}", argv(spec, &QemuSockets::placeholder()).join("\n"));
         // Locked while a state is made, so that two threads do not make the same state.
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known.contains(&name) {
-            if !saved.is_intact() {
-                self.make(spec, &saved, timeout)?;
-            }
-            known.insert(name);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(saved) = made.get(&key) {
+            return Ok(saved.clone());
         }
+        let io_at = |source| SavedError::Io { path: self.folder.clone(), source };
+        fs::create_dir_all(&self.folder).map_err(io_at)?;
+        let logs = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder).map_err(io_at)?;
+        let saved = boot_and_save(spec, &fs::canonicalize(logs.path()).map_err(io_at)?, timeout)?;
+        made.insert(key, saved.clone());
         Ok(saved)
-    }
-
-    /// Saves a state in a temporary folder, then renames it.
-    fn make(&self, spec: &MachineSpec, saved: &SavedState, timeout: Duration) -> Result<(), SavedError> {
-        fs::create_dir_all(&self.folder).map_err(io_at(&self.folder))?;
-        let temp_folder = tempfile::Builder::new().prefix(".saving-").tempdir_in(&self.folder);
-        let temp_folder = temp_folder.map_err(io_at(&self.folder))?;
-        let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
-        let new = SavedState { folder: work.join("new") };
-        fs::create_dir(&new.folder).map_err(io_at(&new.folder))?;
-        let bytes = check_disk(&spec.disk)?;
-        let written = File::create(new.overlay()).and_then(|file| overlay::write(&file, bytes));
-        written.map_err(io_at(&new.overlay()))?;
-        boot_and_save(spec, &new, &work, timeout)?;
-        let digests = new.digests().map_err(io_at(&new.folder))?;
-        let json = new.folder.join("saved.json");
-        fs::write(&json, serde_json::to_vec(&digests).expect("plain data")).map_err(io_at(&json))?;
-        if saved.folder.exists() {
-            fs::remove_dir_all(&saved.folder).map_err(io_at(&saved.folder))?;
-        }
-        fs::rename(&new.folder, &saved.folder).map_err(io_at(&saved.folder))
     }
 }
 
-fn boot_and_save(
-    spec: &MachineSpec,
-    new: &SavedState,
-    log: &Path,
-    timeout: Duration,
-) -> Result<(), SavedError> {
+fn boot_and_save(spec: &MachineSpec, logs: &Path, timeout: Duration) -> Result<SavedState, SavedError> {
     let deadline = Instant::now() + timeout;
-    let kept = MachineSpec { start: Start::Keep(new.overlay()), ..spec.clone() };
-    let mut machine = Machine::start(&kept, log, 0, timeout)?;
+    let saved = SavedState::new(spec.memory_mib, check_disk(&spec.disk)?).map_err(SavedError::Memory)?;
+    let to_save = MachineSpec { start: Start::Save(saved.clone()), ..spec.clone() };
+    let mut machine = Machine::start(&to_save, logs, 0, timeout)?;
     loop {
         match machine.wait(deadline)? {
             Event::Guest(GuestEvent::Ready { .. }) => break,
@@ -90,8 +86,8 @@ fn boot_and_save(
             _ => {}
         }
     }
-    let state = File::create(new.state()).map_err(io_at(&new.state()))?;
-    machine.qmp.save_state(&state, Instant::now() + timeout)?;
+    machine.qmp.save_state(saved.devices(), Instant::now() + timeout)?;
     machine.halt()?;
-    state.sync_all().map_err(io_at(&new.state()))
+    saved.seal().map_err(SavedError::Memory)?;
+    Ok(saved)
 }

@@ -57,6 +57,7 @@ enum Step {
 const NEW_ROOT: &CStr = c"/tmp";
 const OLD_ROOT_IN_NEW: &CStr = c"/tmp/.host";
 const OLD_ROOT: &CStr = c"/.host";
+const OWN_DESCRIPTORS: &CStr = c"/.host/proc/self/fd";
 
 impl View {
     /// Prepares the view of a machine that reads `files`. `own_network`: the machine needs no network of the host.
@@ -95,6 +96,10 @@ impl View {
             }
             view.folder(&working_folder)?;
             files.iter().try_for_each(|file| view.bind(&std::path::absolute(file)?))?;
+            // The descriptors of QEMU itself: it opens the memory of a saved state by the name of its descriptor.
+            let own = Path::new("/dev/fd");
+            view.folder(own)?;
+            view.steps.push(Step::Bind { from: OWN_DESCRIPTORS.to_owned(), at: c_string(own)? });
             Ok(view)
         };
         let view = prepare().map_err(|error| error.to_string())?;
