@@ -4,19 +4,21 @@
 //! rules and digests; all commands that read a record read an unpacked archive.
 
 mod disks;
+mod metadata;
 mod pack;
 mod paths;
 mod replay;
+mod signature;
 mod stage;
 mod unpack;
 mod verify;
 
 pub use disks::{DiskFinder, disks_of, machine_files};
 pub use pack::pack;
-pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
+pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive, publication};
 pub use replay::{Comparison, Measured, Median, compare};
 pub use stage::{ArchiveInputs, bundle, judged_entries, stage};
-pub use unpack::{ArchiveLimits, unpack};
+pub use unpack::{ArchiveLimits, unpack, unpack_part};
 pub use verify::{Difference, Verified, verify};
 
 use mcc_judge::WriteError;

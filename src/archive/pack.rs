@@ -1,7 +1,7 @@
 //! Writes archives, file by file, so that memory does not depend on their size. The same record gives the same bytes.
 
 use super::paths::ArchivePaths;
-use super::{ArchiveError, io_at};
+use super::{ArchiveError, io_at, signature};
 use mcc_base::{digest, files};
 use mcc_store::{Attempt, Record};
 use std::fs::File;
@@ -14,11 +14,16 @@ use walkdir::WalkDir;
 const LEVEL: i32 = 3;
 
 /// Writes an archive of the files in `staged`, the outputs of the record there, `disks` (digest and path), and the digests
-/// of all files. Writes a temporary file and renames it to `out`, so that `out` is complete or absent.
+/// of all files, which are signed with the SSH key `key`. Writes a temporary file and renames it to `out`, so that `out` is complete or absent.
 ///
 /// # Errors
-/// A file cannot be read or written, or an output has another digest than the record has.
-pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<(), ArchiveError> {
+/// A file cannot be read or written, an output has another digest than the record has, or the key cannot be used.
+pub fn pack(
+    staged: &Path,
+    disks: &[(String, PathBuf)],
+    key: Option<&Path>,
+    out: &Path,
+) -> Result<(), ArchiveError> {
     let folder = match out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -51,7 +56,7 @@ pub fn pack(staged: &Path, disks: &[(String, PathBuf)], out: &Path) -> Result<()
             tar.outputs(&record, &attempt)?;
         }
     }
-    let file = tar.finish()?;
+    let file = tar.finish(key)?;
     file.persist(out).map_err(|error| io_at(out)(error.error))?;
     Ok(())
 }
@@ -88,13 +93,18 @@ impl Writer {
         Ok(sha256)
     }
 
-    fn finish(self) -> Result<NamedTempFile, ArchiveError> {
+    fn finish(self, key: Option<&Path>) -> Result<NamedTempFile, ArchiveError> {
         let Self { mut tar, sums, out } = self;
         let failed = || io_at(&out);
         let mut sums = sums.into_inner().map_err(|error| failed()(error.into_error()))?;
         let bytes = sums.stream_position().map_err(failed())?;
         sums.rewind().map_err(failed())?;
-        append(&mut tar, "SHA256SUMS", bytes, sums)?;
+        append(&mut tar, "SHA256SUMS", bytes, sums.try_clone().map_err(failed())?)?;
+        if let Some(key) = key {
+            sums.rewind().map_err(failed())?;
+            let signature = signature::sign(sums, key)?;
+            append(&mut tar, "SHA256SUMS.sig", signature.len() as u64, &signature[..])?;
+        }
         let file = tar.into_inner().and_then(zstd::Encoder::finish).map_err(failed())?;
         file.into_inner().map_err(|error| failed()(error.into_error()))
     }

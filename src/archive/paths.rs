@@ -2,7 +2,7 @@
 
 use super::{ArchiveError, io_at};
 use mcc_base::text;
-use mcc_campaign::Kind;
+use mcc_campaign::{Kind, Publication};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::Cores;
 use mcc_judge::overrides::read_overrides;
@@ -31,6 +31,15 @@ pub struct ArchiveFacts {
     pub disks: Vec<Disk>,
 }
 
+/// Returns the content of `publication.json`, which an archive has if its publication is stated; None: there is none.
+///
+/// # Errors
+/// The file is not valid.
+pub fn publication(folder: &Path) -> Result<Option<Publication>, ArchiveError> {
+    let path = ArchivePaths(folder).publication();
+    path.exists().then(|| json(&path)).transpose()
+}
+
 /// Paths in an unpacked archive.
 pub struct ArchivePaths<'a>(pub &'a Path);
 
@@ -53,6 +62,11 @@ impl ArchivePaths<'_> {
     /// `SHA256SUMS`: the digests of all other files.
     pub fn sums(&self) -> PathBuf {
         self.0.join("SHA256SUMS")
+    }
+
+    /// `SHA256SUMS.sig`: the signature of `SHA256SUMS`; absent if the archive is not signed.
+    pub fn signature(&self) -> PathBuf {
+        self.0.join("SHA256SUMS.sig")
     }
 
     /// The folder of the judgement.
@@ -85,6 +99,11 @@ impl ArchivePaths<'_> {
         self.0.join("names.csv")
     }
 
+    /// `publication.json`: title, people, licence and DOI; absent if none is stated.
+    pub fn publication(&self) -> PathBuf {
+        self.0.join("publication.json")
+    }
+
     /// `overrides.csv`: values set by the organizers; absent if there are none.
     pub fn overrides(&self) -> PathBuf {
         self.0.join("overrides.csv")
@@ -114,6 +133,9 @@ impl ArchivePaths<'_> {
     pub fn ballots(&self) -> Result<(Edition, Ballots), ArchiveError> {
         let edition: Edition = json(&self.edition_file())?;
         let mut ballots = read_record(&edition, &Record::open_readonly(self.0)?)?;
+        if let Some(publication) = publication(self.0)? {
+            ballots.publication = Some(publication);
+        }
         if self.names().exists() {
             source::read_names(&mut ballots, &self.names())?;
         }

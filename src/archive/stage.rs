@@ -1,6 +1,7 @@
 //! Writes the files of an archive except outputs and disks to a folder: the record without resigned entries, rules,
 //! tables and judgement.
 
+use super::metadata::{self, Description, write_json};
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, io_at};
 use mcc_benchkit::contest_table::Form;
@@ -10,6 +11,7 @@ use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::{RecordError, edition_of};
+use mcc_judge::schema::TEAM_VALUES;
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, Record};
 use std::collections::BTreeSet;
@@ -52,9 +54,13 @@ pub fn stage(
     let answers = paths.answers();
     export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
     let judge = Judge::new(edition, ballots)?;
-    let kept: BTreeSet<&str> = judge.header.entries.iter().map(|entry| entry.entry.as_str()).collect();
+    let kept: BTreeSet<String> = judge.header.entries.iter().map(|entry| entry.entry.clone()).collect();
     copy_record(record, &|entry| kept.contains(entry), to)?;
+    let disks = given.disks.clone();
     write_rules(&paths, &judge.header.edition, None, given.disks)?;
+    if let Some(publication) = &judge.header.publication {
+        write_json(&paths.publication(), publication)?;
+    }
     for (from, to) in [(given.names, paths.names()), (given.overrides, paths.overrides())] {
         if let Some(from) = from {
             fs::copy(from, &to).map_err(io_at(from))?;
@@ -62,8 +68,48 @@ pub fn stage(
     }
     // From the files of the archive, as `verify` will judge it.
     let (edition, ballots) = paths.ballots()?;
-    write::write(&Judge::new(&edition, ballots)?, &paths.judgement())?;
-    Ok(())
+    let judge = Judge::new(&edition, ballots)?;
+    write::write(&judge, &paths.judgement())?;
+    let header = &judge.header;
+    let (has_outputs, last_day) = outputs_and_last_day(record, &kept)?;
+    let description = Description {
+        edition: &header.edition,
+        publication: header.publication.as_ref(),
+        entries: &header.entries,
+        disks: &disks_by_entry(record, disks),
+        has_outputs,
+        last_day,
+    };
+    metadata::write(to, &description)
+}
+
+/// Whether a run of these entries has an output, and the day on which the last of them started.
+fn outputs_and_last_day(
+    record: &Record,
+    entries: &BTreeSet<String>,
+) -> Result<(bool, Option<String>), ArchiveError> {
+    let (mut has_outputs, mut last_day) = (false, None);
+    for run in record.records() {
+        let run = run?;
+        if !entries.contains(run.run.entry.as_str()) {
+            continue;
+        }
+        let last = run.last;
+        has_outputs |= !last.outputs.is_empty();
+        let day = last.started_at.get(..10).and_then(|day| day.parse::<jiff::civil::Date>().ok());
+        last_day = last_day.max(day);
+    }
+    Ok((has_outputs, last_day.map(|day| day.to_string())))
+}
+
+/// Disks with the roles that the campaign has for them: `disk LoLA` instead of `disk`.
+fn disks_by_entry(record: &Record, mut disks: Vec<Disk>) -> Vec<Disk> {
+    for disk in &mut disks {
+        if let Some(known) = record.facts().disks.iter().find(|known| known.sha256 == disk.sha256) {
+            disk.role.clone_from(&known.role);
+        }
+    }
+    disks
 }
 
 /// Writes a team bundle to the empty folder `to`: the data that one team may see before the results are public (P-1),
@@ -93,22 +139,10 @@ pub fn bundle(
     copy_record(record, &|entry| own.contains(entry), to)?;
     let rules = judge.header.edition.without_resigned(|entry| own.contains(entry));
     write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
-    let path = to.join("values.csv");
+    let path = to.join(TEAM_VALUES.file);
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
-    let header = [
-        "entry",
-        "instance",
-        "examination",
-        "position",
-        "id",
-        "value",
-        "verdict",
-        "trusted",
-        "basis",
-        "reason",
-    ];
+    table.write_record(TEAM_VALUES.names()).map_err(|error| io_at(&path)(error.into()))?;
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
-    row(&header.map(str::to_owned))?;
     judge.judge_blocks(|block| {
         for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {
             for (position, trusted) in block.trusted.iter().enumerate() {
@@ -129,7 +163,8 @@ pub fn bundle(
         }
         Ok::<_, ArchiveError>(())
     })?;
-    table.flush().map_err(io_at(&path))
+    table.flush().map_err(io_at(&path))?;
+    metadata::write_data_package(to, None)
 }
 
 fn verdict(cell: &Cell, position: usize) -> &'static str {
@@ -159,14 +194,10 @@ fn write_rules(
         tool: tool.map(str::to_owned),
         disks,
     };
-    let json =
-        |value: serde_json::Result<String>| value.expect("serialization of plain data does not fail") + "\n";
-    let files = [
-        (paths.facts_file(), json(serde_json::to_string_pretty(&facts))),
-        (paths.edition_file(), json(serde_json::to_string_pretty(edition))),
-        (paths.0.join("README.txt"), include_str!("README.txt").to_owned()),
-    ];
-    files.into_iter().try_for_each(|(path, text)| fs::write(&path, text).map_err(io_at(&path)))
+    write_json(&paths.facts_file(), &facts)?;
+    write_json(&paths.edition_file(), edition)?;
+    let readme = paths.0.join("README.txt");
+    fs::write(&readme, include_str!("README.txt")).map_err(io_at(&readme))
 }
 
 /// Copies the record with the entries for which `is_kept` returns true, and links its outputs.

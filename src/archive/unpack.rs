@@ -34,6 +34,19 @@ const MAX_PATH_BYTES: usize = 255;
 /// # Errors
 /// The file is not an archive, has an entry that is refused, or exceeds a limit; or a file cannot be written.
 pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), ArchiveError> {
+    unpack_part(archive, to, bounds, &|_| true)
+}
+
+/// Unpacks the files of `archive` for whose path `wanted` returns true. The other entries are checked too.
+///
+/// # Errors
+/// As `unpack`.
+pub fn unpack_part(
+    archive: &Path,
+    to: &Path,
+    bounds: ArchiveLimits,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<(), ArchiveError> {
     let no_archive = |error: io::Error| ArchiveError::Bad {
         path: archive.to_owned(),
         reason: format!("not a complete archive (a tar compressed by zstd): {error}; download it again"),
@@ -67,6 +80,9 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
             return Err(unsafe_entry(format!(
                 "of {size} bytes makes the archive larger than the {most} bytes allowed"
             )));
+        }
+        if !wanted(&path) {
+            continue;
         }
         let target = to.join(&path);
         if let Some(folder) = target.parent() {

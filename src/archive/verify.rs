@@ -43,6 +43,9 @@ pub struct Verified {
     pub runs: u64,
     /// Whether every point was recomputed from the raw outputs.
     pub recomputed: bool,
+    /// Who signed the archive, with the key; None: not checked, or a difference says why there is no valid signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
     /// The differences, at most 1000.
     pub differences: Vec<Difference>,
     /// Number of further differences.
@@ -165,8 +168,9 @@ impl Verified {
         for file in WalkDir::new(folder).sort_by_file_name() {
             let file = file.map_err(|error| io_at(folder)(error.into()))?;
             let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
-            // SQLite creates the last two when a record is read.
-            let unlisted = ["SHA256SUMS", "record.db-wal", "record.db-shm"].contains(&&*name);
+            // The signature is one of SHA256SUMS. SQLite creates the last two when a record is read.
+            let unlisted =
+                ["SHA256SUMS", "SHA256SUMS.sig", "record.db-wal", "record.db-shm"].contains(&&*name);
             if !file.file_type().is_dir() && !unlisted && !listed.contains(&hashes.hash_one(&*name)) {
                 self.differs(name, "is not listed in SHA256SUMS");
             }

@@ -9,6 +9,7 @@ mod jobs;
 mod load;
 mod models;
 mod plan;
+mod publication;
 mod slurm;
 
 pub use facts::{EntryFacts, InstanceFacts, Kind};
@@ -18,6 +19,7 @@ pub use jobs::{CampaignFromJobFile, JobFileOptions, JobsError};
 pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
+pub use publication::{EntryPublication, Licence, Publication};
 pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::names::EntryName;
@@ -57,6 +59,8 @@ pub struct Campaign {
     pub hosts: Hosts,
     /// Settings of the Slurm cluster.
     pub slurm: SlurmSettings,
+    /// How the campaign is called and cited; None: nothing is stated.
+    pub publication: Option<Publication>,
     /// Families and statuses given by the organizer, by instance.
     pub models: BTreeMap<String, ModelRow>,
     /// Line by key, for errors that are found after loading.

@@ -3,11 +3,13 @@
 use super::models::{self, ModelRow};
 use super::{
     Backend, Campaign, Channel, DiskBus, GenericProperties, Hosts, Kind, NicModel, Original, Overrides,
-    Phase, SlurmSettings, Start, Tool,
+    Phase, Publication, SlurmSettings, Start, Tool,
 };
 use globset::Glob;
 use mcc_base::names::{BadName, check_folder, is_reserved};
+use mcc_base::suggest::with_suggestion;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -67,6 +69,9 @@ struct RawCampaign {
     hosts: Hosts,
     #[serde(default)]
     slurm: SlurmSettings,
+    /// `Publication::of_text` reads it.
+    #[serde(rename = "publication")]
+    _publication: Option<IgnoredAny>,
     #[serde(default)]
     model: Vec<Spanned<ModelRow>>,
     models: Option<Spanned<PathBuf>>,
@@ -88,6 +93,14 @@ struct RawTool {
     nic: Option<Spanned<NicModel>>,
     inputs_disk: Option<Spanned<PathBuf>>,
     not_competing: Option<Spanned<Vec<String>>>,
+    #[serde(rename = "authors")]
+    _authors: Option<IgnoredAny>,
+    #[serde(rename = "affiliation")]
+    _affiliation: Option<IgnoredAny>,
+    #[serde(rename = "link")]
+    _link: Option<IgnoredAny>,
+    #[serde(rename = "licence")]
+    _licence: Option<IgnoredAny>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -154,7 +167,7 @@ impl Campaign {
             let line = source.line(error.span().map_or(0, |span| span.start));
             let written: String =
                 text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(100).collect();
-            let message = format!("`{written}`: {}", error.message().replace('\n', " "));
+            let message = format!("`{written}`: {}", with_suggestion(&error.message().replace('\n', " ")));
             CampaignError::Wrong { file: path.to_owned(), line, message }
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -172,6 +185,11 @@ impl Campaign {
         }
         let lines = lines(&source, &raw);
         let tools = tools(&source, &raw.tool, folder)?;
+        let publication = Publication::of_text(&text).map_err(|(line, message)| CampaignError::Wrong {
+            file: path.to_owned(),
+            line,
+            message,
+        })?;
         if let Some(start) = raw.start.as_ref().filter(|start| *start.get_ref() == Start::Restore)
             && let Some(original) = tools.iter().find(|tool| tool.channel != Channel::Agent)
         {
@@ -197,6 +215,7 @@ impl Campaign {
             instances: raw.instances.as_ref().map(|globs| globs.get_ref().clone()),
             tools,
             models: models_of(&source, &raw, folder)?,
+            publication,
             phase: raw.phase,
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             generic_properties: raw.generic_properties,

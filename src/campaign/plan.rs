@@ -4,6 +4,7 @@ use super::load::check_name;
 use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
 use globset::{Glob, GlobMatcher, GlobSet};
 use mcc_base::names::{EntryName, ExaminationName, ModelName, RunId, text_of};
+use mcc_base::suggest;
 use mcc_edition::{Edition, Examination};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
@@ -143,13 +144,17 @@ impl Plan {
         let glob = filter.0.glob().glob().to_owned();
         let plan = Self { only: Some(filter), ..self };
         let has_runs = plan.runs().next().is_some();
+        let near = {
+            let entries: Vec<&str> = plan.entries.iter().map(|entry| entry.entry.as_str()).collect();
+            let instances: Vec<&str> = plan.instances.iter().map(|(name, _)| name.as_str()).collect();
+            let examinations: Vec<&str> = plan.examinations.iter().map(ExaminationName::as_str).collect();
+            suggest::run_hint(&glob, &entries, &instances, &examinations)
+        };
+        let message =
+            format!("matches no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also matches /{near}");
         match has_runs {
             true => Ok(plan),
-            false => Err(CampaignError::Filter {
-                glob,
-                message: "matches no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also matches /"
-                    .to_owned(),
-            }),
+            false => Err(CampaignError::Filter { glob, message }),
         }
     }
 }
@@ -188,7 +193,8 @@ impl Campaign {
         let Some(wanted) = &self.examinations else { return Ok(all().collect()) };
         if let Some(unknown) = wanted.iter().find(|name| all().all(|known| known.name != **name)) {
             let known = known_examinations(edition);
-            return Err(wrong(format!("{} has no \"{unknown}\"; {known}", edition.name)));
+            let near = suggest::hint(unknown, all().map(|known| known.name.as_str()));
+            return Err(wrong(format!("{} has no \"{unknown}\"; {known}{near}", edition.name)));
         }
         match wanted.is_empty() {
             false => Ok(all().filter(|known| wanted.contains(&known.name)).collect()),
@@ -207,7 +213,9 @@ impl Campaign {
         for glob in globs {
             let matcher = compiled(self, "instances", std::slice::from_ref(glob))?;
             if !instances.iter().any(|instance| matcher.is_match(instance)) {
-                return Err(wrong(format!("\"{glob}\" matches no instance in {}", self.inputs.display())));
+                let near = suggest::hint(glob, instances.iter().copied());
+                let inputs = self.inputs.display();
+                return Err(wrong(format!("\"{glob}\" matches no instance in {inputs}{near}")));
             }
         }
         if globs.is_empty() {
@@ -230,8 +238,9 @@ fn not_competing(campaign: &Campaign, edition: &Edition, tool: &Tool) -> Result<
     for glob in &tool.not_competing {
         let matcher = compiled(campaign, &key, std::slice::from_ref(glob))?;
         if !edition.examinations.iter().any(|known| matcher.is_match(&known.name)) {
-            let message =
-                format!("{key}: \"{glob}\" matches no examination; {}", known_examinations(edition));
+            let near = suggest::hint(glob, edition.examinations.iter().map(|known| known.name.as_str()));
+            let known = known_examinations(edition);
+            let message = format!("{key}: \"{glob}\" matches no examination; {known}{near}");
             return Err(campaign.wrong(&key, message));
         }
     }

@@ -22,6 +22,8 @@ pub struct SlurmSettings {
     pub runs_at_once: NonZeroU32,
     /// Folder on each node for copies of the disks.
     pub stage: PathBuf,
+    /// Seconds of a job beside its runs: for copying disks to the node, and for ending and recording the last runs.
+    pub margin_s: NonZeroU32,
     /// What `submit --resume` does with a model whose node is lost.
     pub lost_node: LostNode,
 }
@@ -40,6 +42,9 @@ pub enum LostNode {
     MixedHost,
 }
 
+/// The margin of a job if the campaign does not set it: disks of many gigabytes are copied in this time.
+const MARGIN_S: NonZeroU32 = NonZeroU32::new(600).unwrap();
+
 impl Default for SlurmSettings {
     fn default() -> Self {
         Self {
@@ -50,6 +55,7 @@ impl Default for SlurmSettings {
             throttle: None,
             runs_at_once: NonZeroU32::MIN,
             stage: PathBuf::from("/tmp/mcc-harness-stage"),
+            margin_s: MARGIN_S,
             lost_node: LostNode::default(),
         }
     }

@@ -1,0 +1,230 @@
+//! `ro-crate-metadata.json`: the archive as an RO-Crate 1.2, with its files, people and licences.
+
+use super::{Description, licences, person};
+use crate::archive::{ArchiveError, io_at};
+use mcc_judge::schema::{ARCHIVE, JUDGEMENT};
+use serde_json::{Value, json};
+use std::path::Path;
+use walkdir::WalkDir;
+
+/// The file.
+pub const FILE: &str = "ro-crate-metadata.json";
+
+/// What the files are whose content no table of `schema` describes.
+const ABOUT: [(&str, &str); 13] = [
+    ("archive.json", "version of the layout, edition, and the disks in the archive"),
+    ("edition.json", "the rules of the judgement"),
+    ("publication.json", "title, date, organizers, licence, DOI and the authors of the entries"),
+    (
+        "record.db",
+        "SQLite: campaign, every planned run, every attempt with its machine, host, times and digests",
+    ),
+    ("judgement/judgement.json", "the whole judgement: trusted values, verdicts, points, podiums, awards"),
+    ("README.txt", "list of the content"),
+    ("SHA256SUMS", "digests of all other files"),
+    ("CITATION.cff", "how to cite the archive"),
+    ("datapackage.json", "the columns, types and keys of the tables"),
+    (licences::FILE, "which licence holds for which file"),
+    ("LICENSES/CC-BY-4.0.txt", "text of the licence"),
+    ("LICENSES/CC0-1.0.txt", "text of the licence"),
+    ("LICENSES/LicenseRef-disks.txt", "what is known about the licences of the disks"),
+];
+
+/// Returns the metadata of the archive whose files, except outputs and disks, are in the folder `staged`.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn of(staged: &Path, description: &Description) -> Result<Value, ArchiveError> {
+    let mut graph = Vec::new();
+    let mut parts = Vec::new();
+    let mut judgement_parts = Vec::new();
+    for file in WalkDir::new(staged).sort_by_file_name() {
+        let file = file.map_err(|error| io_at(staged)(error.into()))?;
+        if file.file_type().is_file() {
+            let path = file.path().strip_prefix(staged).expect("it is in the folder").to_string_lossy();
+            let part = json!({ "@id": path });
+            if path.starts_with("judgement/") {
+                judgement_parts.push(part);
+            } else {
+                parts.push(part);
+            }
+            let bytes = file.metadata().map_err(|error| io_at(staged)(error.into()))?.len();
+            graph.push(file_entity(&path, Some(bytes)));
+        }
+    }
+    parts.push(json!({ "@id": "SHA256SUMS" }));
+    graph.push(file_entity("SHA256SUMS", None));
+    let mut folder = |id: &str, about: &str, content: Vec<Value>| {
+        parts.push(json!({ "@id": id }));
+        let mut entity = json!({ "@id": id, "@type": "Dataset", "name": id, "description": about });
+        if !content.is_empty() {
+            entity["hasPart"] = content.into();
+        }
+        graph.push(entity);
+    };
+    folder("judgement/", "confidence, trusted values, points, podiums, awards", judgement_parts);
+    if description.has_outputs {
+        let about = "raw outputs and samples of every attempt: ENTRY/INSTANCE/EXAMINATION/NUMBER/";
+        folder("outputs/", about, vec![]);
+    }
+    for disk in description.disks {
+        let id = format!("disks/{}", disk.sha256);
+        parts.push(json!({ "@id": id }));
+        graph.push(json!({
+            "@id": id,
+            "@type": "File",
+            "name": disk.role,
+            "description": format!("the {} of machines", disk.role),
+            "encodingFormat": "application/octet-stream",
+            "contentSize": disk.bytes.to_string(),
+            "sha256": disk.sha256,
+        }));
+    }
+    let mut entities = People::default();
+    let organizers = entities.add("organizer", description.organizers(), None);
+    let tools = tools(description, &mut entities);
+    let mentioned: Vec<Value> = tools.iter().map(|tool| json!({ "@id": tool["@id"] })).collect();
+    let licence = description.publication.and_then(|of| of.licence);
+    let mut root = json!({
+        "@id": "./",
+        "@type": "Dataset",
+        "name": description.title(),
+        "description": description.summary(),
+    });
+    if let Some(date) = description.date() {
+        root["datePublished"] = date.into();
+    }
+    root["license"] = match licence {
+        Some(licence) => json!({ "@id": licence.address() }),
+        None => "No licence is stated.".into(),
+    };
+    if !organizers.is_empty() {
+        root["author"] = organizers.clone().into();
+        root["publisher"] = organizers.into();
+    }
+    let doi = description.publication.and_then(|of| of.doi.as_deref()).map(|doi| {
+        let address = format!("https://doi.org/{doi}");
+        root["identifier"] = json!({ "@id": address });
+        root["cite-as"] = address.as_str().into();
+        json!({
+            "@id": address,
+            "@type": "PropertyValue",
+            "name": "DOI",
+            "propertyID": "https://registry.identifiers.org/registry/doi",
+            "value": format!("doi:{doi}"),
+            "url": address,
+        })
+    });
+    root["hasPart"] = parts.into();
+    root["mentions"] = mentioned.into();
+    let descriptor = json!({
+        "@id": FILE,
+        "@type": "CreativeWork",
+        "conformsTo": { "@id": "https://w3id.org/ro/crate/1.2" },
+        "about": { "@id": "./" },
+    });
+    let licence = licence.map(|licence| {
+        let (address, name) = (licence.address(), licence.spdx());
+        json!({ "@id": address, "@type": "CreativeWork", "name": name, "description": "licence of what the campaign made" })
+    });
+    let graph: Vec<Value> = [descriptor, root]
+        .into_iter()
+        .chain(graph)
+        .chain(tools)
+        .chain(entities.0)
+        .chain(licence)
+        .chain(doi)
+        .collect();
+    Ok(json!({ "@context": "https://w3id.org/ro/crate/1.2/context", "@graph": graph }))
+}
+
+fn file_entity(path: &str, bytes: Option<u64>) -> Value {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let tables = if folder == "judgement" { &JUDGEMENT[..] } else { &ARCHIVE[..] };
+    let table = tables.iter().find(|table| table.file == name).map(|table| table.about);
+    let about = ABOUT.iter().find(|(known, _)| *known == path).map(|(_, about)| *about);
+    let format = match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("csv") => "text/csv",
+        Some("json") => "application/json",
+        Some("db") => "application/vnd.sqlite3",
+        Some("toml") => "application/toml",
+        Some("cff") => "application/yaml",
+        _ => "text/plain",
+    };
+    let mut entity = json!({
+        "@id": path,
+        "@type": "File",
+        "name": name,
+        "description": table.or(about).unwrap_or("a file of the archive"),
+        "encodingFormat": format,
+    });
+    if let Some(bytes) = bytes {
+        entity["contentSize"] = bytes.to_string().into();
+    }
+    entity
+}
+
+/// The entities of people and organizations.
+#[derive(Default)]
+struct People(Vec<Value>);
+
+impl People {
+    /// Adds people or groups, and returns references to them. Their ids begin with `of`.
+    fn add(&mut self, of: &str, names: &[String], affiliation: Option<&Value>) -> Vec<Value> {
+        let mut references = Vec::new();
+        for (number, name) in names.iter().enumerate() {
+            let id = format!("#{of}-{}", number + 1);
+            references.push(json!({ "@id": id }));
+            let mut entity = match person(name) {
+                (family, Some(given)) => json!({
+                    "@id": id,
+                    "@type": "Person",
+                    "name": format!("{given} {family}"),
+                    "familyName": family,
+                    "givenName": given,
+                }),
+                (name, None) => json!({ "@id": id, "@type": "Organization", "name": name }),
+            };
+            if let Some(affiliation) = affiliation.filter(|_| entity["@type"] == "Person") {
+                entity["affiliation"] = affiliation.clone();
+            }
+            self.0.push(entity);
+        }
+        references
+    }
+}
+
+/// The entries, as works: software needs an address and a version in this standard, which a campaign may not know.
+fn tools(description: &Description, people: &mut People) -> Vec<Value> {
+    let tool = |entry: &mcc_judge::judgement::Entry| {
+        let id = format!("#entry-{}", entry.entry);
+        let about = "an entry of the campaign: a tool, or a variant of one";
+        let mut tool =
+            json!({ "@id": id, "@type": "CreativeWork", "name": entry.entry, "description": about });
+        let Some(of) = description.publication.and_then(|of| of.entries.get(entry.entry.as_str())) else {
+            return tool;
+        };
+        let affiliation = of.affiliation.as_ref().map(|name| {
+            let id = format!("{id}-affiliation");
+            people.0.push(json!({ "@id": id, "@type": "Organization", "name": name }));
+            json!({ "@id": id })
+        });
+        let authors = people.add(&format!("{}-author", &id[1..]), &of.authors, affiliation.as_ref());
+        if !authors.is_empty() {
+            tool["author"] = authors.into();
+        }
+        if let Some(link) = &of.link {
+            tool["url"] = link.as_str().into();
+        }
+        if let Some(licence) = &of.licence {
+            let id = format!("{id}-licence");
+            let about = "licence of the tool, an SPDX expression";
+            tool["license"] = json!({ "@id": id });
+            people
+                .0
+                .push(json!({ "@id": id, "@type": "CreativeWork", "name": licence, "description": about }));
+        }
+        tool
+    };
+    description.entries.iter().map(tool).collect()
+}

@@ -1,0 +1,114 @@
+//! Signatures of archives: `SHA256SUMS.sig` is a signature of `SHA256SUMS`, which has the digests of all other files. It
+//! is made and checked by `ssh-keygen -Y` of OpenSSH, so readers need no other program.
+
+use super::paths::ArchivePaths;
+use super::verify::Verified;
+use super::{ArchiveError, io_at};
+use mcc_base::files;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The purpose for which keys sign: a signature for another purpose is not accepted.
+pub const NAMESPACE: &str = "mcc-harness-archive";
+const PROGRAM: &str = "ssh-keygen";
+/// A signature with the longest RSA key has some 3 KiB.
+const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
+
+/// Signs the text of a file with an SSH key: a private key, or the public key of one that the agent has.
+///
+/// # Errors
+/// ssh-keygen cannot be started, or cannot use the key.
+pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
+    let bad = |reason: String| ArchiveError::Bad { path: key.to_owned(), reason };
+    let signed = Command::new(PROGRAM)
+        .args(["-Y", "sign", "-n", NAMESPACE, "-f"])
+        .arg(key)
+        .stdin(Stdio::from(text))
+        .output()
+        .map_err(io_at(Path::new(PROGRAM)))?;
+    match signed.status.success() && !signed.stdout.is_empty() {
+        true => Ok(signed.stdout),
+        false => Err(bad(format!("{PROGRAM} cannot sign with this key: {}", said(&signed)))),
+    }
+}
+
+impl Verified {
+    /// Checks that the unpacked archive in `folder` is signed by a signer in the file `allowed` (ALLOWED SIGNERS in
+    /// ssh-keygen(1)). The content is as signed only if `verify` found no difference either.
+    ///
+    /// # Errors
+    /// A file cannot be read, or ssh-keygen cannot be started. A wrong or missing signature is a difference.
+    pub fn check_signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
+        files::open(allowed).map_err(io_at(allowed))?;
+        let paths = ArchivePaths(folder);
+        let (sums, signature) = (paths.sums(), paths.signature());
+        let place = "SHA256SUMS.sig";
+        match files::open_own(&signature).and_then(|file| file.metadata()) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.differs(place, "is missing: the archive is not signed");
+                return Ok(());
+            }
+            facts if facts.as_ref().is_ok_and(|facts| facts.len() > MAX_SIGNATURE_BYTES) => {
+                self.differs(
+                    place,
+                    format!("is larger than {MAX_SIGNATURE_BYTES} bytes: it is no signature"),
+                );
+                return Ok(());
+            }
+            facts => {
+                facts.map_err(io_at(&signature))?;
+            }
+        }
+        let run = |args: &[&str]| -> Result<Output, ArchiveError> {
+            let text = files::open_own(&sums).map_err(io_at(&sums))?;
+            let mut command = Command::new(PROGRAM);
+            command.args(["-Y", args[0], "-n", NAMESPACE, "-s"]).arg(&signature).args(&args[1..]);
+            // Where the command looks up signers.
+            if args[0] != "check-novalidate" {
+                command.arg("-f").arg(allowed);
+            }
+            command.stdin(Stdio::from(text)).output().map_err(io_at(Path::new(PROGRAM)))
+        };
+        let fits = run(&["check-novalidate"])?;
+        if !fits.status.success() {
+            let what = "does not fit SHA256SUMS: the archive was changed after it was signed, or this is no signature \
+                        of an archive";
+            self.differs(place, format!("{what} ({})", said(&fits)));
+            return Ok(());
+        }
+        let output = String::from_utf8_lossy(&fits.stdout).into_owned();
+        let key = output.trim().rsplit_once(" with ").map_or("an unknown key", |(_, key)| key).to_owned();
+        let signers = run(&["find-principals"])?;
+        let names = String::from_utf8_lossy(&signers.stdout).into_owned();
+        let names: Vec<&str> = names.lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+        if !signers.status.success() || names.is_empty() {
+            let allowed = allowed.display();
+            self.differs(place, format!("was made by {key}, which is the key of no signer in {allowed}"));
+            return Ok(());
+        }
+        let mut refusal = String::new();
+        for name in names {
+            let verified = run(&["verify", "-I", name])?;
+            if verified.status.success() {
+                self.signer = Some(format!("{name}, {key}"));
+                return Ok(());
+            }
+            refusal = said(&verified);
+        }
+        let allowed = allowed.display();
+        self.differs(
+            place,
+            format!("was made by {key}, whose entry in {allowed} does not permit it ({refusal})"),
+        );
+        Ok(())
+    }
+}
+
+/// The last line of what the program printed.
+fn said(output: &Output) -> String {
+    let text =
+        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    line.map_or_else(|| output.status.to_string(), |line| line.chars().take(200).collect())
+}
