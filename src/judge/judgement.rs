@@ -3,10 +3,12 @@
 //! Entries, instances and examinations are listed once, in sorted order. Elsewhere they are numbers: indices into
 //! these lists, from 0.
 
+use crate::certified::Certified;
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::figures::{self, BadFigure};
 use mcc_base::{Mark, files};
 use mcc_benchkit::Value;
+use mcc_campaign::Publication;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
@@ -72,6 +74,9 @@ pub struct Judgement {
     pub version: String,
     /// The settings of the edition as used, including those changed by options or by the campaign.
     pub edition: Edition,
+    /// Title, date, people, licence and DOI, as far as the campaign states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publication: Option<Publication>,
     /// Digests of the judged files, by file name. Paths are left out, so that the same input gives the same bytes.
     pub inputs: Vec<InputDigest>,
     /// Restrictions that apply to this judgement, such as families that were derived from instance names.
@@ -299,6 +304,9 @@ pub struct Trusted {
     /// The organizers' reason for an override; otherwise empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The certified value, if the judgement was made with certified values and there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certified: Option<Box<Certified>>,
 }
 
 impl Trusted {

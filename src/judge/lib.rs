@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod certified;
 pub mod compare;
 pub mod crv;
 pub mod explain;
@@ -10,6 +11,7 @@ pub mod judgement;
 pub mod mcc;
 pub mod other_contests;
 mod output;
+pub mod places;
 pub mod rate;
 pub mod show;
 pub mod svcomp;
@@ -17,6 +19,8 @@ mod table_words;
 mod value_verdict;
 
 pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
+pub use input::certified::read_certified;
 pub use input::{benchkit_results, overrides, record, source, sources};
 pub use output::atomic_file::WriteError;
-pub use output::{contest_table, oracle, write};
+pub use output::{contest_table, oracle, schema, write};
+pub use table_words::{CERTIFIED_HEADER, OVERRIDES_HEADER};

@@ -9,7 +9,21 @@ use crate::judgement::Ending;
 use mcc_benchkit::contest_table::{Form, Results};
 
 /// The header of a table of overrides.
-pub(crate) const OVERRIDES_HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
+pub const OVERRIDES_HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];
+
+/// The header of the table of certified values. `trusted` and `basis` are of the judgement that was certified.
+pub const CERTIFIED_HEADER: [&str; 10] = [
+    "instance",
+    "examination",
+    "position",
+    "id",
+    "trusted",
+    "basis",
+    "method",
+    "value",
+    "evidence",
+    "detail",
+];
 
 /// The endings that have their own word in `Status`. The others are `normal` there; `results` distinguishes them.
 pub(crate) const ENDINGS: [(&str, Ending); 7] = [

@@ -1,13 +1,14 @@
 //! The judgement, indexed for pages: which parts are shown, the path of each page, and the numbers of names in data.
 
-use super::ReportError;
 use super::show::{self, visible};
+use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::file_names;
 use mcc_edition::Status;
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
 };
+use mcc_judge::places::{Places, Position};
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -49,6 +50,10 @@ pub struct Contest<'a> {
     pub marks: BTreeMap<Vec<Mark>, usize>,
     blocks: HashMap<(usize, usize), &'a Block>,
     file_names: FileNames,
+    /// Why entries have their places.
+    pub places: Places<'a>,
+    /// `sequential` or `concurrent` by entry; empty without a record.
+    pub kinds: BTreeMap<String, &'static str>,
 }
 
 /// The file names of pages and data, by number.
@@ -56,6 +61,7 @@ struct FileNames {
     entries: Vec<String>,
     instances: Vec<String>,
     examinations: Vec<String>,
+    podiums: Vec<String>,
 }
 
 impl<'a> Contest<'a> {
@@ -85,6 +91,7 @@ impl<'a> Contest<'a> {
             entries: file_names(judgement.entries.iter().map(|entry| entry.entry.as_str())),
             instances: file_names(judgement.instances.iter().map(|instance| instance.instance.as_str())),
             examinations: file_names(judgement.examinations.iter().map(String::as_str)),
+            podiums: file_names(judgement.podiums.iter().map(|podium| podium.category.as_str())),
         };
         let numbered = |shown: &[usize], all: usize| {
             let mut numbers = vec![None; all];
@@ -104,6 +111,7 @@ impl<'a> Contest<'a> {
         if techniques {
             pages.push(("techniques.html", "Techniques"));
         }
+        pages.push((rule_links::PATH, "Rules"));
         let examinations = examinations.into_iter().collect();
         let (recorded, unfinished) = Default::default();
         let mut contest = Self {
@@ -120,8 +128,12 @@ impl<'a> Contest<'a> {
             marks,
             blocks,
             file_names: files,
+            places: Places::of(judgement),
+            kinds: BTreeMap::new(),
         };
         if let Some(record) = material.record {
+            let entries = record.facts().entries.iter();
+            contest.kinds = entries.map(|entry| (entry.entry.to_string(), entry.kind.word())).collect();
             contest.find_recorded(record)?;
             let summary = record.summary()?;
             contest.unfinished =
@@ -185,7 +197,7 @@ impl<'a> Contest<'a> {
 
     /// The common beginning of the paths of a run's raw outputs in the site.
     pub fn run_path(&self, (entry, instance, examination): RunKey) -> String {
-        let FileNames { entries, instances, examinations } = &self.file_names;
+        let FileNames { entries, instances, examinations, .. } = &self.file_names;
         format!("runs/{}/{}/{}", entries[entry], instances[instance], examinations[examination])
     }
 
@@ -198,6 +210,10 @@ impl<'a> Contest<'a> {
         format!("tools/{}.{ending}", self.file_names.entries[entry])
     }
 
+    pub fn podium_path(&self, podium: usize) -> String {
+        format!("podiums/{}.html", self.file_names.podiums[podium])
+    }
+
     pub fn instance_path(&self, instance: usize) -> String {
         format!("instances/{}.js", self.file_names.instances[instance])
     }
@@ -205,14 +221,25 @@ impl<'a> Contest<'a> {
     /// The link to the run on the page of its instance.
     pub fn run_link(&self, key: RunKey) -> String {
         let (entry, instance, examination) = key;
+        format!("{}&entry={}", self.block_link(instance, examination), in_fragment(&self.entry(entry).entry))
+    }
+
+    fn block_link(&self, instance: usize, examination: usize) -> String {
         let judgement = self.judgement;
-        let names = [
-            ("instance", &judgement.instances[instance].instance),
-            ("examination", &judgement.examinations[examination]),
-            ("entry", &judgement.entries[entry].entry),
-        ];
-        let part = |(key, name): (&str, &String)| format!("{key}={}", in_fragment(name));
-        format!("instance.html#{}", names.map(part).join("&"))
+        let [instance, examination] =
+            [&judgement.instances[instance].instance, &judgement.examinations[examination]]
+                .map(|name| in_fragment(name));
+        format!("instance.html#instance={instance}&examination={examination}")
+    }
+
+    /// Link and name of a value; None if its instance is not shown.
+    pub fn value_link(&self, of: Position) -> Option<(String, String)> {
+        self.instance_number(of.instance)?;
+        let judgement = self.judgement;
+        let (instance, examination) =
+            (&judgement.instances[of.instance].instance, &judgement.examinations[of.examination]);
+        let link = format!("{}&position={:02}", self.block_link(of.instance, of.examination), of.position);
+        Some((link, visible(&format!("{instance} {examination} {:02}", of.position))))
     }
 
     /// The number of an entry in the data of pages; None if it is not shown.
@@ -284,10 +311,16 @@ impl<'a> Contest<'a> {
         entries.iter().any(|entry| entry.entry == run.entry && entry.status == Status::Resigned)
     }
 
+    /// The title of the campaign; else that of the edition.
+    pub fn title(&self) -> String {
+        let campaign = self.judgement.publication.as_ref().and_then(|of| of.title.as_deref());
+        visible(campaign.unwrap_or(&self.judgement.edition.title))
+    }
+
     pub fn frame(&self, title: String, root: &'static str) -> Frame {
         Frame {
             title,
-            contest: visible(&self.judgement.edition.title),
+            contest: self.title(),
             root,
             version: visible(&self.judgement.version),
             unresolved: self.judgement.unresolved.iter().filter(|run| !self.is_resigned(run)).count(),

@@ -1,13 +1,16 @@
 //! The pages of evidence (disagreements, weak evidence, flags, sensitivity), of marked runs and of techniques.
 
+use super::certified::{self, CertifiedPart};
 use super::contest::{Contest, Frame, RunKey};
 use super::list::{self, Field, List};
+use super::podium::{self, MarginRow};
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::{ReportError, script, table};
+use super::{ReportError, index, script, table};
 use askama::Template;
 use mcc_base::files;
 use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
+use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -21,7 +24,10 @@ struct EvidencePage {
     kinds: Vec<(String, String)>,
     flags: usize,
     of_record: bool,
+    certified: Option<CertifiedPart>,
     best_virtual: Vec<[String; 4]>,
+    /// Category, and how a rank could be lost.
+    margins: Vec<(String, MarginRow)>,
     tables: Vec<TablePart>,
 }
 
@@ -79,26 +85,35 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
             *kinds.entry(why).or_default() += 1;
         }
     }
-    let kinds = kinds.into_iter().map(|(why, count)| (why.to_owned(), show::thousands(count))).collect();
+    let kinds = kinds
+        .into_iter()
+        .map(|(why, count)| (why.to_owned(), show::counted(count, "value", "values")))
+        .collect();
     let flags = flags(contest);
     let judged = judgement.best_virtual.iter().filter(|of| contest.examinations.contains(&of.examination));
     let best_virtual = judged.map(|of| {
         [
             visible(&judgement.examinations[of.examination]),
             format!("{} of {}", show::thousands(of.right), show::thousands(of.values)),
-            show::decimal(&of.points, 0),
-            show::decimal(&of.normalized, 0),
+            show::points(&of.points),
+            show::points(&of.normalized),
         ]
     });
-    let tables =
-        [("Margins of places on podiums", "margins.csv"), ("Ranks without each tool", "sensitivity.csv")];
+    let tables = [("Ranks without each tool", "sensitivity.csv")];
     let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
+    let podiums =
+        judgement.podiums.iter().enumerate().filter(|(_, podium)| index::was_judged(contest, podium));
+    let margins = podiums.flat_map(|(number, podium)| {
+        podium::margins(contest, number, "").into_iter().map(move |row| (visible(&podium.category), row))
+    });
     let page = EvidencePage {
         frame: contest.frame("Evidence".into(), ""),
         kinds,
         flags: flags.rows.len(),
         of_record: judgement.is_of_record(),
+        certified: certified::part(contest),
         best_virtual: best_virtual.collect(),
+        margins: margins.collect(),
         tables: tables.collect(),
     };
     site.file("evidence.js", &script::call("mcc_lists", &[values, flags]))?;
@@ -108,32 +123,34 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
 /// A small table that the judgement has as a file only; None if `judge` did not write it, or if it is empty.
 fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
     let mut table = csv::Reader::from_reader(files::open(&dir.join(file)).ok()?);
-    let head = table.headers().ok()?.iter().map(heading).collect();
+    let columns = table.headers().ok()?.clone();
+    let head = columns.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();
+    // Points are exact numbers in the file.
+    let shown = |(column, text): (&str, &str)| match text.parse::<BigRational>() {
+        Ok(points) if column.starts_with("points") => show::points(&points),
+        _ => visible(text),
+    };
     for row in table.records().take(MOST_ROWS + 1).map_while(Result::ok) {
-        rows.push(row.iter().map(visible).collect());
+        rows.push(columns.iter().zip(row.iter()).map(shown).collect());
     }
     let is_cut = rows.len() > MOST_ROWS;
     rows.truncate(MOST_ROWS);
     (!rows.is_empty()).then_some(TablePart { title, file, head, rows, is_cut })
 }
 
-/// The heading of a column of `margins.csv` or `sensitivity.csv`.
+/// The heading of a column of `sensitivity.csv`.
 fn heading(column: &str) -> String {
     match column {
         "category" => "Category".into(),
-        "rank" => "Rank".into(),
+        "rank" => "Rank with all tools".into(),
         "tool" => "Tool".into(),
-        "points" => "Points".into(),
-        "rival" => "Rival".into(),
-        "points_ahead" => "Points ahead of the rival".into(),
-        "values" => "Values that must change".into(),
-        "few_values" => "Few values".into(),
-        "left_out" => "Tool left out".into(),
-        "rank_removed" => "Rank, tool removed".into(),
-        "rank_rejudged" => "Rank, judged again".into(),
-        "points_rejudged" => "Points, judged again".into(),
-        "changes" => "Changes".into(),
+        "points" => "Points with all tools".into(),
+        "left_out" => "Without the tool".into(),
+        "rank_removed" => "Rank if only the podium changes".into(),
+        "rank_rejudged" => "Rank if judged again".into(),
+        "points_rejudged" => "Points if judged again".into(),
+        "changes" => "Judging again changes it".into(),
         other => visible(&other.replace('_', " ")),
     }
 }

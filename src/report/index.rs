@@ -10,7 +10,6 @@ use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
-use mcc_store::Record;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +22,17 @@ struct FrontPage {
     unresolved: Vec<(String, String)>,
     marks: Vec<(String, String)>,
     podiums: Vec<PodiumCard>,
+    /// Category and link of each column of `medals`.
+    medal_columns: Vec<(Vec<String>, String)>,
+    medals: Vec<MedalRow>,
     awards: Vec<AwardCard>,
     /// Link, and the name as parts between which a line may break.
     examinations: Vec<(String, Vec<String>)>,
     points: Vec<PointsRow>,
+    /// The entries that do not compete.
+    other_points: Vec<PointsRow>,
+    /// Name of a bound of the points, and its points by examination.
+    bounds: Vec<(&'static str, Vec<(String, String)>)>,
     legend: Vec<(&'static str, &'static str)>,
     endings: Vec<(String, &'static str, Vec<String>)>,
     confidence: Vec<ConfidenceRow>,
@@ -36,6 +42,11 @@ struct FrontPage {
     threshold: String,
     notes: Vec<String>,
     entries: Vec<EntryRow>,
+    /// Whether the kind of any entry is known, and whether any has a note.
+    has_kinds: bool,
+    has_notes: bool,
+    /// Whether the campaign states authors, affiliation, page or licence of any entry.
+    has_authors: bool,
     excluded: Vec<(String, String)>,
     excluded_reason: String,
     facts: Vec<(&'static str, Vec<String>)>,
@@ -47,8 +58,21 @@ struct FrontPage {
 
 struct PodiumCard {
     category: String,
+    /// The page of the podium.
+    link: String,
     places: Vec<PodiumRow>,
     others: Vec<PodiumRow>,
+}
+
+/// The ranks of a tool in all categories.
+struct MedalRow {
+    tool: String,
+    /// The page of its first entry.
+    link: String,
+    /// Numbers of gold, silver and bronze medals; empty for zero.
+    counts: [String; 3],
+    /// By category: rank and medal.
+    ranks: Vec<(String, &'static str)>,
 }
 
 struct PodiumRow {
@@ -61,8 +85,10 @@ struct PodiumRow {
     link: String,
     points: String,
     exact: String,
-    /// Points behind the place before it; empty for the first place and without a rank.
+    /// The distance to the place before it; empty for the first place and without a rank.
     behind: String,
+    /// How few values decide the place; empty if it takes more than a few.
+    decided: String,
     negative: bool,
     /// Share of the best points, in percent with one decimal.
     bar: String,
@@ -100,6 +126,11 @@ struct EntryRow {
     kind: &'static str,
     status: &'static str,
     note: String,
+    authors: String,
+    affiliation: String,
+    /// The address of the tool's page.
+    page: String,
+    licence: String,
 }
 
 struct DiskRow {
@@ -119,16 +150,9 @@ pub struct RecordFacts {
     started: Option<(String, String)>,
     /// Role, digest and size of each disk; the entries whose machines used it.
     disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
-    kinds: BTreeMap<String, &'static str>,
 }
 
 impl RecordFacts {
-    /// Adds the facts that the record keeps of its campaign.
-    pub fn finish(&mut self, record: &Record) {
-        let kinds = record.facts().entries.iter().map(|entry| (entry.entry.to_string(), entry.kind.word()));
-        self.kinds = kinds.collect();
-    }
-
     /// The number of attempts of each run.
     pub fn attempts(&self) -> &BTreeMap<RunKey, usize> {
         &self.attempts
@@ -165,11 +189,11 @@ pub fn write(
     site: &NewSite,
 ) -> Result<(), ReportError> {
     let judgement = contest.judgement;
-    let number = |count: usize, one, many| {
-        format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
-    };
+    let number = |count: usize, one, many| show::counted(count as u64, one, many);
+    let is_virtual = |entry: &&usize| contest.entry(**entry).status == Status::Virtual;
+    let virtual_entries = contest.entries.iter().filter(is_virtual).count();
     let mut size = vec![
-        number(contest.entries.len(), "entry", "entries"),
+        number(contest.entries.len() - virtual_entries, "entry", "entries"),
         number(contest.instances.len() + contest.hidden(), "instance", "instances"),
         number(contest.examinations.len(), "examination", "examinations"),
     ];
@@ -177,7 +201,8 @@ pub fn write(
         size.push(number(record.runs(), "run", "runs"));
     }
     let endings = Endings::of(contest, |_, _| true);
-    let columns = table::columns(contest);
+    let (points, other_points) = points(contest);
+    let (medal_columns, medals) = medals(contest);
     let page = FrontPage {
         frame: contest.frame(String::new(), ""),
         size: size.join(" · "),
@@ -186,22 +211,30 @@ pub fn write(
         podiums: judgement
             .podiums
             .iter()
-            .filter(|podium| was_judged(contest, podium))
-            .map(|podium| card(contest, podium))
+            .enumerate()
+            .filter(|(_, podium)| was_judged(contest, podium))
+            .map(|(number, podium)| card(contest, number, podium))
             .collect(),
+        medal_columns,
+        medals,
         awards: awards(contest),
         examinations: contest
             .examinations
             .iter()
             .map(|&e| (contest.table_path(e, "html"), show::parts(&visible(&judgement.examinations[e]))))
             .collect(),
-        points: points(contest),
+        points,
+        other_points,
+        bounds: bounds(contest),
         legend: endings.columns.clone(),
         endings: contest
             .entries
             .iter()
-            .zip(columns)
-            .map(|(&entry, (name, status))| (name, status, endings.row(entry)))
+            .filter(|entry| !is_virtual(entry))
+            .map(|&entry| {
+                let of = contest.entry(entry);
+                (visible(&of.entry), contest::status_text(of.status), endings.row(entry))
+            })
             .collect(),
         confidence: confidence(contest),
         common_values: show::thousands(judgement.common_values),
@@ -214,7 +247,10 @@ pub fn write(
             .filter(|note| !contest.names_hidden(note))
             .map(|note| visible(&note))
             .collect(),
-        entries: entries(contest, record),
+        entries: entries(contest),
+        has_kinds: !contest.kinds.is_empty(),
+        has_authors: judgement.publication.as_ref().is_some_and(|of| !of.entries.is_empty()),
+        has_notes: contest.entries.iter().any(|&entry| !contest.entry(entry).note.is_empty()),
         excluded: links(contest, &judgement.excluded),
         excluded_reason: judgement
             .edition
@@ -232,15 +268,23 @@ pub fn write(
     site.page("index.html", &page)
 }
 
-fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
+fn entries(contest: &Contest) -> Vec<EntryRow> {
     let row = |&entry: &usize| {
         let link = contest.tool_path(entry, "html");
         let entry = contest.entry(entry);
+        let publication = contest.judgement.publication.as_ref();
+        let stated =
+            publication.and_then(|of| of.entries.get(entry.entry.as_str())).cloned().unwrap_or_default();
+        let text = |text: Option<String>| text.map_or(String::new(), |text| visible(&text));
         EntryRow {
+            authors: visible(&stated.authors.join("; ")),
+            affiliation: text(stated.affiliation),
+            page: text(stated.link),
+            licence: text(stated.licence),
             entry: visible(&entry.entry),
             link,
             tool: visible(&entry.tool),
-            kind: record.kinds.get(&entry.entry).copied().unwrap_or("unknown"),
+            kind: contest.kinds.get(&entry.entry).copied().unwrap_or_default(),
             status: entry.status.word(),
             note: visible(&entry.note),
         }
@@ -249,7 +293,7 @@ fn entries(contest: &Contest, record: &RecordFacts) -> Vec<EntryRow> {
 }
 
 /// Whether any examination of the category was judged.
-fn was_judged(contest: &Contest, podium: &Podium) -> bool {
+pub fn was_judged(contest: &Contest, podium: &Podium) -> bool {
     let judgement = contest.judgement;
     let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
     rule.is_none_or(|rule| {
@@ -258,12 +302,27 @@ fn was_judged(contest: &Contest, podium: &Podium) -> bool {
     })
 }
 
-fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
+/// Cards name a margin of at most this many values.
+const FEW_VALUES: u64 = 3;
+
+fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
     let shown = |place: &&PodiumPlace| contest.entries.contains(&place.entry);
     let places: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
-    let best = places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).max();
-    let best = best.cloned().unwrap_or_else(BigRational::zero);
-    let decimals = show::places(places.iter().map(|place| &place.points));
+    let ranked_points: Vec<&BigRational> =
+        places.iter().filter(|place| place.rank.is_some()).map(|place| &place.points).collect();
+    let best = ranked_points.iter().max().map_or_else(BigRational::zero, |best| (*best).clone());
+    let decimals = show::point_places(&ranked_points);
+    let decided = |entry: usize| {
+        let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
+        match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
+            Some(values) => format!(
+                "{} {} this place",
+                show::counted(values, "value", "values"),
+                show::plural(values, "decides", "decide")
+            ),
+            None => String::new(),
+        }
+    };
     let view = |place: &PodiumPlace, before: Option<&BigRational>| {
         let entry = contest.entry(place.entry);
         let permille = show::permille(&place.points, &best);
@@ -283,9 +342,12 @@ fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
             entry: visible(&entry.entry),
             note: visible(&note.join(", ")),
             link: contest.tool_path(place.entry, "html"),
-            behind: before
-                .filter(|_| place.rank.is_some())
-                .map_or(String::new(), |before| show::decimal(&(before - &place.points), decimals)),
+            behind: match before.filter(|_| place.rank.is_some()) {
+                None => String::new(),
+                Some(before) if *before == place.points => "tied".to_owned(),
+                Some(before) => format!("{} behind", show::distance(before, &place.points, decimals)),
+            },
+            decided: decided(place.entry),
             points: show::decimal(&place.points, decimals),
             exact: place.points.to_string(),
             negative: place.points.is_negative(),
@@ -295,6 +357,7 @@ fn card(contest: &Contest, podium: &Podium) -> PodiumCard {
     let (ranked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.rank.is_some());
     PodiumCard {
         category: visible(&podium.category),
+        link: contest.podium_path(number),
         places: ranked
             .iter()
             .enumerate()
@@ -327,7 +390,8 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
     awards.map(card).collect()
 }
 
-fn points(contest: &Contest) -> Vec<PointsRow> {
+/// The points of the competing entries, best sum first, and of the others.
+fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
     let judgement = contest.judgement;
     let mut by_cell = BTreeMap::new();
     for score in &judgement.scores {
@@ -357,18 +421,87 @@ fn points(contest: &Contest) -> Vec<PointsRow> {
             (show::decimal(&score.normalized, decimals[e]), score.normalized.to_string(), class)
         }
     };
-    let row = |(&entry, (name, status)): (&usize, (String, &'static str))| PointsRow {
-        entry: name,
+    let row = |&entry: &usize| PointsRow {
+        entry: visible(&contest.entry(entry).entry),
         link: contest.tool_path(entry, "html"),
-        status,
+        status: contest::status_text(contest.entry(entry).status),
         cells: examinations.iter().map(|&e| cell(entry, e)).collect(),
     };
-    contest.entries.iter().zip(table::columns(contest)).map(row).collect()
+    let (compete, others): (Vec<usize>, Vec<usize>) =
+        contest.entries.iter().partition(|entry| competing(**entry));
+    (compete.iter().map(row).collect(), others.iter().map(row).collect())
+}
+
+/// The best virtual tool, and the points with every value right.
+fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
+    let shown = |points: &BigRational| (show::decimal(points, 0), points.to_string());
+    let best = |&examination: &usize| {
+        let best = contest.judgement.best_virtual.iter().find(|of| of.examination == examination);
+        best.map_or_else(Default::default, |of| shown(&of.normalized))
+    };
+    let most = |&examination: &usize| shown(&contest.places.maximum(&[examination], None));
+    let row = |of: &dyn Fn(&usize) -> (String, String)| contest.examinations.iter().map(of).collect();
+    let mut bounds = vec![("Every value right", row(&most))];
+    if !contest.judgement.best_virtual.is_empty() {
+        bounds.insert(0, ("Best virtual tool", row(&best)));
+    }
+    bounds
+}
+
+/// The columns of the table of medals, and the ranks of each competing tool; most gold, then silver, then bronze first.
+fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
+    let podiums: Vec<(usize, &Podium)> = contest
+        .judgement
+        .podiums
+        .iter()
+        .enumerate()
+        .filter(|(_, podium)| was_judged(contest, podium))
+        .collect();
+    let columns = podiums
+        .iter()
+        .map(|(number, podium)| (show::parts(&visible(&podium.category)), contest.podium_path(*number)));
+    let competing = contest.entries.iter().filter(|&&e| contest.entry(e).status == Status::Competing);
+    let mut tools: Vec<(&str, usize)> = Vec::new();
+    for &entry in competing {
+        let tool = contest.entry(entry).tool.as_str();
+        if tools.iter().all(|(known, _)| *known != tool) {
+            tools.push((tool, entry));
+        }
+    }
+    let mut rows: Vec<([usize; 3], usize, MedalRow)> = Vec::new();
+    for (tool, entry) in tools {
+        let place = |podium: &Podium| {
+            let mut places = podium.places.iter().filter(|place| place.rank.is_some());
+            let place = places.find(|place| contest.entry(place.entry).tool == tool)?;
+            Some((place.rank?, place.medal.word()))
+        };
+        let places: Vec<Option<(u32, &'static str)>> =
+            podiums.iter().map(|(_, podium)| place(podium)).collect();
+        let count = |medal: &str| places.iter().flatten().filter(|(_, of)| *of == medal).count();
+        let counts = ["gold", "silver", "bronze"].map(count);
+        let ranks: usize = places.iter().flatten().map(|(rank, _)| *rank as usize).sum();
+        let shown = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+        let row = MedalRow {
+            tool: visible(tool),
+            link: contest.tool_path(entry, "html"),
+            counts: counts.map(shown),
+            ranks: places
+                .iter()
+                .map(|place| place.map_or(("–".to_owned(), ""), |(rank, medal)| (rank.to_string(), medal)))
+                .collect(),
+        };
+        rows.push((counts, ranks, row));
+    }
+    rows.sort_by(|(a, x, of), (b, y, other)| b.cmp(a).then(x.cmp(y)).then_with(|| of.tool.cmp(&other.tool)));
+    (columns.collect(), rows.into_iter().map(|(_, _, row)| row).collect())
 }
 
 fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
     let confidences = contest.judgement.confidence.iter();
-    let mut shown: Vec<_> = confidences.filter(|c| contest.entries.contains(&c.entry)).collect();
+    // A virtual entry repeats the values of others.
+    let is_shown =
+        |entry: usize| contest.entries.contains(&entry) && contest.entry(entry).status != Status::Virtual;
+    let mut shown: Vec<_> = confidences.filter(|c| is_shown(c.entry)).collect();
     shown.sort_by(|a, b| {
         b.confidence.cmp(&a.confidence).then(b.answered.cmp(&a.answered)).then(a.entry.cmp(&b.entry))
     });
@@ -392,7 +525,17 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         (CpuReading::PerVcpu, s) => format!("{} of CPU time per vCPU", show::duration(s * 1000)),
         (CpuReading::Summed, s) => format!("{} of CPU time over all vCPUs", show::duration(s * 1000)),
     };
-    let mut facts = vec![
+    let mut facts = Vec::new();
+    if let Some(publication) = &contest.judgement.publication {
+        if !publication.organizers.is_empty() {
+            facts.push(("Organizers", publication.organizers.iter().map(|name| visible(name)).collect()));
+        }
+        facts.extend(publication.date.as_ref().map(|date| ("Date", vec![visible(date)])));
+        let licence = publication.licence.map(|of| format!("{} ({})", of.spdx(), of.address()));
+        facts.extend(licence.map(|licence| ("Licence of the results", vec![licence])));
+        facts.extend(publication.doi.as_ref().map(|doi| ("DOI", vec![visible(doi)])));
+    }
+    facts.extend([
         ("Edition", vec![format!("{} ({})", visible(&edition.title), visible(&edition.name))]),
         (
             "Machine required by the rules",
@@ -412,10 +555,10 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
                 format!("{} on each of stdout and stderr", show::bytes(limits.output_bytes)),
             ],
         ),
-    ];
+    ]);
     if record.runs() > 0 {
         let counted = |counts: &BTreeMap<String, u64>| -> Vec<String> {
-            let runs = |n: u64| format!("{} {}", show::thousands(n), show::plural(n, "run", "runs"));
+            let runs = |count| show::counted(count, "run", "runs");
             counts.iter().map(|(what, &count)| format!("{what} ({})", runs(count))).collect()
         };
         facts.push((show::plural(record.hosts.len() as u64, "Host", "Hosts"), counted(&record.hosts)));

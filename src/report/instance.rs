@@ -1,5 +1,6 @@
 //! The file of data of an instance: its judged values and runs and, with a record, their attempts and measurements.
 
+use super::certified;
 use super::contest::{self, Contest, Frame, RunKey};
 use super::run::Recorded;
 use super::show::{self, visible};
@@ -41,6 +42,9 @@ struct BlockData {
     /// Position, and the organizers' reason for an override.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<(usize, String)>,
+    /// Position, label of the evidence, and its explanation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    certified: Vec<(usize, &'static str, String)>,
     cells: Vec<CellData>,
 }
 
@@ -137,6 +141,7 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
         bases: PerPosition::new(block.trusted.iter().map(|of| of.basis.to_string()).collect()),
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
         reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
+        certified: certified::labels(contest, block),
         cells: block.cells.iter().filter_map(|cell| cell_data(contest, block, cell)).collect(),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! SITE/index.html                              podiums, awards, points, confidence, facts; needs no script
+//! SITE/podiums/CATEGORY.html                why the entries of a podium have their places
 //! SITE/examinations/EXAMINATION.html .js .csv  tools x instances, and its data
 //! SITE/tools/ENTRY.html .js                    examinations x instances of one entry
 //! SITE/instances.html .js                      all instances
@@ -25,6 +26,7 @@
 
 #![warn(missing_docs)]
 
+mod certified;
 mod compare;
 mod contest;
 mod evidence;
@@ -37,6 +39,7 @@ mod other_contests;
 mod output;
 mod pictures;
 pub mod plots;
+mod podium;
 mod progress;
 mod rate;
 mod rule_links;
@@ -178,6 +181,7 @@ pub fn write_site(
     let contest = contest::Contest::new(judgement, material)?;
     let site = site::NewSite::create(out)?;
     let facts = write_in_parallel(&contest, material.record, threads, &site)?;
+    podium::write(&contest, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
     evidence::write_runs(&contest, facts.attempts(), &site)?;
@@ -254,9 +258,6 @@ fn write_in_parallel(
     };
     let (fed, _): (Result<(), ReportError>, _) = ordered_map(threads, || (), feed, work, |done| done)?;
     fed?;
-    if let Some(record) = record {
-        facts.finish(record);
-    }
     Ok(facts)
 }
 

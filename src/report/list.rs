@@ -5,6 +5,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
 use askama::Template;
+use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted, ValueVerdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -80,7 +81,11 @@ pub fn evidence(contest: &Contest) -> List {
     for block in contest.shown_blocks() {
         for (position, trusted) in block.trusted.iter().enumerate() {
             let of = |verdicts: &[ValueVerdict]| -> Vec<usize> {
-                let has_verdict = |cell: &&Cell| verdicts.contains(&cell.verdicts[position]);
+                // A virtual entry is no witness: it repeats the values of others.
+                let has_verdict = |cell: &&Cell| {
+                    verdicts.contains(&cell.verdicts[position])
+                        && contest.entry(cell.entry).status != Status::Virtual
+                };
                 block
                     .cells
                     .iter()

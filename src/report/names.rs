@@ -43,6 +43,9 @@ struct EntryName {
     data: String,
     status: &'static str,
     votes: bool,
+    /// Limits of the CPU time of its runs, in ms; left out without a record, where the number of its cores is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_limits: Option<Vec<u64>>,
     /// The exact number, and the text to show.
     confidence: (String, String),
 }
@@ -64,6 +67,10 @@ pub fn names(contest: &Contest) -> SiteNames {
             data: contest.tool_path(entry, "js"),
             status: contest::status_text(of.status),
             votes: of.status.votes(),
+            time_limits: contest
+                .kinds
+                .get(&of.entry)
+                .map(|&kind| plots::time_limits(&judgement.edition, |known| known == kind)),
             confidence: (confidence.to_string(), show::percent(confidence)),
         }
     };
@@ -88,7 +95,7 @@ pub fn names(contest: &Contest) -> SiteNames {
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
     SiteNames {
-        contest: visible(&judgement.edition.title),
+        contest: contest.title(),
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),
         examinations: judgement.examinations.iter().map(examination).collect(),
@@ -99,7 +106,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,
         provisional: !judgement.unresolved.is_empty(),
-        time_limits: plots::time_limits(&judgement.edition),
+        time_limits: plots::time_limits(&judgement.edition, |_| true),
         memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],
     }
 }

@@ -16,6 +16,9 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use std::path::Path;
 
+/// The points of an entry in a category, the exact points with a note, and its medal.
+type CategoryPoints = (String, String, &'static str);
+
 #[derive(Template)]
 #[template(path = "other_contests.html")]
 struct OtherFrontPage {
@@ -23,9 +26,10 @@ struct OtherFrontPage {
     size: String,
     notes: Vec<String>,
     podiums: Vec<CategoryCard>,
-    /// Link and name.
-    categories: Vec<(String, String)>,
-    points: Vec<(String, Vec<(String, String)>)>,
+    /// Link, name and number of tasks.
+    categories: Vec<(String, String, String)>,
+    /// Entry, and its points in each category.
+    points: Vec<(String, Vec<CategoryPoints>)>,
     entries: Vec<(String, String, String, String)>,
     inputs: Vec<(String, String)>,
     data: Vec<String>,
@@ -162,14 +166,18 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     let row = |number: usize| {
         let cell = |category: usize| {
             let of = |score: &&Score| score.entry == number && score.category == category;
-            match judgement.scores.iter().find(of) {
+            let podium = judgement.podiums.iter().find(|podium| podium.category == category);
+            let place = podium.and_then(|podium| podium.places.iter().find(|place| place.entry == number));
+            let medal = place.map_or("", |place| place.medal.word());
+            let (points, note) = match judgement.scores.iter().find(of) {
                 None => (String::new(), "no result".to_owned()),
                 Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
                 Some(Score { points: Some(Points(points)), note, .. }) => {
                     let note = if note.is_empty() { points.to_string() } else { format!("{points}; {note}") };
                     (show::decimal(points, decimals(points)), visible(&note))
                 }
-            }
+            };
+            (points, note, medal)
         };
         (entry(judgement, number), shown(judgement).into_iter().map(cell).collect())
     };
@@ -183,7 +191,12 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
         categories: shown(judgement)
             .into_iter()
-            .map(|number| (path(judgement, number, "html"), visible(&judgement.categories[number].category)))
+            .map(|number| {
+                let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
+                let tasks = show::counted(blocks as u64, "task", "tasks");
+                let tasks = if blocks == 0 { String::new() } else { tasks };
+                (path(judgement, number, "html"), visible(&judgement.categories[number].category), tasks)
+            })
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
         entries: judgement

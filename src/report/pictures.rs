@@ -1,7 +1,7 @@
 //! The page of pictures, and the LaTeX tables for the proceedings.
 
 use super::contest::{Contest, Frame};
-use super::plots::{self, Picture, Runs};
+use super::plots::{self, Measure, Picture, Runs};
 use super::show::visible;
 use super::site::NewSite;
 use super::{ReportError, compare, tables};
@@ -17,6 +17,8 @@ struct PicturesPage {
     /// Examination or category, and its pictures.
     groups: Vec<(String, Vec<PictureEntry>)>,
     compare: bool,
+    /// Whether the time of any run is known.
+    has_times: bool,
 }
 
 /// A picture as a page shows it.
@@ -43,6 +45,10 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         let hidden: BTreeSet<&str> = hidden.map(|of| of.instance.as_str()).collect();
         runs.leave_out(|instance| hidden.contains(instance));
     }
+    if contest.has_record {
+        let kinds: Vec<&str> = contest.kinds.values().copied().collect();
+        runs.keep_limits(&judgement.edition, &kinds);
+    }
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
     let whole = [plots::confidence(judgement), progress];
     let pictures = plots::pictures(&runs);
@@ -51,6 +57,7 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         frame: contest.frame("Pictures".into(), ""),
         groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
         compare,
+        has_times: runs.is_measured(Measure::Time),
     };
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
@@ -68,7 +75,12 @@ pub fn write_other(
 ) -> Result<(), ReportError> {
     let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
     let pictures = plots::pictures(runs).into_iter().chain(scores);
-    let page = PicturesPage { frame, groups: grouped(pictures, &groups, site)?, compare };
+    let page = PicturesPage {
+        frame,
+        groups: grouped(pictures, &groups, site)?,
+        compare,
+        has_times: runs.is_measured(Measure::Time),
+    };
     site.page("pictures.html", &page)?;
     site.file(tables::LATEX, tables::other_podiums_latex(judgement).as_bytes())
 }

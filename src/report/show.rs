@@ -113,6 +113,46 @@ pub fn places<'a>(numbers: impl IntoIterator<Item = &'a BigRational>) -> u32 {
     (0..4).find(|&places| distinct(places)).unwrap_or(4)
 }
 
+/// The number of decimals of points: 0 if all are integers; else at least 2, and with which different numbers have
+/// different texts.
+pub fn point_places(numbers: &[&BigRational]) -> u32 {
+    if numbers.iter().all(|number| number.is_integer()) {
+        return 0;
+    }
+    places(numbers.iter().copied()).max(2)
+}
+
+/// The distance of two numbers that are shown with `places` decimals: the difference of the shown numbers.
+pub fn distance(greater: &BigRational, less: &BigRational, places: u32) -> String {
+    let scale = BigRational::from_integer(BigInt::from(10u32).pow(places));
+    let [greater, less] = [greater, less].map(|number| (number * &scale).round() / &scale);
+    decimal(&(greater - less), places)
+}
+
+/// Points rounded to two decimals; integers without decimals.
+pub fn points(points: &BigRational) -> String {
+    decimal(points, if points.is_integer() { 0 } else { 2 })
+}
+
+/// Points that are added or taken away, with their sign.
+pub fn signed(points: &BigRational) -> String {
+    let sign = if points.is_positive() { "+" } else { "" };
+    format!("{sign}{}", self::points(points))
+}
+
+/// A count with its noun: `1 value`, `2 values`.
+pub fn counted(count: u64, one: &'static str, many: &'static str) -> String {
+    format!("{} {}", thousands(count), plural(count, one, many))
+}
+
+/// A share of one as a percentage with one decimal.
+pub fn share(part: &BigRational, whole: &BigRational) -> String {
+    if !whole.is_positive() {
+        return String::new();
+    }
+    format!("{} %", decimal(&(part / whole * BigRational::from_integer(100.into())), 1))
+}
+
 /// A share of one as a percentage, cut after the third decimal: only a share of 1 is shown as 100 %.
 pub fn percent(share: &BigRational) -> String {
     let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
@@ -222,6 +262,31 @@ mod tests {
         assert_eq!(places([&ratio(1519, 1), &ratio(1509, 1)]), 0);
         assert_eq!(places([&ratio(15191, 10), &ratio(15192, 10)]), 1);
         assert_eq!(places([&ratio(1, 2), &ratio(1, 2)]), 0);
+    }
+
+    #[test]
+    fn a_shown_distance_is_the_difference_of_the_shown_points() {
+        // With integers, 1519 and 1509 would be 9 apart.
+        let (first, second) = (ratio(1_518_607, 1000), ratio(1_509_254, 1000));
+        let places = point_places(&[&first, &second]);
+        let shown = [&first, &second].map(|number| decimal(number, places));
+        assert_eq!(
+            (shown, distance(&first, &second, places)),
+            (["1518.61".into(), "1509.25".into()], "9.36".into())
+        );
+        // Rounded, the distance itself would be 9.35.
+        assert_eq!(decimal(&(&first - &second), 2), "9.35");
+        assert_eq!(point_places(&[&ratio(5, 1), &ratio(3, 1)]), 0);
+        assert_eq!(point_places(&[&ratio(10_001, 10_000), &ratio(1, 1)]), 4);
+    }
+
+    #[test]
+    fn points_have_signs_units_and_shares() {
+        assert_eq!((points(&ratio(8, 1)), points(&ratio(1, 3))), ("8".into(), "0.33".into()));
+        assert_eq!((signed(&ratio(1, 2)), signed(&ratio(-2, 1))), ("+0.50".into(), "−2".into()));
+        assert_eq!(counted(1, "value", "values"), "1 value");
+        assert_eq!(share(&ratio(1, 3), &ratio(1, 1)), "33.3 %");
+        assert_eq!(share(&ratio(1, 3), &ratio(0, 1)), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
-const TOP_LEVEL: [&str; 25] = [
+const TOP_LEVEL: [&str; 26] = [
     "index.html",
     "instance.html",
     "instances.html",
@@ -30,6 +30,7 @@ const TOP_LEVEL: [&str; 25] = [
     "values.js",
     "site.css",
     "scripts",
+    "podiums",
     "examinations",
     "tools",
     "instances",
@@ -63,10 +64,12 @@ const GZIP_FROM_BYTES: usize = 1 << 20;
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
 /// Style sheet and scripts of the pages.
-const STATIC_FILES: [(&str, &str); 6] = [
+const STATIC_FILES: [(&str, &str); 8] = [
     ("site.css", include_str!("templates/site.css")),
     ("scripts/site.js", include_str!("templates/site.js")),
+    ("scripts/search.js", include_str!("templates/search.js")),
     ("scripts/table.js", include_str!("templates/table.js")),
+    ("scripts/grids.js", include_str!("templates/grids.js")),
     ("scripts/cells.js", include_str!("templates/cells.js")),
     ("scripts/compare.js", include_str!("templates/compare.js")),
     ("scripts/instance.js", include_str!("templates/instance.js")),

@@ -8,6 +8,7 @@ use super::{ReportError, script};
 use askama::Template;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Cell, Ending, Score};
+use num_rational::BigRational;
 use std::collections::BTreeMap;
 
 #[derive(Template)]
@@ -22,6 +23,10 @@ struct ExaminationPage {
     endings: Vec<(&'static str, &'static str)>,
     /// Links to its data: script, CSV.
     data: [String; 2],
+    /// Points with every value right, and of the best virtual tool.
+    most: [String; 2],
+    /// The statuses of models, if there are several.
+    statuses: Vec<String>,
     /// Links to the pages of all examinations.
     siblings: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
@@ -41,6 +46,12 @@ pub struct ScoreRow {
     pub points_exact: String,
     pub normalized: String,
     pub normalized_exact: String,
+    /// Normalized points by status of the model; empty if there is one status only.
+    pub by_status: Vec<String>,
+    /// Right values that no other competing tool has.
+    pub unique: String,
+    /// Normalized points of the best virtual tool in the examination.
+    pub best_virtual: String,
     pub endings: Vec<String>,
 }
 
@@ -65,6 +76,9 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         }),
         endings: endings.columns,
         data: [last_part(&data), last_part(&csv)],
+        most: [contest.places.maximum(&[examination], None), best_virtual(contest, examination)]
+            .map(|points| show::points(&points)),
+        statuses: statuses(contest),
         siblings: siblings(&contest.examinations, examination, |other| {
             (contest.table_path(other, "html"), &judgement.examinations[other])
         }),
@@ -72,6 +86,20 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         marks: marks(contest, Some(examination)),
     };
     site.page(&page, &content)
+}
+
+/// The statuses of the models, such as `known` and `surprise`; empty if there is only one.
+pub fn statuses(contest: &Contest) -> Vec<String> {
+    let statuses = contest.places.statuses();
+    if statuses.len() > 1 { statuses.into_iter().map(visible).collect() } else { Vec::new() }
+}
+
+/// The normalized points of the best virtual tool in an examination.
+fn best_virtual(contest: &Contest, examination: usize) -> BigRational {
+    let mut scores = contest.judgement.best_virtual.iter();
+    scores
+        .find(|of| of.examination == examination)
+        .map_or_else(BigRational::default, |of| of.normalized.clone())
 }
 
 /// The codes of endings and their texts.
@@ -98,15 +126,6 @@ pub fn siblings<'a>(
 fn values(contest: &Contest, examination: usize) -> usize {
     let blocks = contest.judgement.blocks.iter().filter(|block| block.examination == examination);
     blocks.map(|block| block.trusted.len()).max().unwrap_or(0)
-}
-
-/// Name and status of each entry that is shown.
-pub fn columns(contest: &Contest) -> Vec<(String, &'static str)> {
-    let head = |&entry: &usize| {
-        let entry = contest.entry(entry);
-        (visible(&entry.entry), contest::status_text(entry.status))
-    };
-    contest.entries.iter().map(head).collect()
 }
 
 /// The marks of runs, and the number of runs with each mark.
@@ -141,9 +160,19 @@ pub fn scores(
     scores.retain(|score| contest.entry_number(score.entry).is_some());
     let places = show::places(scores.iter().map(|score| &score.points));
     let normalized = show::places(scores.iter().map(|score| &score.normalized));
-    scores.sort_by(|a, b| b.normalized.cmp(&a.normalized).then(a.entry.cmp(&b.entry)));
+    // Virtual entries are no tools: they are last.
+    let is_virtual = |score: &Score| contest.entry(score.entry).status == Status::Virtual;
+    scores.sort_by(|a, b| {
+        let order = is_virtual(a).cmp(&is_virtual(b)).then(b.normalized.cmp(&a.normalized));
+        order.then(a.entry.cmp(&b.entry))
+    });
+    let statuses = match contest.places.statuses() {
+        several if several.len() > 1 => several,
+        _ => Vec::new(),
+    };
     let row = |score: &Score| {
         let (name, link, status, of) = name(score);
+        let tally = |status| contest.places.of_status(score.entry, &[score.examination], status);
         ScoreRow {
             name,
             link,
@@ -155,6 +184,9 @@ pub fn scores(
             points_exact: score.points.to_string(),
             normalized: show::decimal(&score.normalized, normalized),
             normalized_exact: score.normalized.to_string(),
+            by_status: statuses.iter().map(|status| show::points(&tally(Some(status)).points)).collect(),
+            unique: show::thousands(tally(None).unique),
+            best_virtual: show::decimal(&best_virtual(contest, score.examination), normalized),
             endings: endings.row(of),
         }
     };

@@ -6,9 +6,12 @@ use super::matrix::Matrix;
 use super::show::{self, visible};
 use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
-use super::{ReportError, script};
+use super::{ReportError, index, script};
 use askama::Template;
 use mcc_edition::Status;
+use mcc_judge::judgement::PodiumPlace;
+use mcc_judge::places::{Loss, Position};
+use num_rational::BigRational;
 
 #[derive(Template)]
 #[template(path = "tool.html")]
@@ -21,7 +24,16 @@ struct ToolPage {
     confidence: String,
     agreed: String,
     answered: String,
+    /// What it has won and lost: name and figure.
+    tiles: Vec<(&'static str, String, String)>,
+    places: Vec<PlaceRow>,
+    statuses: Vec<String>,
     scores: Vec<ScoreRow>,
+    /// Family, not computed and wrong values, missing points, and the filter that finds its runs; most points first.
+    losses: Vec<(String, [String; 3], String)>,
+    more_losses: usize,
+    /// Title, values, and the filter that finds their runs, which may be empty.
+    lists: Vec<(&'static str, ValueList, &'static str)>,
     endings: Vec<(&'static str, &'static str)>,
     legend: Vec<(&'static str, &'static str)>,
     techniques: Vec<TechniqueRow>,
@@ -30,6 +42,31 @@ struct ToolPage {
     /// Links to the pages of all entries.
     siblings: Vec<(String, String)>,
 }
+
+/// The place of the entry on a podium.
+struct PlaceRow {
+    category: String,
+    link: String,
+    rank: String,
+    medal: &'static str,
+    points: String,
+    exact: String,
+    /// Distance to the first place.
+    behind: String,
+    /// Who has the first place.
+    first: String,
+}
+
+/// Some values with links, and how many more there are.
+struct ValueList {
+    count: usize,
+    /// Link, name, points.
+    shown: Vec<(String, String, String)>,
+    more: usize,
+}
+
+/// So many families and values are listed.
+const MOST_ROWS: usize = 15;
 
 /// Writes the page of an entry and its data.
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
@@ -43,6 +80,8 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
     let confidence = &judgement.confidence[entry];
+    let places = places(contest, entry);
+    let (losses, more_losses) = losses(contest, entry);
     let page = ToolPage {
         frame: contest.frame(name.clone(), "../"),
         name,
@@ -50,6 +89,18 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         status: contest::status_text(of.status),
         note: visible(&of.note),
         confidence: show::percent(&confidence.confidence),
+        tiles: tiles(contest, entry, &places),
+        places,
+        statuses: table::statuses(contest),
+        losses,
+        more_losses,
+        lists: [
+            ("Wrong values", wrong(contest, entry), ":wrong"),
+            ("Values that no other tool has right", unique(contest, entry), ""),
+        ]
+        .into_iter()
+        .filter(|(_, list, _)| list.count > 0)
+        .collect(),
         agreed: show::thousands(confidence.agreed),
         answered: show::thousands(confidence.answered),
         scores: table::scores(contest, scores.collect(), &endings, |score| {
@@ -67,4 +118,89 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         }),
     };
     site.page(&contest.tool_path(entry, "html"), &page)
+}
+
+fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
+    let judgement = contest.judgement;
+    let mut rows = Vec::new();
+    for (number, podium) in judgement.podiums.iter().enumerate() {
+        let place = podium.places.iter().find(|place| place.entry == entry);
+        let Some(place) = place.filter(|_| index::was_judged(contest, podium)) else { continue };
+        let shown = |of: &&PodiumPlace| of.rank == Some(1) && contest.entry_number(of.entry).is_some();
+        let first: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
+        let ahead = first.first().map(|first| &first.points).filter(|first| **first > place.points);
+        let names: Vec<&str> = first.iter().map(|of| contest.entry(of.entry).entry.as_str()).collect();
+        rows.push(PlaceRow {
+            category: visible(&podium.category),
+            link: format!("../{}", contest.podium_path(number)),
+            rank: place.rank.map_or("–".to_owned(), |rank| rank.to_string()),
+            medal: place.medal.word(),
+            points: show::points(&place.points),
+            exact: place.points.to_string(),
+            behind: ahead.map_or(String::new(), |first| show::distance(first, &place.points, 2)),
+            first: visible(&names.join(", ")),
+        });
+    }
+    rows
+}
+
+fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static str, String, String)> {
+    let scores = contest.judgement.scores.iter().filter(|score| score.entry == entry);
+    let examinations: Vec<usize> = scores.map(|score| score.examination).collect();
+    let tally = contest.places.of_status(entry, &examinations, None);
+    let medals = ["gold", "silver", "bronze"].map(|medal| {
+        let count = places.iter().filter(|place| place.medal == medal).count();
+        if count == 0 { String::new() } else { format!("{count} {medal}") }
+    });
+    let medals: Vec<String> = medals.into_iter().filter(|text| !text.is_empty()).collect();
+    let points = |points: &BigRational| format!("{} points", show::decimal(points, 0));
+    let values = |count| show::counted(count, "value", "values");
+    vec![
+        ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, String::new()),
+        ("Right", values(tally.right), String::new()),
+        ("Right in no other tool", values(tally.unique), points(&tally.unique_points)),
+        ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
+        (
+            "Not computed",
+            values(tally.missed),
+            format!("{} to gain with all values right", points(&tally.missing)),
+        ),
+    ]
+}
+
+/// The families on which the entry misses most points, and the number of further ones.
+fn losses(contest: &Contest, entry: usize) -> (Vec<(String, [String; 3], String)>, usize) {
+    let losses = contest.places.losses(entry);
+    let shown = losses.iter().filter(|loss| !contest.is_hidden(&contest.judgement.instances[loss.instance]));
+    let rows = shown.map(|Loss { family, tally, .. }| {
+        let counts =
+            [show::thousands(tally.missed), show::thousands(tally.wrong), show::points(&tally.missing)];
+        (visible(family), counts, contest::in_fragment(&format!("{}-", visible(family))))
+    });
+    let rows: Vec<_> = rows.collect();
+    let more = rows.len().saturating_sub(MOST_ROWS);
+    (rows.into_iter().take(MOST_ROWS).collect(), more)
+}
+
+fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
+    let links = values.into_iter().filter_map(|(of, points)| {
+        let (link, name) = contest.value_link(of)?;
+        Some((format!("../{link}"), name, points))
+    });
+    let mut shown: Vec<_> = links.collect();
+    let count = shown.len();
+    shown.truncate(MOST_ROWS);
+    ValueList { count, more: count - shown.len(), shown }
+}
+
+/// The wrong values, those that cost most first.
+fn wrong(contest: &Contest, entry: usize) -> ValueList {
+    let wrong = contest.places.wrong(entry).iter();
+    let mut wrong: Vec<_> = wrong.map(|&of| (contest.places.penalty(of), of)).collect();
+    wrong.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    value_list(contest, wrong.into_iter().map(|(points, of)| (of, show::signed(&-points))).collect())
+}
+
+fn unique(contest: &Contest, entry: usize) -> ValueList {
+    value_list(contest, contest.places.unique(entry).iter().map(|&of| (of, String::new())).collect())
 }

@@ -1,12 +1,15 @@
 //! Explains an examination on an instance from a judgement: why each value is trusted, the answers of all entries and
 //! their points.
 
+mod certified;
 mod tool;
 
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
+pub use certified::CertifiedPosition;
 use mcc_base::Mark;
+use mcc_base::suggest::hint;
 use mcc_edition::Edition;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -92,6 +95,9 @@ pub struct Position {
     pub rule: String,
     /// Why the evidence for the value is weak, if it is.
     pub weak: Option<Weak>,
+    /// How the value is certified; None without a certified value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certified: Option<CertifiedPosition>,
     /// Summed confidence of the voters that gave the trusted value, exact.
     pub backing: String,
     /// Summed confidence of all voters that answered, exact.
@@ -196,12 +202,14 @@ pub fn explain(
 /// The index of `name` in `known`; the error suggests similar names.
 pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
     known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
+        let names = || known.iter().map(AsRef::as_ref);
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
-        let mut near: Vec<&str> = known.iter().map(AsRef::as_ref).filter(close).take(5).collect();
+        let mut near: Vec<&str> = names().filter(close).take(5).collect();
         if near.is_empty() {
-            near = known.iter().map(AsRef::as_ref).take(9).collect();
+            near = names().take(9).collect();
         }
-        let hint = format!("there are {}, such as {}", known.len(), near.join(", "));
+        // The most similar name may be another than those that contain the given one.
+        let hint = format!("there are {}, such as {}{}", known.len(), near.join(", "), hint(name, names()));
         ExplainError::Unknown { what, name: name.to_owned(), hint }
     })
 }
@@ -240,6 +248,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
+        certified: judgement.is_certified().then(|| CertifiedPosition::of(trusted)),
         answers: block.cells.iter().map(answer).collect(),
     }
 }
@@ -313,7 +322,10 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            vec![format!("{:02}", position.position), value, position.basis.to_string(), backers]
+            let certified = position.certified.as_ref().map(|of| of.label.to_owned());
+            let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
+            row.extend(certified.into_iter().chain([backers]));
+            row
         };
         out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
         for position in self.positions.iter().filter(|position| position.basis == Basis::Override) {
@@ -381,6 +393,9 @@ impl Position {
                 Weak::SingleFamily => "only variants of one tool gave the value",
             };
             writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
+        }
+        if let Some(certified) = &self.certified {
+            writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;
         }
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
         let sums = format!("Sum of confidence: {backing} for the trusted value, {voting} for all values");

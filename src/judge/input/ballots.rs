@@ -1,8 +1,10 @@
 //! The input of judging: the values of every run by position, how the run ended, and its cost.
 
+use super::certified::CertifiedValues;
 use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::Mark;
 use mcc_benchkit::{Repeat, Value};
+use mcc_campaign::Publication;
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
@@ -122,10 +124,14 @@ pub struct Ballots {
     pub(crate) known_entries: BTreeMap<String, EntryFacts>,
     pub(crate) known_instances: HashMap<String, InstanceFacts>,
     pub(crate) overrides: Vec<Override>,
+    /// None: the values are not certified.
+    pub(crate) certified: Option<CertifiedValues>,
     /// Digests of the files that were read, for the judgement.
     pub inputs: Vec<InputDigest>,
     /// Restrictions that apply to the judgement, for its readers.
     pub notes: Vec<String>,
+    /// How the campaign is called and cited; None: nothing is stated.
+    pub publication: Option<Publication>,
 }
 
 /// Names of entry, instance and examination.
@@ -212,8 +218,10 @@ impl Ballots {
             known_entries: BTreeMap::new(),
             known_instances: HashMap::new(),
             overrides: Vec::new(),
+            certified: None,
             inputs: Vec::new(),
             notes: Vec::new(),
+            publication: None,
         }
     }
 
@@ -275,6 +283,12 @@ impl Ballots {
     /// Returns the names of all instances that have a ballot, in no particular order.
     pub fn instance_names(&self) -> impl Iterator<Item = &str> {
         self.instances.names.iter().map(String::as_str)
+    }
+
+    /// Returns the property ids of an examination on an instance, if they are known.
+    pub(crate) fn ids_of(&self, examination: usize, instance: &str) -> Option<&[String]> {
+        let instance = *self.instances.numbers.get(instance)?;
+        self.ids.get(&(examination as u16, instance)).map(Vec::as_slice)
     }
 
     /// Returns the number of an examination.

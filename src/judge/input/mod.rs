@@ -2,6 +2,7 @@
 
 pub mod ballots;
 pub mod benchkit_results;
+pub mod certified;
 mod contest_table;
 pub mod overrides;
 pub mod record;

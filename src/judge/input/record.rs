@@ -8,6 +8,7 @@ use mcc_base::digest;
 use mcc_base::files;
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_benchkit::{Answers, Declaration, Questions, Reading};
+use mcc_campaign::Publication;
 use mcc_edition::{Edition, Examination};
 use mcc_store::{Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
@@ -37,6 +38,14 @@ pub enum RecordError {
     /// The edition in the record is not one of this version.
     #[error("the record's edition cannot be read: {0}; name one with --edition")]
     Edition(#[source] serde_json::Error),
+    /// The campaign file in the record states something about its publication that is not valid.
+    #[error("the record's campaign.toml line {line}: {problem}")]
+    Publication {
+        /// The line, from 1.
+        line: usize,
+        /// The problem.
+        problem: String,
+    },
     /// The campaign has open runs.
     #[error(
         "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
@@ -144,6 +153,8 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
         ballots.describe_instance(&instance.name, facts);
     }
+    ballots.publication = Publication::of_text(&facts.campaign)
+        .map_err(|(line, problem)| RecordError::Publication { line, problem })?;
     ballots
         .inputs
         .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });

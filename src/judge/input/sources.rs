@@ -185,6 +185,11 @@ impl Ballots {
         self.known_entries.extend(stated);
         self.inputs.extend(other.inputs);
         self.notes.extend(other.notes);
+        if let Some(other) = other.publication.and_then(|of| of.with_entries(&counts)) {
+            // Title, date and organizers of the first source that states any; the authors of all.
+            let entries = other.entries.clone();
+            self.publication.get_or_insert(other).entries.extend(entries);
+        }
         Ok(())
     }
 }

@@ -30,6 +30,14 @@ pub enum SourceError {
         /// The table.
         path: std::path::PathBuf,
     },
+    /// A table of certified values has no row of an instance that has answers.
+    #[error(
+        "{path} certifies no instance that has answers here; give the folder that `certify` wrote for this contest"
+    )]
+    NotCertified {
+        /// The table.
+        path: std::path::PathBuf,
+    },
     /// A table of names does not fit the ballots.
     #[error("{path}: {message}")]
     NameTable {

@@ -74,6 +74,7 @@ impl<'j> BlockJudge<'j> {
             rows.iter().map(|_| ValueVerdicts::with_capacity(count)).collect();
         let mut votes = Vec::new();
         let overrides = judge.overrides.of(examination, instance);
+        let certified = judge.certified(examination, instance);
         let mut unique = vec![0; rows.len()];
         let mut backed = 0;
         let marked_wrong = judging.not_kept == NotKept::Wrong;
@@ -127,6 +128,7 @@ impl<'j> BlockJudge<'j> {
                 basis,
                 weak: if set.is_none() { backing.weak() } else { None },
                 reason: set.map(|of| of.reason.clone()).unwrap_or_default(),
+                certified: certified.and_then(|of| of.get(&position)).cloned().map(Box::new),
             });
         }
         self.best_virtual.add(examination, judge.weight_class[instance], backed, count as u64);

@@ -4,11 +4,13 @@ use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, weights};
+use crate::certified::Certified;
 use crate::input::ballots::{
     BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
 };
 use crate::judgement::*;
 use mcc_base::Mark;
+use mcc_campaign::Publication;
 use mcc_edition::{Edition, InfrastructureRule, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
@@ -71,6 +73,8 @@ pub struct JudgementHeader {
     pub version: String,
     /// As in `Judgement`.
     pub edition: Edition,
+    /// As in `Judgement`. Without resigned entries (P-4).
+    pub publication: Option<Publication>,
     /// As in `Judgement`.
     pub inputs: Vec<InputDigest>,
     /// As in `Judgement`.
@@ -153,6 +157,10 @@ impl Judge {
             header: JudgementHeader {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
+                publication: ballots
+                    .publication
+                    .take()
+                    .and_then(|of| of.with_entries(|name| entries.iter().any(|entry| entry.entry == name))),
                 inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
                 notes: std::mem::take(&mut ballots.notes),
                 entries,
@@ -185,6 +193,16 @@ impl Judge {
             ));
         }
         Ok(judge)
+    }
+
+    /// The certified values of one block, by position.
+    pub(super) fn certified(
+        &self,
+        examination: usize,
+        instance: usize,
+    ) -> Option<&HashMap<usize, Certified>> {
+        let certified = self.ballots.certified.as_ref()?;
+        certified.get(&(examination, self.header.instances[instance].instance.clone()))
     }
 
     /// Whether a judged run has a value.
@@ -232,6 +250,7 @@ impl Judge {
                 basis: Basis::UnknownNone,
                 weak: None,
                 reason: String::new(),
+                certified: None,
             };
             Block {
                 examination: rows[0].examination as usize,

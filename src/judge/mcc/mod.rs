@@ -42,6 +42,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
     let JudgementHeader {
         version,
         edition,
+        publication,
         inputs,
         notes,
         entries,
@@ -56,6 +57,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
     Ok(Judgement {
         version,
         edition,
+        publication,
         inputs,
         notes,
         entries,

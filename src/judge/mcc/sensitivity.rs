@@ -3,8 +3,10 @@
 use super::judge::{Judge, JudgeError, JudgementTotals};
 use super::podium;
 use super::points::ValuePoints;
-use crate::judgement::{Block, Cell, Podium, PodiumPlace, Status, ValueVerdict};
+use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
+use mcc_benchkit::Value;
+use mcc_edition::{Edition, PodiumRule};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -187,20 +189,20 @@ fn podiums_without_each(judge: &Judge, tools: &[&str]) -> Result<Vec<Podiums>, J
 }
 
 /// An entry with a rank up to 3 and an entry of another tool behind it, with what the rival gains by changed values.
-struct HolderAndRival<'v> {
-    podium: usize,
-    holder: &'v PodiumPlace,
-    rival: &'v PodiumPlace,
+pub(crate) struct HolderAndRival<'v> {
+    /// Number of the podium.
+    pub podium: usize,
+    pub holder: &'v PodiumPlace,
+    pub rival: &'v PodiumPlace,
     /// Number of values by (examination, weight class, right, penalty): the rival gains on the holder `right` shares of
     /// the points and `penalty` penalties.
     gains: BTreeMap<(usize, u32, i8, i8), u64>,
 }
 
-/// Returns the margin of every rank up to 3 to its nearest rival.
-fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
-    let entries = &judge.header.entries;
-    let mut pairs: Vec<HolderAndRival<'_>> = Vec::new();
-    for (number, podium) in totals.podiums.iter().enumerate() {
+/// Returns every entry with a rank up to 3, each with all its rivals in one sequence.
+pub(crate) fn holders_and_rivals<'v>(podiums: &'v [Podium], entries: &[Entry]) -> Vec<HolderAndRival<'v>> {
+    let mut pairs = Vec::new();
+    for (number, podium) in podiums.iter().enumerate() {
         let rank_of_tool = ranked(podium, |entry| &entries[entry].tool);
         for holder in podium.places.iter().filter(|place| place.rank.is_some_and(|rank| rank <= 3)) {
             let rivals = podium.places.iter().filter(|place| {
@@ -217,114 +219,184 @@ fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
             }));
         }
     }
+    pairs
+}
+
+/// Returns of each holder the pair with its nearest rival, and the least number of changed values with which the rival
+/// passes; None means that no number is enough.
+pub(crate) fn nearest_rivals<'v>(
+    pairs: Vec<HolderAndRival<'v>>,
+    edition: &Edition,
+    weights: &[BigRational],
+) -> Vec<(HolderAndRival<'v>, Option<u64>)> {
+    let mut nearest: Vec<(HolderAndRival<'v>, Option<u64>)> = Vec::new();
+    for pair in pairs {
+        let values = pair.values_needed(edition, weights);
+        match nearest.last_mut() {
+            Some((last, least)) if last.podium == pair.podium && last.holder.entry == pair.holder.entry => {
+                if values.is_some_and(|values| least.is_none_or(|least| values < least)) {
+                    (*last, *least) = (pair, values);
+                }
+            }
+            _ => nearest.push((pair, values)),
+        }
+    }
+    nearest
+}
+
+/// Returns the examinations of each podium.
+pub(crate) fn examinations_of_podiums(edition: &Edition) -> Vec<Vec<usize>> {
+    let numbers = |rule: &PodiumRule| {
+        rule.examinations.iter().filter_map(|name| edition.examination(name)).map(|of| of.0).collect()
+    };
+    edition.podiums.iter().map(numbers).collect()
+}
+
+/// Returns the margin of every rank up to 3 to its nearest rival.
+fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
+    let entries = &judge.header.entries;
     let edition = &judge.header.edition;
-    let within: Vec<Vec<usize>> = edition
-        .podiums
-        .iter()
-        .map(|rule| {
-            rule.examinations.iter().filter_map(|name| edition.examination(name)).map(|e| e.0).collect()
-        })
-        .collect();
+    let mut pairs = holders_and_rivals(&totals.podiums, entries);
+    let within = examinations_of_podiums(edition);
     let counted = judge.judge_blocks(|block| {
         let class = judge.weight_class[block.instance];
         for pair in pairs.iter_mut().filter(|pair| within[pair.podium].contains(&block.examination)) {
-            count_gains(&block, class, pair);
+            pair.count_gains(&block, class);
         }
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(_) = counted;
-    let mut margins: Vec<Margin> = Vec::new();
-    let mut pairs = pairs.into_iter().peekable();
-    while let Some(first) = pairs.next() {
-        let (podium, holder) = (first.podium, first.holder);
-        let mut nearest = (values_needed(judge, &first), first.rival);
-        while let Some(pair) =
-            pairs.next_if(|pair| pair.podium == podium && pair.holder.entry == holder.entry)
-        {
-            let values = values_needed(judge, &pair);
-            // None means that no number is enough.
-            if values.is_some_and(|values| nearest.0.is_none_or(|least| values < least)) {
-                nearest = (values, pair.rival);
-            }
-        }
-        let (values, rival) = nearest;
-        margins.push(Margin {
-            category: totals.podiums[podium].category.clone(),
-            rank: holder.rank.unwrap_or_default(),
-            entry: entries[holder.entry].entry.clone(),
-            rival: values.map(|_| entries[rival.entry].entry.clone()).unwrap_or_default(),
-            points_ahead: &holder.points - &rival.points,
-            values,
-            few_values: values.is_some_and(|values| values < few),
-        });
-    }
-    margins
+    let margin = |(pair, values): (HolderAndRival<'_>, Option<u64>)| Margin {
+        category: totals.podiums[pair.podium].category.clone(),
+        rank: pair.holder.rank.unwrap_or_default(),
+        entry: entries[pair.holder.entry].entry.clone(),
+        rival: values.map(|_| entries[pair.rival.entry].entry.clone()).unwrap_or_default(),
+        points_ahead: pair.points_ahead(),
+        values,
+        few_values: values.is_some_and(|values| values < few),
+    };
+    nearest_rivals(pairs, edition, &judge.weights).into_iter().map(margin).collect()
 }
 
-/// Adds what the rival gains by a changed trusted value at each position of a block.
-fn count_gains(block: &Block, class: u32, pair: &mut HolderAndRival<'_>) {
-    let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
-    let (holder, rival) = (cell(pair.holder.entry), cell(pair.rival.entry));
-    for position in 0..block.trusted.len() {
-        let (right, penalty) = gain(holder, rival, position);
-        if (right, penalty) != (0, 0) {
-            *pair.gains.entry((block.examination, class, right, penalty)).or_default() += 1;
+impl HolderAndRival<'_> {
+    /// Points of the holder minus those of the rival.
+    pub fn points_ahead(&self) -> BigRational {
+        &self.holder.points - &self.rival.points
+    }
+
+    /// Adds what the rival gains by a changed trusted value at each position of a block.
+    pub fn count_gains(&mut self, block: &Block, class: u32) {
+        let (holder, rival) = self.cells(block);
+        // Each part of a gain is between -2 and 2. Counted here first, because the map is slower.
+        let mut counts = [[0_u64; 5]; 5];
+        for position in 0..block.trusted.len() {
+            let (right, penalty) = gain(holder, rival, position);
+            counts[(right + 2) as usize][(penalty + 2) as usize] += 1;
+        }
+        for (right, counts) in (-2..).zip(counts) {
+            for (penalty, count) in (-2..).zip(counts) {
+                if count > 0 && (right, penalty) != (0, 0) {
+                    *self.gains.entry((block.examination, class, right, penalty)).or_default() += count;
+                }
+            }
         }
     }
+
+    fn cells<'b>(&self, block: &'b Block) -> (Option<&'b Cell>, Option<&'b Cell>) {
+        let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
+        (cell(self.holder.entry), cell(self.rival.entry))
+    }
+
+    /// Returns the positions of a block at which a changed trusted value gives the rival more than `least` points.
+    pub fn positions_above(
+        &self,
+        edition: &Edition,
+        weight: &BigRational,
+        block: &Block,
+        least: &BigRational,
+    ) -> Vec<usize> {
+        let (holder, rival) = self.cells(block);
+        let above = |position: &usize| match gain(holder, rival, *position) {
+            (0, 0) => false,
+            (right, penalty) => worth(edition, block.examination, weight, right, penalty) > *least,
+        };
+        (0..block.trusted.len()).filter(above).collect()
+    }
+
+    /// The positive gains in points with the number of their values, greatest first.
+    fn gains(&self, edition: &Edition, weights: &[BigRational]) -> Vec<(BigRational, u64)> {
+        let gain = |((examination, class, right, penalty), count): (&(usize, u32, i8, i8), &u64)| {
+            (worth(edition, *examination, &weights[*class as usize], *right, *penalty), *count)
+        };
+        let mut gains: Vec<(BigRational, u64)> = self.gains.iter().map(gain).collect();
+        gains.retain(|(gain, _)| *gain > BigRational::zero());
+        gains.sort_by(|a, b| b.0.cmp(&a.0));
+        gains
+    }
+
+    /// Returns the least number of changed values with which the rival passes the holder. The greatest gains count first.
+    fn values_needed(&self, edition: &Edition, weights: &[BigRational]) -> Option<u64> {
+        let mut missing = self.points_ahead() + &edition.judging.tie_margin;
+        let mut values = 0;
+        for (gain, count) in self.gains(edition, weights) {
+            // This many are enough to pass, not only to have equal points.
+            let enough = (&missing / &gain).floor().to_integer() + 1;
+            match u64::try_from(&enough) {
+                Ok(enough) if enough <= count => return Some(values + enough),
+                _ => {
+                    missing -= gain * BigRational::from_integer(count.into());
+                    values += count;
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the points that remain to be gained by one value after the `values - 1` greatest gains: each value with a
+    /// greater gain is one of `values` values with which the rival passes.
+    pub fn last_gain(&self, edition: &Edition, weights: &[BigRational], values: u64) -> BigRational {
+        let mut missing = self.points_ahead() + &edition.judging.tie_margin;
+        let mut left = values.saturating_sub(1);
+        for (gain, count) in self.gains(edition, weights) {
+            let taken = count.min(left);
+            missing -= gain * BigRational::from_integer(taken.into());
+            left -= taken;
+        }
+        missing
+    }
+}
+
+/// Returns the points of a gain in an examination on an instance with the weight.
+fn worth(edition: &Edition, examination: usize, weight: &BigRational, right: i8, penalty: i8) -> BigRational {
+    let value = ValuePoints::new(&edition.judging, edition.examinations[examination].values);
+    let whole = |n: i8| BigRational::from_integer(n.into());
+    (whole(right) * value.right - whole(penalty) * value.wrong) * weight
 }
 
 /// Returns what the rival gains on the holder at one position: shares of the points, and penalties.
 fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8) {
     let verdict =
         |cell: Option<&Cell>| cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
+    let (h, r) = (verdict(holder), verdict(rival));
+    // Most positions: both gave the trusted value, or none gave a value.
+    if h == r && matches!(h, ValueVerdict::Right | ValueVerdict::NotComputed) {
+        return (0, 0);
+    }
     let points = |verdict| match verdict {
         ValueVerdict::Right => (1, 0),
         ValueVerdict::Wrong => (0, -1),
         _ => (0, 0),
     };
-    let (h, r) = (verdict(holder), verdict(rival));
-    let value = |cell: Option<&Cell>| cell.and_then(|cell| cell.values[position].clone());
-    let agree = match (value(holder), value(rival)) {
-        (Some(a), Some(b)) => {
-            (h, r) == (ValueVerdict::Right, ValueVerdict::Right)
-                || a.agrees(&b, a.is_rounded() || b.is_rounded())
-        }
-        _ => false,
-    };
-    if agree {
+    fn value(cell: Option<&Cell>, position: usize) -> Option<&Value> {
+        cell.and_then(|cell| cell.values[position].as_ref())
+    }
+    if let (Some(a), Some(b)) = (value(holder, position), value(rival, position))
+        && a.agrees(b, a.is_rounded() || b.is_rounded())
+    {
         return (0, 0);
     }
     // With the changed value: the rival right and the holder wrong, where they gave a value.
     let then = (i8::from(r != ValueVerdict::NotComputed), i8::from(h != ValueVerdict::NotComputed));
     let (now_holder, now_rival) = (points(h), points(r));
     (then.0 - (now_rival.0 - now_holder.0), then.1 - (now_rival.1 - now_holder.1))
-}
-
-/// Returns the least number of changed values with which the rival passes the holder. The greatest gains count first.
-fn values_needed(judge: &Judge, pair: &HolderAndRival<'_>) -> Option<u64> {
-    let judging = &judge.header.edition.judging;
-    let mut gains: Vec<(BigRational, u64)> = Vec::new();
-    for ((examination, class, right, penalty), count) in &pair.gains {
-        let values = judge.header.edition.examinations[*examination].values;
-        let value = ValuePoints::new(judging, values);
-        let whole = |n: i8| BigRational::from_integer(n.into());
-        let worth = whole(*right) * value.right - whole(*penalty) * value.wrong;
-        gains.push((worth * &judge.weights[*class as usize], *count));
-    }
-    gains.retain(|(gain, _)| *gain > BigRational::zero());
-    gains.sort_by(|a, b| b.0.cmp(&a.0));
-    let mut missing = &pair.holder.points - &pair.rival.points + &judging.tie_margin;
-    let mut values = 0;
-    for (gain, count) in gains {
-        // This many are enough to pass, not only to have equal points.
-        let enough = (&missing / &gain).floor().to_integer() + 1;
-        match u64::try_from(&enough) {
-            Ok(enough) if enough <= count => return Some(values + enough),
-            _ => {
-                missing -= gain * BigRational::from_integer(count.into());
-                values += count;
-            }
-        }
-    }
-    None
 }

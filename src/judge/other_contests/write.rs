@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::output::atomic_file::{AtomicFile, WriteError, field};
+use crate::output::schema;
 use crate::output::write::{replace, table_files, variant_of};
 use std::fmt::Write as _;
 
@@ -83,7 +84,7 @@ fn podiums(judgement: &Judgement) -> String {
 }
 
 fn tools(judgement: &Judgement) -> String {
-    let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
+    let mut table = schema::TOOLS.header();
     for Entry { entry, tool, status, note } in &judgement.entries {
         let variant = field(variant_of(entry, tool));
         let (entry, tool, note) = (field(entry), field(tool), field(note));

@@ -34,7 +34,10 @@ impl AtomicFile {
         file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         match file.tempfile_in(folder) {
             Ok(file) => Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) }),
-            Err(source) => Err(WriteError::Io { path: path.to_owned(), source }),
+            Err(source) => {
+                let source = mcc_base::text::without_temporary_path(source);
+                Err(WriteError::Io { path: path.to_owned(), source })
+            }
         }
     }
 

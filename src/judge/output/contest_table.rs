@@ -1,11 +1,12 @@
 //! Writes judged ballots as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
 
 use super::atomic_file::{AtomicFile, WriteError};
+use super::schema;
 use super::write::override_rows;
 use crate::input::ballots::{Ballots, RunKey};
 use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
 use crate::mcc::{Judge, JudgementHeader};
-use crate::table_words::{MARKS, OVERRIDES_HEADER, SPLIT, is_separator_word, status};
+use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
 use mcc_benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
@@ -54,19 +55,19 @@ pub fn export(
     }
     let beside = |what: &str| AtomicFile::new(&path.with_extension(format!("{what}.csv")));
     let mut models = beside("models")?;
-    models.row(["instance", "family", "status"])?;
+    models.row(schema::INSTANCES.names())?;
     for known in &judge.header.instances {
         models.row([&known.instance, &known.family, &known.status])?;
     }
     let mut tools = beside("tools")?;
-    tools.row(["entry", "tool", "status", "note"])?;
+    tools.row(schema::ENTRIES.names())?;
     for known in &judge.header.entries {
         tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
     let mut files = vec![table, models, tools];
     if !overrides.is_empty() {
         let mut file = beside("overrides")?;
-        file.row(OVERRIDES_HEADER)?;
+        file.row(schema::OVERRIDES.names())?;
         file.text(&overrides)?;
         files.push(file);
     }

@@ -2,6 +2,7 @@
 //! and examination, `INSTANCE-SHORT.out`; its first line has the names of both.
 
 use super::atomic_file::{AtomicFile, WriteError};
+use super::schema;
 use crate::judgement::Block;
 use crate::mcc::Judge;
 use mcc_base::files;
@@ -196,7 +197,7 @@ pub struct OracleComparison {
 /// The table cannot be written.
 pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleComparison, WriteError> {
     let mut table = AtomicFile::new(out)?;
-    table.row(["instance", "examination", "position", "trusted", "oracle", "result"])?;
+    table.text(&schema::ORACLE.header())?;
     let mut compared = OracleComparison::default();
     judge.judge_blocks(|block| {
         let instance = &judge.header.instances[block.instance].instance;

@@ -4,6 +4,8 @@
 //! (`replace`).
 
 use super::atomic_file::{AtomicFile, WriteError, field};
+use super::schema;
+use crate::certified;
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
@@ -35,11 +37,12 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     let header = &judge.header;
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
-    trusted.text("instance,examination,position,id,value,basis,backers,against\n")?;
+    let certified = certified::is_among(&header.inputs);
+    trusted.text(&schema::TRUSTED.header_with(certified.then_some(schema::CERTIFIED)))?;
     let mut weak = AtomicFile::new(&dir.join("weak.csv"))?;
-    weak.text("instance,examination,position,value,kind,backers\n")?;
+    weak.text(&schema::WEAK.header())?;
     let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
-    overrides.text("instance,examination,position,value,reason\n")?;
+    overrides.text(&schema::OVERRIDES.header())?;
     json.text("{")?;
     header_fields(&mut json, header)?;
     json.text("\"blocks\":[")?;
@@ -206,7 +209,7 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
     json.extend(number.format(*instance).as_bytes());
     json.extend(b",\"trusted\":[");
     for (at, trusted) in trusted.iter().enumerate() {
-        let Trusted { id, value, basis, weak, reason } = trusted;
+        let Trusted { id, value, basis, weak, reason, certified } = trusted;
         json.extend(if at == 0 { &b"{\"id\":"[..] } else { b",{\"id\":" });
         text_json(id, json)?;
         json.extend(b",\"value\":");
@@ -220,6 +223,10 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         if !reason.is_empty() {
             json.extend(b",\"reason\":");
             text_json(reason, json)?;
+        }
+        if let Some(certified) = certified {
+            json.extend(b",\"certified\":");
+            serde_json::to_writer(&mut *json, certified)?;
         }
         json.push(b'}');
     }
@@ -293,6 +300,9 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
 fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
     json.field("version", &header.version, ",\n")?;
     json.field("edition", &header.edition, ",\n")?;
+    if let Some(publication) = &header.publication {
+        json.field("publication", publication, ",\n")?;
+    }
     json.field("inputs", &header.inputs, ",\n")?;
     json.field("notes", &header.notes, ",\n")?;
     json.field("entries", &header.entries, ",\n")?;
@@ -307,6 +317,7 @@ fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), 
 /// Adds the rows of a block to `trusted.csv`. `backers` are the voters that gave the trusted value, `against` those
 /// that gave another one; both are empty where the value is unknown.
 fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+    let certified = certified::is_among(&header.inputs);
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
     let voters: Vec<(&ValueVerdicts, &str)> = block
@@ -342,6 +353,9 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
             rows.push(',');
             rows.push_str(&if quoted { field(names) } else { names.as_str().into() });
         }
+        if certified {
+            rows.extend([",", trusted.certified_label()]);
+        }
         rows.push('\n');
     }
 }
@@ -350,7 +364,7 @@ fn confidence(header: &JudgementHeader) -> String {
     let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
     judged.retain(|of| header.entries[of.entry].status != Status::Withdrawn);
     judged.sort_by_key(|of| &header.entries[of.entry].entry);
-    let mut table = "tool,agreed,answered,confidence\n".to_owned();
+    let mut table = schema::CONFIDENCE.header();
     for Confidence { entry, agreed, answered, confidence } in judged {
         let name = field(&header.entries[*entry].entry);
         let _ = writeln!(table, "{name},{agreed},{answered},{confidence}");
@@ -362,7 +376,7 @@ fn confidence(header: &JudgementHeader) -> String {
 fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut scores: Vec<&Score> = totals.scores.iter().collect();
     scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
-    let mut table = "tool,examination,right,wrong,unjudged,points,normalized\n".to_owned();
+    let mut table = schema::SCORES.header();
     for Score { entry, examination, right, wrong, unjudged, points, normalized } in scores {
         let name = field(&header.entries[*entry].entry);
         let examination = field(&header.examinations[*examination]);
@@ -372,7 +386,7 @@ fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
 }
 
 fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
-    let mut table = "category,rank,tool,variant,points,medal\n".to_owned();
+    let mut table = schema::PODIUMS.header();
     for podium in &totals.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
             let (rank, variant) = (rank.map_or(String::new(), |rank| rank.to_string()), variant.word());
@@ -384,7 +398,7 @@ fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
 }
 
 fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
-    let mut table = "category,award,rank,tool,runs_compared,value,unit\n".to_owned();
+    let mut table = schema::AWARDS.header();
     for Award { category, award: kind, places } in &totals.awards {
         for AwardPlace { rank, entry, runs_compared, value, unit } in places {
             let award = kind.word();
@@ -398,7 +412,7 @@ fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
 fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
     let mut entries: Vec<(&Entry, &BTreeSet<Mark>)> = header.entries.iter().zip(marks).collect();
     entries.sort_by_key(|(entry, _)| &entry.entry);
-    let mut table = "entry,tool,variant,status,host_kind,note\n".to_owned();
+    let mut table = schema::TOOLS.header();
     for (Entry { entry, tool, status, note }, marks) in entries {
         let marks = marks.iter().map(|mark| &**mark).collect::<Vec<_>>().join(" ");
         let (status, variant) = (status.word(), variant_of(entry, tool));
@@ -434,7 +448,7 @@ pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut 
 }
 
 fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
-    let mut table = "examination,right,values,points,normalized\n".to_owned();
+    let mut table = schema::VIRTUAL.header();
     for VirtualScore { examination, right, values, points, normalized } in &totals.best_virtual {
         let examination = field(&header.examinations[*examination]);
         let _ = writeln!(table, "{examination},{right},{values},{points},{normalized}");
@@ -443,7 +457,7 @@ fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
 }
 
 fn flags(header: &JudgementHeader) -> String {
-    let mut table = "kind,tool,examination,family,instance,position,detail\n".to_owned();
+    let mut table = schema::FLAGS.header();
     for Flag { kind, entry, examination, family, instance, position, detail } in &header.flags {
         let instance = instance.map_or("", |instance| &header.instances[instance].instance);
         let position = position.map_or(String::new(), |position| format!("{position:02}"));
@@ -457,8 +471,7 @@ fn flags(header: &JudgementHeader) -> String {
 }
 
 fn sensitivity_rows(sensitivity: &Sensitivity) -> String {
-    let mut table =
-        "category,left_out,tool,rank,rank_removed,rank_rejudged,changes,points,points_rejudged\n".to_owned();
+    let mut table = schema::SENSITIVITY.header();
     for row in &sensitivity.left_out {
         let changes = if row.changes() { "yes" } else { "no" };
         let LeftOut { rank, rank_removed, rank_rejudged, points, points_rejudged, .. } = row;
@@ -472,7 +485,7 @@ fn sensitivity_rows(sensitivity: &Sensitivity) -> String {
 }
 
 fn margins(sensitivity: &Sensitivity) -> String {
-    let mut table = "category,rank,tool,rival,points_ahead,values,few_values\n".to_owned();
+    let mut table = schema::MARGINS.header();
     for Margin { category, rank, entry, rival, points_ahead, values, few_values } in &sensitivity.margins {
         let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
         let values = values.map_or(String::new(), |values| values.to_string());
@@ -492,6 +505,7 @@ pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::certified::{Certified, Method};
 
     #[test]
     fn the_fast_writer_of_blocks_writes_what_serde_writes() {
@@ -502,6 +516,13 @@ mod tests {
             basis: Basis::Majority,
             weak,
             reason: reason.to_owned(),
+            certified: None,
+        };
+        let certified = Certified {
+            method: Method::Witness,
+            value: ">=4000000000".parse().unwrap(),
+            evidence: "evidence/a.json".to_owned(),
+            detail: "the \"initial\" marking".to_owned(),
         };
         let cell = |cost, words: &[&str]| Cell {
             entry: 3,
@@ -524,7 +545,10 @@ mod tests {
                 trusted: vec![
                     trusted(value("T"), None, ""),
                     trusted(None, Some(Weak::SingleFamily), "as the \\ organizers said"),
-                    trusted(value("24000"), Some(Weak::SingleBacker), ""),
+                    Trusted {
+                        certified: Some(Box::new(certified)),
+                        ..trusted(value("24000"), Some(Weak::SingleBacker), "")
+                    },
                 ],
                 cells: vec![
                     cell(None, &[]),

@@ -18,7 +18,7 @@ const ROW: i32 = 24;
 pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     let entry = |of: &Confidence| &judgement.entries[of.entry];
     let shown = |of: &&Confidence| {
-        of.answered > 0 && !matches!(entry(of).status, Status::Resigned | Status::Withdrawn)
+        of.answered > 0 && !matches!(entry(of).status, Status::Resigned | Status::Withdrawn | Status::Virtual)
     };
     let mut tools: Vec<&Confidence> = judgement.confidence.iter().filter(shown).collect();
     tools.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| entry(a).entry.cmp(&entry(b).entry)));

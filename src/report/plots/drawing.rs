@@ -5,13 +5,16 @@ use super::axis::Axis;
 use crate::show::visible;
 use std::fmt::Write;
 
-/// The style sheet of pictures. Colours are distinct in the light and the dark scheme. Colour is never the only
-/// difference: lines also have dashes and names.
+/// The style sheet of pictures. The colours c0 to c7 of lines and s0 to s3 of points are far apart in the light and the
+/// dark scheme, also for readers who do not see red or green (a test computes it). Colour is never the only difference:
+/// lines also have dashes and names, and points have shapes.
 pub(crate) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Liberation Sans',sans-serif;\
 --b:#fff;--t:#1c2429;--s:#59646b;--g:#e3e0d8;\
---c0:#14675b;--c1:#c1443c;--c2:#2f5fc4;--c3:#a86a00;--c4:#7a3fa8;--c5:#3f7d20;--c6:#b0307a;--c7:#4d5a63}\
+--c0:#00a088;--c1:#f26500;--c2:#4500e1;--c3:#7a2e00;--c4:#420020;--c5:#4189ff;--c6:#066a95;--c7:#221180;\
+--s0:#1f6fd0;--s1:#b35900;--s2:#3b1a5a;--s3:#7f8a91}\
 @media(prefers-color-scheme:dark){.plot{--b:#1b2125;--t:#e6e8e6;--s:#a3aeb3;--g:#333c41;\
---c0:#5fc9b4;--c1:#f0837a;--c2:#86aef7;--c3:#e0b343;--c4:#c79bf0;--c5:#94cf6b;--c6:#f08fc4;--c7:#b3bec5}}\
+--c0:#8caadc;--c1:#cd713c;--c2:#6571d3;--c3:#d7de2a;--c4:#8443ff;--c5:#b2fcff;--c6:#e9bba2;--c7:#976a7c;\
+--s0:#56b4e9;--s1:#e69f00;--s2:#f5f0ff;--s3:#6f7a80}}\
 .plot .b{fill:var(--b)}.plot text{fill:var(--t)}.plot .s{fill:var(--s)}.plot .h{font-size:14px;font-weight:650}\
 .plot .e{text-anchor:end}.plot .m{text-anchor:middle}\
 .plot path{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}\
@@ -21,14 +24,21 @@ pub(crate) const STYLE: &str = ".plot{font:12px system-ui,-apple-system,'Segoe U
 .plot .d1{stroke-dasharray:6 4}.plot .d2{stroke-dasharray:1 4}\
 .plot .c0{--c:var(--c0)}.plot .c1{--c:var(--c1)}.plot .c2{--c:var(--c2)}.plot .c3{--c:var(--c3)}\
 .plot .c4{--c:var(--c4)}.plot .c5{--c:var(--c5)}.plot .c6{--c:var(--c6)}.plot .c7{--c:var(--c7)}\
+.plot .s0{--c:var(--s0)}.plot .s1{--c:var(--s1)}.plot .s2{--c:var(--s2)}.plot .s3{--c:var(--s3)}\
+.plot .q{stroke-width:1.4;fill:var(--c);fill-opacity:.3}.plot .ring{fill:none;stroke:var(--t);stroke-width:2}\
 .plot .n{--c:var(--g)}.plot .t{--c:var(--t)}";
 
-/// The CSS class of the line of entry `number`: its colour and, after the eighth entry, its dashes.
+/// The CSS class of the line of entry `number`: its colour and its dashes. 24 lines differ.
 pub(super) fn line_class(number: usize) -> String {
-    match number / 8 {
-        0 => format!("c{}", number % 8),
-        dashes => format!("c{} d{}", number % 8, 2 - dashes % 2),
+    match number % 3 {
+        0 => colour_class(number),
+        dashes => format!("{} d{dashes}", colour_class(number)),
     }
+}
+
+/// The CSS class of the colour of entry `number`.
+pub(super) fn colour_class(number: usize) -> String {
+    format!("c{}", number % 8)
 }
 
 pub(super) struct Drawing {
@@ -187,6 +197,65 @@ mod tests {
         assert_eq!(polyline([(0, 9), (0, 1), (0, 5)]), "M0 9l0-8 0 4");
         assert_eq!(polyline([(3, 4)]), "M3 4l0 0");
         assert_eq!(polyline([]), "");
+    }
+
+    /// The linear red, green and blue of the colours whose names begin with `letter`, of the light and the dark scheme.
+    fn colours(letter: char) -> [Vec<[f64; 3]>; 2] {
+        let linear = |hex: &str| {
+            let c = f64::from(u8::from_str_radix(hex, 16).unwrap()) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        let (light, dark) = STYLE.split_once("@media").unwrap();
+        [light, dark].map(|scheme| {
+            let parts = scheme
+                .split("--")
+                .filter(|part| part.starts_with(letter) && part.as_bytes()[1].is_ascii_digit());
+            parts
+                .filter_map(|part| part.split_once(":#"))
+                .map(|(_, hex)| [0, 2, 4].map(|at| linear(&hex[at..at + 2])))
+                .collect()
+        })
+    }
+
+    fn multiplied(matrix: [[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>())
+    }
+
+    /// CIELAB with white D65.
+    fn lab(rgb: [f64; 3]) -> [f64; 3] {
+        let to_xyz = [[0.41246, 0.35758, 0.18044], [0.21267, 0.71515, 0.07218], [0.01933, 0.11919, 0.95030]];
+        let [x, y, z] = multiplied(to_xyz, rgb.map(|c| c.clamp(0.0, 1.0)));
+        let f = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        let [x, y, z] = [f(x / 0.95047), f(y), f(z / 1.08883)];
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn colours_differ_also_without_red_or_green_cones() {
+        // Machado, Oliveira and Fernandes 2009, severity 1; Chromium simulates with the same figures.
+        let deuteranopia = [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]];
+        let protanopia = [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]];
+        let all = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for (letter, count, least) in [('c', 8, 25.0), ('s', 4, 30.0)] {
+            for scheme in colours(letter) {
+                assert_eq!(scheme.len(), count);
+                for eyes in [all, deuteranopia, protanopia] {
+                    let seen: Vec<[f64; 3]> = scheme.iter().map(|&of| lab(multiplied(eyes, of))).collect();
+                    for (number, a) in seen.iter().enumerate() {
+                        for b in &seen[..number] {
+                            let delta_e = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                            assert!(delta_e > least, "{letter}{number}: {delta_e} {a:?} {b:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn twenty_four_lines_have_different_classes() {
+        let classes: std::collections::BTreeSet<String> = (0..24).map(line_class).collect();
+        assert_eq!(classes.len(), 24);
     }
 
     #[test]

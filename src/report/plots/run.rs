@@ -8,8 +8,8 @@ use mcc_store::Sample;
 
 const LEFT: i32 = 84;
 const RIGHT: i32 = 620;
-const CPU: (i32, i32) = (54, 204);
-const MEMORY: (i32, i32) = (250, 420);
+const CPU: (i32, i32) = (68, 218);
+const MEMORY: (i32, i32) = (284, 454);
 
 /// Draws the samples of a run (one per second, oldest first) on a machine with `vcpus` vCPUs. None without a sample.
 pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Option<Picture> {
@@ -34,10 +34,10 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     let memory = Axis::linear(Unit::Kib, 0.0, largest as f64, (MEMORY.1, MEMORY.0));
 
     let mut drawing = Drawing::new(800, MEMORY.1 + 40);
-    drawing.text((16, CPU.0 - 8), "s", "cores in use");
+    drawing.text((16, CPU.0 - 18), "s", "cores in use");
     drawing.upright(&cores, (LEFT, RIGHT));
     drawing.level(&time, (CPU.0, CPU.1));
-    drawing.text((16, MEMORY.0 - 8), "s", "memory in use");
+    drawing.text((16, MEMORY.0 - 18), "s", "memory in use");
     drawing.upright(&memory, (LEFT, RIGHT));
     drawing.level(&time, (MEMORY.0, MEMORY.1));
     let line = |of: &[(u64, f64)], axis: &Axis| {

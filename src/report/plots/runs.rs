@@ -109,7 +109,7 @@ impl<'a> Runs<'a> {
             group_word: "examination",
             time: CPU,
             blocks: judgement.blocks.iter().map(block).collect(),
-            time_limits: time_limits(&judgement.edition),
+            time_limits: time_limits(&judgement.edition, |_| true),
             memory_limit: Some(judgement.edition.machine.memory_mib.saturating_mul(1024)),
         }
     }
@@ -158,6 +158,11 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// Keeps only the limits of the kinds of tools that take part.
+    pub(crate) fn keep_limits(&mut self, edition: &Edition, kinds: &[&str]) {
+        self.time_limits = time_limits(edition, |kind| kinds.contains(&kind));
+    }
+
     /// Leaves out the instances that must not be named (rule M-6).
     pub(crate) fn leave_out(&mut self, hidden: impl Fn(&str) -> bool) {
         self.blocks.retain(|block| !hidden(block.instance));
@@ -201,8 +206,9 @@ fn names(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| entry.entry.clone()).collect()
 }
 
+/// Entries of pictures. A virtual entry is no tool: it repeats the values of others.
 fn shown(entry: &Entry) -> bool {
-    !matches!(entry.status, Status::Resigned | Status::Withdrawn)
+    !matches!(entry.status, Status::Resigned | Status::Withdrawn | Status::Virtual)
 }
 
 /// The different numbers in order, and a function that returns the index of a number among them.
@@ -211,13 +217,15 @@ fn used(numbers: impl Iterator<Item = usize>) -> (Vec<usize>, impl Fn(usize) -> 
     (used.clone(), move |number| used.partition_point(|&other| other < number))
 }
 
-/// The limits of the CPU time of a run in ms. If the edition counts CPU time per vCPU, the limit of a concurrent tool is
-/// the limit times its number of cores (E-5.1).
-pub(crate) fn time_limits(edition: &Edition) -> Vec<u64> {
+/// The limits of the CPU time of a run in ms, of the kinds of tools (`sequential`, `concurrent`) that occur. If the
+/// edition counts CPU time per vCPU, the limit of a concurrent tool is the limit times its number of cores (E-5.1).
+pub(crate) fn time_limits(edition: &Edition, occurs: impl Fn(&str) -> bool) -> Vec<u64> {
     let ms = |cores: u32| edition.limits.cpu_s.saturating_mul(1000).saturating_mul(cores.into());
+    let kinds =
+        [("sequential", edition.machine.sequential_cores), ("concurrent", edition.machine.concurrent_cores)];
     let limits = match edition.limits.cpu_reading {
         CpuReading::PerVcpu => {
-            vec![ms(edition.machine.sequential_cores), ms(edition.machine.concurrent_cores)]
+            kinds.into_iter().filter(|(kind, _)| occurs(kind)).map(|(_, cores)| ms(cores)).collect()
         }
         CpuReading::Summed => vec![ms(1)],
         CpuReading::Benchkit => vec![],

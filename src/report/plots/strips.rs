@@ -1,7 +1,7 @@
 //! Box plots of time and memory: least to most, the middle half, the median.
 
 use super::axis::{Axis, Unit};
-use super::drawing::{Drawing, fitting, line_class};
+use super::drawing::{Drawing, colour_class, fitting};
 use super::runs::{Measure, Runs};
 use super::{Picture, csv};
 
@@ -28,7 +28,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     let entries = runs.entries.iter().zip(of_entries).enumerate();
     let entries = entries.map(|(number, (name, figures))| {
         // Without dashes: they would divide a strip into pieces.
-        let class = line_class(number % 8);
+        let class = colour_class(number);
         (class, "tool", name.clone(), figures)
     });
     let strips: Vec<(String, &str, String, Vec<u64>)> = groups

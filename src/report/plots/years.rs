@@ -1,7 +1,7 @@
 //! Lines over the years, in percent.
 
 use super::Picture;
-use super::drawing::{Drawing, line_class};
+use super::drawing::{Drawing, colour_class, line_class};
 use std::fmt::Write;
 
 /// A line: its name, and a share in percent for each year; None where the year has none.
@@ -50,7 +50,7 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
             pen_down = true;
         }
         drawing.path(&class, &data);
-        drawing.path(&format!("{class} p"), &dots);
+        drawing.path(&format!("{} p", colour_class(number)), &dots);
         legend.push((class, line.name.clone()));
     }
     drawing.legend((LEFT + WIDTH + 16, TOP + 8), &legend);

@@ -49,10 +49,21 @@ function colour(cell, run) {
   }
 }
 
-/** What cells can show: name, text of a run (null if it was not measured), and its sort key. */
+/** The words after a colon that find runs. */
+const runWords = () => [...new Set([...Object.keys(RUN_WORDS), "answered", "no-run",
+  ...names.endings.map(([code]) => code.toLowerCase()), ...names.marks.flatMap(set => set.toLowerCase().split(" "))])].filter(of => of);
+
+const seconds = list => duration(list.reduce((sum, ms) => sum + ms, 0));
+/** What cells can show: name, text of a run (null if it was not measured), sort key, figure for ranges with its unit, and
+ * the text of several figures. */
 const MEASURES = {
-  verdict: ["Verdicts", verdictText, run => run[RIGHT] * 1e6 - run[WRONG] * 1e3 - run[ENDING]],
-  cpu: ["CPU time", run => run.length > CPU ? duration(run[CPU]) : null, run => run[CPU]],
-  wall: ["Wall-clock time", run => run.length > WALL ? duration(run[WALL]) : null, run => run[WALL]],
-  memory: ["Memory", run => run.length > MEMORY ? size(run[MEMORY]) : null, run => run[MEMORY]],
+  verdict: { name: "Verdicts", text: verdictText, key: run => run[RIGHT] * 1e6 - run[WRONG] * 1e3 - run[ENDING],
+    figure: run => run[RIGHT], unit: "right values", summed: "their right values" },
+  cpu: { name: "CPU time", text: run => run.length > CPU ? duration(run[CPU]) : null, key: run => run[CPU],
+    figure: run => run.length > CPU ? run[CPU] / 1000 : null, unit: "s", sum: seconds, summed: "their CPU time" },
+  wall: { name: "Wall-clock time", text: run => run.length > WALL ? duration(run[WALL]) : null, key: run => run[WALL],
+    figure: run => run.length > WALL ? run[WALL] / 1000 : null, unit: "s", sum: seconds, summed: "their wall-clock time" },
+  memory: { name: "Memory", text: run => run.length > MEMORY ? size(run[MEMORY]) : null, key: run => run[MEMORY],
+    figure: run => run.length > MEMORY ? run[MEMORY] / 1024 : null, unit: "MiB",
+    sum: list => size(list.reduce((most, kib) => Math.max(most, kib), 0)), summed: "the most memory of a run" },
 };

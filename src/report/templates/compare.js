@@ -1,19 +1,27 @@
 "use strict";
 // Scatter plot of two entries, run by run: CPU time or memory on logarithmic axes, with the limits. It has the style
-// sheet of the other pictures. It can be saved as SVG, and its figures as CSV.
+// sheet of the other pictures. It can be saved as SVG, and its figures as CSV. What is shown is in the fragment of the
+// URL. The run next to the pointer is named, and a click keeps it with links to both runs.
 
-const LEFT = 84, TOP = 56, SIDE = 440, BOTTOM = TOP + SIDE;
+const LEFT = 84, TOP = 56, SIDE = 560, BOTTOM = TOP + SIDE;
 const BOX = document.getElementById("compare");
 /** The figures by which runs are compared, by the beginning of the saved file's name; ticks are the powers of `base`. */
 const FIGURES = {
-  time: { at: CPU, limits: () => names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s` },
-  memory: { at: MEMORY, limits: () => names.memory_limits, base: 4, text: size },
+  time: { at: CPU, limits: entry => entry.time_limits ?? names.time_limits, base: 10, text: ms => `${thousands(ms / 1000)} s`, exact: duration },
+  memory: { at: MEMORY, limits: () => names.memory_limits, base: 4, text: size, exact: size },
 };
 /** The page has the names of the figures that were measured in this contest. */
 for (const [what, name, column] of JSON.parse(BOX.dataset.figures)) Object.assign(FIGURES[what], { name, column });
 const MEASURED = Object.keys(FIGURES).filter(what => FIGURES[what].name);
-/** Which of the two entries gave a right value, and the colour of such runs. */
-const KINDS_OF_PAIRS = { both: "c0", x: "c3", y: "c2", neither: "c7" };
+/** Which of the two entries gave a right value: colour and shape of such runs. Shapes are drawn around a pixel. */
+const KINDS_OF_PAIRS = {
+  both: { colour: "s0", shape: "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0" },
+  x: { colour: "s1", shape: "m-5 4l5-9 5 9z" },
+  y: { colour: "s2", shape: "m-4.5-4.5h9v9h-9z" },
+  neither: { colour: "s3", shape: "m-4-4l8 8m0-8l-8 8" },
+};
+/** A run is found within so many pixels of the pointer. */
+const REACH = 12;
 
 const tools = new Map();
 let saved = [];
@@ -45,54 +53,169 @@ function mcc_matrices(tables) {
 }
 
 function drawCompare() {
-  const query = new URLSearchParams(location.hash.slice(1));
+  const query = fragment();
   const number = (key, none) => Math.max(0, names.entries.findIndex(of => of.name === (query.get(key) ?? none)));
   const ranked = names.entries.filter(of => of.votes).concat(names.entries);
   const [a, b] = [number("a", ranked[0]?.name), number("b", ranked[1]?.name)];
   const what = MEASURED.includes(query.get("what")) ? query.get("what") : MEASURED[0];
-  const choice = (label, id, list, chosen) => [element("label", { for: id }, label),
-    element("select", { id }, list.map(([value, name]) => element("option", { value, selected: String(value) === String(chosen) }, name)))];
+  const group = names.examinations.findIndex(of => of.name === query.get("in"));
+  const hasLine = query.has("line");
   const entries = names.entries.map((of, at) => [at, of.name]);
-  const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b),
-    choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what));
-  controls.addEventListener("change", () => {
+  const swap = element("button", { type: "button" }, "Swap axes");
+  const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
+  const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
+    choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
+    choice("In", "in", [[-1, "all"], ...names.examinations.map((of, at) => [at, of.name])], group),
+    element("label", {}, line, " Regression line"));
+  const go = (x, y) => {
     const value = id => document.getElementById(id).value;
-    location.hash = new URLSearchParams({ a: names.entries[value("a")].name, b: names.entries[value("b")].name, what: value("what") });
-  });
+    const chosen = value("in") >= 0 ? { in: names.examinations[value("in")].name } : {};
+    location.hash = new URLSearchParams({ a: names.entries[x].name, b: names.entries[y].name, what: value("what"), ...chosen, ...(line.checked ? { line: "yes" } : {}) });
+  };
+  const id = document.activeElement?.id;
+  controls.addEventListener("change", () => go(document.getElementById("a").value, document.getElementById("b").value));
+  swap.addEventListener("click", () => go(b, a));
   const place = element("div", {}, element("p", {}, "Loading …"));
   BOX.replaceChildren(controls, place);
-  Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown(names.entries[a].name, names.entries[b].name, what, x, y)),
-    () => place.replaceChildren(element("p", {}, "The data file of one of the two entries cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`.")));
+  if (id) document.getElementById(id)?.focus();
+  const failed = () => place.replaceChildren(element("p", {}, "The data file of one of the two entries cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`."));
+  Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown({ a, b, what, group, hasLine }, x, y)), failed);
 }
 
 /** The runs of both entries: instance and examination, which of the two gave a right value, and both runs. */
-function pairsOf(x, y, at) {
+function pairsOf(x, y, at, group) {
   const pairs = [];
   for (const [key, one] of x) {
     const other = y.get(key);
     if (other?.[at] == null || one[at] == null) continue;
+    const where = key.split("/").map(Number);
+    if (group >= 0 && where[1] !== group) continue;
     const kind = one[RIGHT] ? other[RIGHT] ? "both" : "x" : other[RIGHT] ? "y" : "neither";
-    pairs.push({ where: key.split("/"), kind, one, other });
+    pairs.push({ where, kind, one, other });
   }
   return pairs;
 }
 
-function shown(a, b, what, x, y) {
+function shown({ a, b, what, group, hasLine }, x, y) {
   const figure = FIGURES[what];
-  const pairs = pairsOf(x, y, figure.at);
-  if (!pairs.length) return [element("p", {}, "No run was measured for both entries.")];
-  const count = (kind, less) => thousands(pairs.filter(of => of.kind === kind && (!less || less(of.one[figure.at], of.other[figure.at]))).length);
-  const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${a} needed less in ${count("both", (x, y) => x < y)} of them, ${b} in ${count("both", (x, y) => x > y)}. Runs with a right value of ${a} only: ${count("x")}; of ${b} only: ${count("y")}.`;
-  const picture = draw(a, b, figure, pairs, words);
-  const file = `${what}-${a}-${b}`;
+  const [first, second] = [names.entries[a], names.entries[b]];
+  const pairs = pairsOf(x, y, figure.at, group);
+  if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${names.examinations[group].name} was measured for both entries.`)];
+  const count = (kind, test) => thousands(pairs.filter(of => of.kind === kind && (!test || test(of.one[figure.at], of.other[figure.at]))).length);
+  const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${first.name} needed less in ${count("both", (x, y) => x < y)} of them, ${second.name} in ${count("both", (x, y) => x > y)}, and both the same in ${count("both", (x, y) => x === y)}. Runs with a right value of ${first.name} only: ${count("x")}; of ${second.name} only: ${count("y")}; of neither: ${count("neither")}.`;
+  const line = hasLine ? regression(pairs.filter(of => of.kind === "both"), figure.at) : null;
+  const drawing = draw(first, second, figure, group, pairs, words, line);
+  const file = [what, first.name, second.name, ...(group < 0 ? [] : [names.examinations[group].name])].join("-");
   saved.forEach(address => URL.revokeObjectURL(address));
   saved = [];
   const save = (ending, type, text) => {
     saved.push(URL.createObjectURL(new Blob([text], { type })));
     return element("a", { href: saved.at(-1), download: `${file}.${ending}` }, `Save as ${ending.toUpperCase()}`);
   };
-  return [element("p", {}, words), element("figure", {}, picture, element("figcaption", {},
-    save("svg", "image/svg+xml", new XMLSerializer().serializeToString(picture) + "\n"), " ", save("csv", "text/csv", csvOf(figure, pairs))))];
+  const links = [save("svg", "image/svg+xml", new XMLSerializer().serializeToString(drawing.picture) + "\n"), " ", save("csv", "text/csv", csvOf(figure, pairs))];
+  const panel = element("div", { class: "hit-panel", "aria-live": "polite" }, element("p", { class: "muted" }, "Point at a run to see its name; click to keep it here."));
+  drawing.picture.append(drawing.ring);
+  pointAt(drawing, pairs, figure, panel, [first, second]);
+  const ratio = line ? element("p", {}, `Regression over the runs that both have right: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
+  return [element("p", {}, words), ...[ratio].filter(of => of),
+    element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel), listOf(pairs, figure, first, second)];
+}
+
+/** The least squares line through the logarithms of both figures. */
+function regression(pairs, at) {
+  const logs = pairs.map(({ one, other }) => [Math.log(Math.max(one[at], 1)), Math.log(Math.max(other[at], 1))]);
+  if (logs.length < 2) return null;
+  const mean = side => logs.reduce((sum, of) => sum + of[side], 0) / logs.length;
+  const [x, y] = [mean(0), mean(1)];
+  const spread = logs.reduce((sum, of) => sum + (of[0] - x) ** 2, 0);
+  if (!spread) return null;
+  const slope = logs.reduce((sum, of) => sum + (of[0] - x) * (of[1] - y), 0) / spread;
+  const value = of => Math.exp(y + slope * (Math.log(of) - x));
+  const middle = Math.exp(x);
+  return { slope, value, middle: Math.round(middle), at: () => value(middle) / middle };
+}
+
+/** The addresses of a pair: both entries, and the run of each. MCC sites have a page of each run. */
+function linksOf({ where: [instance, examination] }, [first, second]) {
+  if (!document.body.contains(BOX) || BOX.dataset.columns.startsWith("category")) return [];
+  const entry = of => names.entries.indexOf(of);
+  return [["both", { instance, examination }], [first.name, { instance, examination, entry: entry(first) }], [second.name, { instance, examination, entry: entry(second) }]]
+    .map(([name, part]) => element("a", { href: address(part) }, name === "both" ? "Values of all entries" : `Run of ${name}`));
+}
+
+const nameOf = ({ where: [instance, examination] }) => [names.instances[instance][0], names.examinations[examination].name];
+
+function describe(pair, figure, entries, more) {
+  const run = (of, entry) => element("li", {}, `${entry.name}: ${figure.exact(of[figure.at])}, ${plural(of[RIGHT], "right value", "right values")}${of[WRONG] ? `, ${of[WRONG]} wrong` : ""}`);
+  return [element("p", {}, element("strong", {}, nameOf(pair)[0]), element("br"), nameOf(pair)[1]),
+    element("ul", {}, run(pair.one, entries[0]), run(pair.other, entries[1])),
+    more ? element("p", { class: "muted" }, `and ${plural(more, "more run", "more runs")} at this point`) : null,
+    element("p", { class: "links" }, linksOf(pair, entries).flatMap(of => [of, " "]))].filter(of => of);
+}
+
+/** Names the run next to the pointer; a click keeps it. */
+function pointAt({ picture, ring, x, y }, pairs, figure, panel, entries) {
+  const pixels = pairs.map(({ one, other }) => [x(one[figure.at]), y(other[figure.at])]);
+  let kept = null;
+  const nearest = event => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+    let [best, least] = [null, REACH ** 2];
+    pixels.forEach(([left, top], number) => {
+      const distance = (left - at.x) ** 2 + (top - at.y) ** 2;
+      if (distance <= least) [best, least] = [number, distance];
+    });
+    return best;
+  };
+  const show = number => {
+    ring.setAttribute("visibility", number === null ? "hidden" : "visible");
+    if (number === null) return;
+    const [left, top] = pixels[number];
+    ring.setAttribute("cx", left);
+    ring.setAttribute("cy", top);
+    const more = pixels.filter(of => of[0] === left && of[1] === top).length - 1;
+    panel.replaceChildren(...describe(pairs[number], figure, entries, more));
+  };
+  picture.addEventListener("mousemove", event => {
+    const found = nearest(event);
+    picture.style.cursor = found === null ? "" : "pointer";
+    show(found ?? kept);
+  });
+  picture.addEventListener("mouseleave", () => show(kept));
+  picture.addEventListener("click", event => {
+    kept = nearest(event);
+    show(kept);
+  });
+}
+
+/** The compared runs as a list; those that differ most come first. */
+function listOf(pairs, figure, first, second) {
+  const place = element("div", { class: "table" });
+  const ratio = ({ one, other }) => Math.max(other[figure.at], 1) / Math.max(one[figure.at], 1);
+  const rows = [...pairs].sort((a, b) => Math.abs(Math.log(ratio(b))) - Math.abs(Math.log(ratio(a))));
+  const link = (cell, text, pair, at) => cell.append(linksOf(pair, [first, second])[at] ?? text);
+  const named = (cell, text, pair, at) => {
+    link(cell, text, pair, at);
+    cell.firstChild.textContent = text;
+  };
+  const words = { both: "both", x: first.name, y: second.name, neither: "neither" };
+  const of = (name, text, key, at, extra) => ({ name, shown: text, text, key, draw: (cell, pair) => at === null ? cell.append(text(pair)) : named(cell, text(pair), pair, at), ...extra });
+  const run = (entry, side, at) => of(entry.name, pair => figure.exact(pair[side][figure.at]), pair => pair[side][figure.at], at,
+    { largest: true, figure: pair => pair[side][figure.at] / (figure === FIGURES.time ? 1000 : 1024), unit: figure === FIGURES.time ? "s" : "MiB" });
+  // It replaces the list of the previous choice.
+  tables.length = 0;
+  const list = new Table(place, {
+    caption: "Compared runs, those that differ most first",
+    kind: "list grid",
+    rows,
+    columns: [of("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), of("In", pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
+      run(first, "one", 1), run(second, "other", 2),
+      of("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
+      of("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
+    hint: "Any words of a row; a minus before a word excludes the rows that it finds.",
+  });
+  // The list is measured once it is in the page.
+  setTimeout(() => list.renew());
+  return place;
 }
 
 function csvOf(figure, pairs) {
@@ -105,40 +228,52 @@ function csvOf(figure, pairs) {
   return [[...where, ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
 }
 
-function draw(a, b, figure, pairs, words) {
-  const figures = pairs.flatMap(({ one, other }) => [one[figure.at], other[figure.at]]).concat(figure.limits());
+function draw(first, second, figure, group, pairs, words, line) {
+  const limits = [figure.limits(first), figure.limits(second)];
+  const figures = pairs.flatMap(({ one, other }) => [one[figure.at], other[figure.at]]).concat(...limits);
   const [least, most] = figures.reduce(([least, most], of) => [Math.min(least, of), Math.max(most, of)], [Infinity, 1]);
   const ticks = [1];
   while (ticks[0] * figure.base <= least) ticks[0] *= figure.base;
   do ticks.push(ticks.at(-1) * figure.base); while (ticks.at(-1) < most);
   const scale = of => Math.round(Math.log(Math.max(of, ticks[0]) / ticks[0]) / Math.log(ticks.at(-1) / ticks[0]) * SIDE);
   const [x, y] = [of => LEFT + scale(of), of => BOTTOM - scale(of)];
-  const both = of => `M${x(of)} ${TOP}V${BOTTOM}M${LEFT} ${y(of)}h${SIDE}`;
+  const [upright, level] = [of => `M${x(of)} ${TOP}V${BOTTOM}`, of => `M${LEFT} ${y(of)}h${SIDE}`];
   const text = (x, y, kind, words) => svg("text", { x, y, class: kind }, words);
-  const [width, height] = [LEFT + SIDE + 110, BOTTOM + 84];
-  const title = `${a} and ${b}: ${figure.name}`;
+  const [width, height] = [LEFT + SIDE + 110, BOTTOM + 96];
+  const title = `${first.name} and ${second.name}: ${figure.name}${group < 0 ? "" : ` in ${names.examinations[group].name}`}`;
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
-  const box = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
+  const limit = of => `limit ${figure.text(of)}`;
+  const picture = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
     svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
     svg("style", {}, BOX.dataset.style),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
-    svg("path", { class: "g", d: ticks.map(both).join("") }),
+    svg("path", { class: "g", d: ticks.map(of => upright(of) + level(of)).join("") }),
     ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),
     // If there are many ticks, every second text of the x axis is left out: they would touch.
     ...ticks.filter((_, at) => (ticks.length - 1 - at) % (ticks.length > 7 ? 2 : 1) === 0)
       .map(tick => text(x(tick), BOTTOM + 18, "s m", figure.text(tick))),
     svg("path", { class: "a", d: `M${LEFT} ${BOTTOM}L${LEFT + SIDE} ${TOP}` }),
-    ...figure.limits().flatMap(limit => [svg("path", { class: "l", d: both(limit) }), text(LEFT + SIDE + 6, y(limit) + 4, "s", `limit ${figure.text(limit)}`)]),
-    text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(a, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(b, 24)}`));
-  const legend = { both: "both right", x: `only ${fitting(a, 20)} right`, y: `only ${fitting(b, 20)} right`, neither: "neither right" };
-  Object.entries(KINDS_OF_PAIRS).forEach(([kind, colour], number) => {
-    const of = pairs.filter(pair => pair.kind === kind);
-    const pixels = new Set(of.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}h0`));
-    const [left, top] = [LEFT + 230 * (number % 2), BOTTOM + 58 + 18 * Math.floor(number / 2)];
-    box.append(svg("path", { class: `${colour} p`, d: [...pixels, `M${left} ${top - 4}h0`].join("") }),
-      text(left + 10, top, "", `${legend[kind]}: ${thousands(of.length)}`));
+    // The text of a second limit is on the other side of its line.
+    ...limits[0].flatMap((of, at) => [svg("path", { class: "l", d: upright(of) }), text(x(of) + (at ? 4 : -4), TOP - 8, at ? "s" : "s e", limit(of))]),
+    ...limits[1].flatMap(of => [svg("path", { class: "l", d: level(of) }), text(LEFT + SIDE + 6, y(of) + 4, "s", limit(of))]),
+    text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(first.name, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(second.name, 24)}`));
+  const legend = { both: "both right", x: `only ${fitting(first.name, 20)} right`, y: `only ${fitting(second.name, 20)} right`, neither: "neither right" };
+  // Rare kinds are drawn last, so that others do not hide them.
+  const drawn = Object.entries(KINDS_OF_PAIRS).map(([kind, style]) => [kind, style, pairs.filter(pair => pair.kind === kind)]);
+  drawn.sort(([, , a], [, , b]) => b.length - a.length).forEach(([kind, { colour, shape }, of]) => {
+    const pixels = new Set(of.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}`));
+    const number = Object.keys(KINDS_OF_PAIRS).indexOf(kind);
+    const [left, top] = [LEFT + 260 * (number % 2), BOTTOM + 62 + 20 * Math.floor(number / 2)];
+    picture.append(svg("path", { class: `${colour} q`, d: [...pixels, `M${left} ${top - 4}`].map(of => of + shape).join("") }),
+      text(left + 12, top, "", `${legend[kind]}: ${thousands(of.length)}`));
   });
-  return box;
+  if (line) {
+    const points = ticks.flatMap((_, at) => at ? [0, 0.25, 0.5, 0.75, 1].map(part => ticks[at - 1] * (ticks[at] / ticks[at - 1]) ** part) : [])
+      .filter(of => line.value(of) >= ticks[0] && line.value(of) <= ticks.at(-1));
+    if (points.length > 1) picture.append(svg("path", { class: "t", d: points.map((of, at) => `${at ? "L" : "M"}${x(of)} ${y(line.value(of))}`).join("") }));
+  }
+  const ring = svg("circle", { class: "ring", r: 9, cx: 0, cy: 0, visibility: "hidden" });
+  return { picture, ring, x, y };
 }
 
 addEventListener("hashchange", () => withNames(drawCompare));

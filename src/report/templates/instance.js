@@ -51,6 +51,7 @@ function cellOf([entry, ending, verdicts, points, cost, rest], count) {
 
 function showMessage(title, text) {
   document.getElementById("instance").replaceChildren(element("h1", { tabindex: "-1" }, title), element("p", {}, text));
+  document.querySelector(".crumbs").replaceChildren();
   document.title = `${title} · ${names.contest}`;
 }
 
@@ -84,15 +85,6 @@ function crumbs({ instance, examination, entry, position }) {
 
 const section = (title, ...children) => element("section", {}, element("h2", {}, title), ...children);
 
-function tableOf(caption, heads, rows, kind) {
-  const row = cells => element("tr", {}, cells.map((cell, number) => cell instanceof HTMLTableCellElement ? cell
-    : element(number ? "td" : "th", number ? {} : { scope: "row" }, cell ?? "")));
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    element("table", { class: kind ?? null }, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, heads.map(head => element("th", { scope: "col" }, head)))),
-      element("tbody", {}, rows.map(row))));
-}
-
 const tile = (name, figure, note, kind) => element("div", { class: `tile ${kind ?? ""}` },
   element("dt", {}, name), element("dd", {}, figure), element("dd", { class: "sub" }, note ?? ""));
 const tiles = list => element("dl", { class: "tiles" }, list);
@@ -124,7 +116,8 @@ function basis(block, position) {
   const word = at(block.bases, position);
   const weak = (block.weak ?? []).find(([of]) => of === position);
   const reason = (block.reasons ?? []).find(([of]) => of === position);
-  return { word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
+  const certified = (block.certified ?? []).find(([of]) => of === position);
+  return { certified: certified?.[2], word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
 }
 
 // --- views ----------------------------------------------------------------------------------------------------
@@ -179,7 +172,7 @@ function drawExamination({ instance, examination }, block) {
 /** The page of a value: why it is trusted, and the answer and verdict of each tool. */
 function drawValue({ instance, examination, position }, block) {
   if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "This examination does not have this position.")] };
-  const { word, rule, weak } = basis(block, position);
+  const { word, rule, weak, certified } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
   const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
@@ -187,6 +180,7 @@ function drawValue({ instance, examination, position }, block) {
   const share = sum([names.points]).split("/").map(BigInt);
   const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
   const explanation = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
+  if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && word !== "override") {
     explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the voters that gave this value, ${confidence(voters)} of all voters that answered.`));

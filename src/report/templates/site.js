@@ -84,3 +84,50 @@ function size(kib) {
   const tenths = Math.floor(kib * 10 / unit);
   return `${Math.floor(tenths / 10)}${tenths % 10 ? "." + tenths % 10 : ""} ${name}`;
 }
+
+/** The fragment of the page's URL as keys and values. */
+const fragment = () => new URLSearchParams(location.hash.slice(1));
+
+/** Changes keys of the fragment; empty values are removed. The history gets no new step. */
+function setFragment(changes) {
+  const query = fragment();
+  for (const [key, value] of Object.entries(changes)) query.set(key, value ?? "");
+  const encoded = text => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",");
+  const parts = [...query].filter(([, value]) => value !== "").map(of => of.map(encoded).join("="));
+  const address = location.href.split("#")[0] + (parts.length ? `#${parts.join("&")}` : "");
+  if (address !== location.href) history.replaceState(history.state, "", address);
+}
+
+/** A label, and a list of choices: value and name. */
+const choice = (label, id, list, chosen) => [element("label", { for: id }, label), element("select", { id },
+  list.map(([value, name]) => element("option", { value, selected: String(value) === String(chosen) }, name)))];
+
+const plural = (count, one, many) => `${thousands(count)} ${count === 1 ? one : many}`;
+
+/** The word of the list that is most similar to `word`; null if none is similar. */
+function similar(word, list) {
+  let [best, least] = [null, word.length < 4 ? 1 : 2];
+  for (const other of list) {
+    if (Math.abs(other.length - word.length) > least || other === word) continue;
+    let row = [...Array(other.length + 1).keys()];
+    for (let i = 1; i <= word.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= other.length; j++) {
+        next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (word[i - 1] !== other[j - 1])));
+      }
+      row = next;
+    }
+    if (row[other.length] <= least) [best, least] = [other, row[other.length] - 1];
+  }
+  return best;
+}
+
+/** A table of texts and elements; the first cell of a row is its head. */
+function tableOf(caption, heads, rows, kind) {
+  const row = cells => element("tr", {}, cells.map((cell, number) => cell instanceof HTMLTableCellElement ? cell
+    : element(number ? "td" : "th", number ? {} : { scope: "row" }, cell ?? "")));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", { class: kind ?? null }, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, heads.map(head => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, rows.map(row))));
+}

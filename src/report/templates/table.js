@@ -1,6 +1,7 @@
 "use strict";
 // Tables of any length: only the visible rows are in the page. Columns have the width of their longest cell, visible or
-// not: so columns do not move while rows change, and the browser only lays out new rows.
+// not: so columns do not move while rows change, and the browser only lays out new rows. What a reader chooses (filter,
+// sorting, columns, ranges, figures) is in the fragment of the URL: it can be shared, and Back returns to it.
 
 /** Rows above and below the visible ones that are drawn while the table scrolls, to avoid gaps. */
 const SPARE = 8;
@@ -8,75 +9,171 @@ const SPARE = 8;
 const KEPT = 500;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const LONGEST = 8;
+const tables = [];
 
 /**
- * A table in `place`. Columns: `name`, `note`, `text(row)` for the filter, `key(row)` for sorting, `draw(cell, row)`, and
- * `shown(row)`, the text that it draws. `find(word)` returns a function of a row: whether the row meets a word of the
- * filter by something else than a text of a column; null for words that are only sought in texts.
+ * A table in `place`. Columns: `name`, `note`, `text(row)` for the filter, `key(row)` for sorting, `draw(cell, row)`,
+ * `shown(row)`, the text that it draws, and `figure(row)`, a number for ranges. `find(word)` returns a function of a row:
+ * whether the row meets a word of the filter by something else than a text of a column; null for words that are only
+ * sought in texts. `advice(word)`: what is wrong with a word, or null. `views`: value and name of the figures that cells
+ * can show; `view(value)` shows one and returns the unit of `figure`. `summary(rows)`: elements that sum up the rows.
  */
 class Table {
-  constructor(place, { caption, columns, rows, kind, find, hint, measures }) {
-    Object.assign(this, { place, columns, rows, find });
+  constructor(place, { caption, columns, rows, kind, find, advice, hint, views, view, summary }) {
+    Object.assign(this, { place, rows, find, advice, views, view, summary });
+    this.all = columns.filter(column => !column.optional || rows.some(row => column.shown(row) !== ""));
+    this.columns = this.all;
+    this.ranges = new Map();
+    this.number = tables.push(this);
     this.count = element("output", { class: "count", "aria-live": "polite" });
+    this.none = element("p", { class: "none", role: "status", hidden: true });
     this.body = element("tbody");
-    const space = () => element("tbody", { "aria-hidden": "true", hidden: true },
-      element("tr", {}, element("td", { class: "space", colspan: columns.length })));
+    const space = () => element("tbody", { "aria-hidden": "true", hidden: true }, element("tr", {}, element("td", { class: "space" })));
     [this.before, this.after] = [space(), space()];
     this.head = element("tr");
-    this.widths = element("colgroup", {}, columns.map(() => element("col")));
+    this.widths = element("colgroup");
     this.table = element("table", { class: kind },
       element("caption", {}, caption), this.widths, element("thead", {}, this.head), this.before, this.body, this.after);
     this.box = element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": caption }, this.table);
-    const id = `filter-${document.querySelectorAll(".filter").length + 1}`;
+    const id = `filter-${this.number}`;
     this.filter = element("input", { type: "search", id, class: "filter", autocomplete: "off", spellcheck: "false",
       "aria-describedby": `${id}-hint` });
+    const shown = views ? element("span", {}, choice("Show", `show-${this.number}`, views)) : null;
+    this.choice = shown?.querySelector("select");
+    this.panel = element("details", { class: "box columns-box" }, element("summary", {}, "Columns and ranges"), element("div"));
+    this.sums = summary ? element("details", { class: "box" }, element("summary", {}, "Sums of the shown rows"), element("div")) : null;
     place.replaceChildren(
       element("div", { class: "controls", role: "search", "aria-label": caption },
-        element("label", { for: id }, "Filter"), this.filter, measures || null, this.count),
-      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.box);
-    this.texts = rows.map(row => columns.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
+        element("label", { for: id }, "Filter"), this.filter, shown, this.count),
+      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.panel, this.none, this.box, ...[this.sums].filter(of => of));
+    this.texts = rows.map(row => this.all.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
     this.sorted = { column: null, down: false };
     this.drawn = new Map();
     this.kept = new Map();
-    this.rank();
-    this.drawHead();
-    this.findLongest();
-    this.measure();
-    this.table.setAttribute("aria-colcount", columns.length);
-    this.filter.addEventListener("input", () => this.select());
+    this.filter.addEventListener("input", () => this.changed({ filter: this.filter.value }));
+    this.choice?.addEventListener("change", () => this.changed({ show: this.choice.selectedIndex ? this.choice.value : "" }));
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.box.addEventListener("keydown", event => this.step(event));
+    this.panel.addEventListener("change", event => this.choose(event));
+    this.sums?.addEventListener("toggle", () => this.sumUp());
     addEventListener("resize", () => {
       this.measure();
       this.draw();
     });
-    this.body.addEventListener("keydown", event => this.step(event));
-    const initial = new URLSearchParams(location.hash.slice(1)).get("filter");
-    if (initial) this.filter.value = initial;
-    this.select();
+    // All rows are printed.
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
+    addEventListener("hashchange", () => {
+      if (this.restore()) place.scrollIntoView();
+    });
+    this.renew();
+    this.restore();
   }
 
-  drawHead() {
-    this.head.replaceChildren(...this.columns.map((column, at) => {
-      const button = element("button", { type: "button" }, column.name);
-      button.addEventListener("click", () => this.sort(at));
-      const state = this.sorted.column === at ? (this.sorted.down ? "descending" : "ascending") : null;
-      return element("th", { scope: "col", "aria-sort": state }, button,
-        column.note ? element("small", {}, column.note) : null);
-    }));
+  // --- state ------------------------------------------------------------------------------------------------------
+
+  /** The key of the fragment; the second table of a page has its own keys. */
+  key(name) {
+    return this.number > 1 ? `${name}${this.number}` : name;
+  }
+
+  /** Writes what was chosen to the fragment, and shows it. */
+  changed(choices) {
+    setFragment(Object.fromEntries(Object.entries(choices).map(([name, value]) => [this.key(name), value])));
+    this.restore();
+  }
+
+  /** Shows what the fragment of the URL says; returns whether it differs from what is shown. */
+  restore() {
+    const query = fragment();
+    const [filter, sort, hide, range, show] = ["filter", "sort", "hide", "range", "show"].map(name => query.get(this.key(name)) ?? "");
+    const state = JSON.stringify([filter, sort, hide, range, show]);
+    if (state === this.state) return false;
+    const isFirst = this.state === undefined;
+    this.state = state;
+    if (this.filter.value !== filter) this.filter.value = filter;
+    const named = name => this.all.find(column => column.name === name) ?? null;
+    const column = named(sort.replace(/^-/, ""));
+    const hidden = hide.split(",").map(named);
+    const columns = this.all.filter(of => !hidden.includes(of));
+    const view = this.views?.find(([value]) => value === show)?.[0] ?? this.views?.[0][0];
+    const isOther = columns.length !== this.columns.length || columns.some((of, at) => of !== this.columns[at])
+      || view !== this.shownView || column !== this.sorted.column;
+    this.columns = columns.length ? columns : this.all;
+    this.sorted = { column, down: sort.startsWith("-") };
+    this.ranges.clear();
+    for (const of of range.split(",").filter(of => of)) {
+      const [, name, from, to] = of.match(/^(.*):([^:]*?)\.\.([^:]*)$/) ?? [];
+      if (named(name)) this.ranges.set(named(name), [from, to]);
+    }
+    if (view !== undefined && view !== this.shownView) {
+      this.shownView = view;
+      this.choice.value = view;
+      this.unit = this.view(view);
+    }
+    if (isOther) this.renew();
+    else {
+      this.drawHead();
+      this.rank();
+      this.select();
+    }
+    this.drawPanel();
+    return !isFirst && state !== JSON.stringify(["", "", "", "", ""]);
   }
 
   /** Sorts by a column; the second time in the other direction, the third time not at all. Rows without a key are last. */
-  sort(at) {
-    const { column, down } = this.sorted;
-    if (column !== at) this.sorted = { column: at, down: Boolean(this.columns[at].largest) };
-    else if (down === Boolean(this.columns[at].largest)) this.sorted.down = !down;
-    else this.sorted = { column: null, down: false };
-    this.drawHead();
-    this.head.children[at].querySelector("button").focus();
-    // The head of the sorted column has an arrow, which changes its width.
-    this.measure();
-    this.rank();
-    this.select();
+  sort(column) {
+    const first = Boolean(column.largest);
+    const down = this.sorted.column !== column ? first : this.sorted.down === first ? !first : null;
+    const at = this.columns.indexOf(column);
+    this.changed({ sort: down === null ? "" : `${down ? "-" : ""}${column.name}` });
+    this.head.children[at]?.querySelector("button").focus();
+  }
+
+  /** The boxes of columns, and the bounds of their figures. */
+  drawPanel() {
+    const box = (column, at) => {
+      const [from, to] = this.ranges.get(column) ?? ["", ""];
+      const bound = (name, value) => element("input", { type: "number", min: "0", step: "any", value, "data-column": at, "data-bound": name,
+        "aria-label": `${column.name}: ${name}` });
+      return element("tr", {},
+        element("th", { scope: "row" }, element("label", {},
+          element("input", { type: "checkbox", checked: this.columns.includes(column), "data-column": at }), ` ${column.name}`)),
+        element("td", {}, column.figure ? [bound("from", from), " to ", bound("to", to), ` ${column.unit ?? this.unit ?? ""}`] : ""));
+    };
+    const focused = document.activeElement?.closest("details") === this.panel ? document.activeElement : null;
+    const again = focused && `[data-column="${focused.dataset.column}"]${focused.dataset.bound ? `[data-bound="${focused.dataset.bound}"]` : ":not([data-bound])"}`;
+    this.panel.lastChild.replaceChildren(element("table", {}, element("caption", {}, "Shown columns, and the range of their figures"),
+      element("tbody", {}, this.all.map(box))));
+    if (again) this.panel.querySelector(again)?.focus();
+  }
+
+  /** Takes a choice of columns or a range. */
+  choose({ target }) {
+    const column = this.all[target.dataset.column];
+    if (!column) return;
+    if (!target.dataset.bound) {
+      const hidden = this.all.filter(of => of === column ? !target.checked : !this.columns.includes(of));
+      // The last column cannot be hidden.
+      if (hidden.length === this.all.length) return this.drawPanel();
+      return this.changed({ hide: hidden.map(of => of.name).join(",") });
+    }
+    const bounds = this.ranges.get(column) ?? ["", ""];
+    bounds[target.dataset.bound === "from" ? 0 : 1] = target.value;
+    this.ranges.set(column, bounds);
+    this.changed({ range: [...this.ranges].filter(([, of]) => of.join("")).map(([of, [from, to]]) => `${of.name}:${from}..${to}`).join(",") });
+  }
+
+  // --- rows -------------------------------------------------------------------------------------------------------
+
+  drawHead() {
+    this.head.replaceChildren(...this.columns.map(column => {
+      const button = element("button", { type: "button" }, column.name);
+      button.addEventListener("click", () => this.sort(column));
+      const state = this.sorted.column === column ? (this.sorted.down ? "descending" : "ascending") : null;
+      return element("th", { scope: "col", "aria-sort": state }, button,
+        column.note ? element("small", {}, column.note) : null);
+    }));
   }
 
   /** Sorts all rows, filtered or not, so that a new filter needs no sorting. */
@@ -84,7 +181,7 @@ class Table {
     const { column, down } = this.sorted;
     this.ranked = this.rows.map((_, at) => at);
     if (column === null) return;
-    const keys = this.rows.map(row => this.columns[column].key(row));
+    const keys = this.rows.map(row => column.key(row));
     const sign = down ? -1 : 1;
     this.ranked.sort((a, b) => {
       const [x, y] = [keys[a], keys[b]];
@@ -93,11 +190,15 @@ class Table {
     });
   }
 
-  /** Draws all rows again, because cells show another figure. */
+  /** Draws head and rows again, because columns or their figures have changed. */
   renew() {
     this.drawn.forEach(row => row.remove());
     this.drawn.clear();
     this.kept.clear();
+    this.drawHead();
+    this.widths.replaceChildren(...this.columns.map(() => element("col")));
+    [this.before, this.after].forEach(body => body.querySelector("td").colSpan = this.columns.length);
+    this.table.setAttribute("aria-colcount", this.columns.length);
     this.findLongest();
     this.measure();
     this.rank();
@@ -116,7 +217,7 @@ class Table {
   measure() {
     this.height = 28;
     // The height in which rows are visible: the box without the head, which is always visible.
-    this.view = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
+    this.bodyHeight = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
     if (!this.rows.length) return;
     const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
     this.table.classList.remove("measured");
@@ -129,7 +230,7 @@ class Table {
     this.table.classList.add("measured");
   }
 
-  /** Applies the filter. */
+  /** Applies the filter and the ranges. */
   select() {
     this.box.scrollTop = 0;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
@@ -138,19 +239,52 @@ class Table {
       const found = this.find?.(word);
       return at => (this.texts[at].includes(word) || Boolean(found?.(this.rows[at]))) === is;
     });
-    this.order = this.ranked.filter(at => tests.every(test => test(at)));
+    const within = [...this.ranges].map(([column, [from, to]]) => at => {
+      const figure = column.figure(this.rows[at]);
+      return figure != null && (from === "" || figure >= Number(from)) && (to === "" || figure <= Number(to));
+    });
+    const all = [...tests, ...within];
+    this.order = this.ranked.filter(at => all.every(test => test(at)));
     this.table.setAttribute("aria-rowcount", this.order.length + 1);
     this.count.textContent = `${thousands(this.order.length)} of ${thousands(this.rows.length)}`;
+    this.explain(words, tests);
     this.draw(0, 0);
+    this.sumUp();
+  }
+
+  /** Says why there is no row, and what is wrong with a word of the filter. */
+  explain(words, tests) {
+    const texts = [];
+    words.forEach((of, at) => {
+      const word = of.replace(/^-/, "");
+      const advice = this.advice?.(word);
+      const other = of === word && !advice && !this.ranked.some(tests[at]) ? similar(word, this.vocabulary()) : null;
+      if (advice) texts.push(advice);
+      else if (of === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
+    });
+    if (!this.order.length && !texts.length) texts.push("No row fits all words and ranges.");
+    this.none.textContent = texts.join(" ");
+    this.none.hidden = !texts.length;
+  }
+
+  /** The different words of texts, for suggestions. */
+  vocabulary() {
+    this.known ??= new Set(this.texts.flatMap(text => text.split(/[\s,]+/)));
+    return this.known;
+  }
+
+  sumUp() {
+    if (this.sums?.open) this.sums.lastChild.replaceChildren(...this.summary(this.order.map(at => this.rows[at]), this.columns));
   }
 
   /** Adds the visible rows to the page and removes the others; rows that stay are not changed. */
   draw(top = this.box.scrollTop, spare = SPARE) {
-    const first = Math.max(0, Math.floor(top / this.height) - spare);
-    const last = Math.min(this.order.length, Math.ceil((top + this.view) / this.height) + spare);
+    const first = this.printing ? 0 : Math.max(0, Math.floor(top / this.height) - spare);
+    const last = this.printing ? this.order.length : Math.min(this.order.length, Math.ceil((top + this.bodyHeight) / this.height) + spare);
     const wanted = new Set(this.order.slice(first, last));
     for (const [number, row] of this.drawn) {
       if (!wanted.has(number)) {
+        if (row.contains(document.activeElement)) this.keepFocus(number, row);
         row.remove();
         this.drawn.delete(number);
       }
@@ -196,162 +330,52 @@ class Table {
     return row;
   }
 
-  /** Arrow keys move the focus from link to link. */
-  step(event) {
-    const cell = event.target.closest("th, td");
-    const direction = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!cell || !direction || event.altKey || event.ctrlKey || event.metaKey) return;
-    let row = cell.parentElement, at = [...row.children].indexOf(cell);
-    do {
-      row = direction[0] < 0 ? row.previousElementSibling : direction[0] > 0 ? row.nextElementSibling : row;
-      at += direction[1];
-      const link = row?.children[at]?.querySelector("a");
-      if (link) {
-        event.preventDefault();
-        link.focus();
-        link.scrollIntoView({ block: "nearest", inline: "nearest" });
-        return;
-      }
-    } while (row && at >= 0 && at < this.columns.length && direction[1]);
+  /** Draws all rows for the printer, or only the visible ones again. On paper columns have shares of the page's width. */
+  print(printing) {
+    this.printing = printing;
+    this.draw();
+    if (!printing) return this.measure();
+    const widths = [...this.widths.children].map(column => parseFloat(column.style.width) || 1);
+    const sum = widths.reduce((sum, width) => sum + width, 0);
+    widths.forEach((width, at) => this.widths.children[at].style.width = `${width * 100 / sum}%`);
+    this.table.style.width = "100%";
   }
-}
 
-/** Draws the name of an instance; the name of its family has an element of its own, which narrow pages hide. */
-function drawInstance(cell, number, link) {
-  const [name, family] = names.instances[number];
-  const short = name.startsWith(family + "-") ? name.slice(family.length + 1) : name;
-  cell.append(element("a", { href: link, title: name },
-    name === short ? null : element("i", {}, family + "-"), short));
-}
+  // --- keyboard ---------------------------------------------------------------------------------------------------
 
-/** Called by the data of an examination or entry: draws the table, or passes the data to the script that loaded them. */
-function mcc_matrix(data) {
-  const take = document.currentScript.take;
-  if (take) take(data);
-  else drawMatrix(data);
-}
+  /** The focus stays in the table when its row scrolls out of view: arrow keys go on from there. */
+  keepFocus(number, row) {
+    this.left = { number, column: [...row.children].findIndex(cell => cell.contains(document.activeElement)) };
+    this.box.focus({ preventScroll: true });
+  }
 
-function drawMatrix(data) {
-  withNames(() => {
-    const place = document.querySelector(".table");
-    const acrossEntries = data.across === "entries";
-    const heads = data.columns.map(number => acrossEntries ? names.entries[number] : names.examinations[number]);
-    const part = (row, number) => acrossEntries
-      ? { instance: row[0], examination: data.of, entry: number }
-      : { instance: row[0], examination: number, entry: data.of };
-    let measure = MEASURES.verdict;
-    const shown = run => run ? measure[1](run) ?? "–" : "·";
-    const column = (head, at) => ({
-      name: head.name,
-      shown: row => shown(row[1][at]),
-      note: head.status || null,
-      largest: true,
-      key: row => row[1][at] ? measure[2](row[1][at]) : null,
-      draw: (cell, row) => {
-        const run = row[1][at];
-        if (!run) {
-          cell.className = "e";
-          cell.textContent = shown(run);
-          return;
-        }
-        colour(cell, run);
-        const text = measure[1](run);
-        cell.append(element("a", { href: address(part(row, data.columns[at])),
-          "aria-label": `${head.name}: ${text ?? "not measured"}` }, shown(run)));
-      },
-    });
-    const of = row => ({ instance: row[0], examination: acrossEntries ? data.of : null });
-    const first = {
-      name: "Instance",
-      shown: row => names.instances[row[0]][0],
-      text: row => names.instances[row[0]].slice(0, 3).join("\n"),
-      key: row => names.instances[row[0]][0],
-      draw: (cell, row) => drawInstance(cell, row[0], address(of(row))),
-    };
-    const second = {
-      name: "Status",
-      shown: row => names.instances[row[0]][2],
-      key: row => names.instances[row[0]][2],
-      draw: (cell, row) => cell.append(names.instances[row[0]][2]),
-    };
-    // `LoLA:wrong`: columns whose names begin with the first part, and a word that finds their runs.
-    const find = word => {
-      const colon = word.lastIndexOf(":");
-      if (colon < 0) return null;
-      const [prefix, test] = [word.slice(0, colon), runTest(word.slice(colon + 1))];
-      const columns = [...heads.keys()].filter(at => heads[at].name.toLowerCase().startsWith(prefix));
-      return row => columns.some(at => test(row[1][at]));
-    };
-    let table = null;
-    const choice = data.costs ? element("select", { id: "measure" },
-      Object.entries(MEASURES).map(([value, [name]]) => element("option", { value }, name))) : null;
-    choice?.addEventListener("change", () => {
-      measure = MEASURES[choice.value];
-      table.renew();
-    });
-    table = new Table(place, {
-      caption: acrossEntries
-        ? `${place.dataset.name}: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run`
-        : `${place.dataset.name}: right (✓), wrong (✗) and unjudged (?) values by examination, and the ending of the run`,
-      kind: "grid",
-      columns: [first, second, ...heads.map(column)],
-      rows: data.rows,
-      find,
-      hint: `Rows: parts of names, or “surprise”. Runs: ${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong, or :wrong, :cpu, :nothing, :complete, :marked for runs of any column. A minus before a word excludes the rows that it finds.`,
-      measures: choice ? element("span", {}, element("label", { for: "measure" }, "Show"), " ", choice) : null,
-    });
-  });
-}
+  /** Arrow keys, Page Up, Page Down, Home and End move the focus from link to link. */
+  step(event) {
+    const page = Math.max(1, Math.floor(this.bodyHeight / this.height) - 1);
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0],
+      PageUp: [-page, 0], PageDown: [page, 0], Home: [-Infinity, 0], End: [Infinity, 0] }[event.key];
+    if (!move || event.altKey || event.metaKey) return;
+    const cell = event.target.closest("tbody th, tbody td");
+    const from = cell ? { at: Number(cell.parentElement.getAttribute("aria-rowindex")) - 2, column: cell.cellIndex }
+      : event.target === this.box && this.left ? { at: this.order.indexOf(this.left.number), column: this.left.column } : null;
+    if (!from || from.at < 0) return;
+    const at = Math.min(Math.max(from.at + move[0], 0), this.order.length - 1);
+    const row = this.visible(at);
+    let column = from.column + move[1];
+    while (move[1] && row.children[column] && !row.children[column].querySelector("a")) column += move[1];
+    const link = row.children[column]?.querySelector("a") ?? (move[0] ? row.querySelector("a") : null);
+    event.preventDefault();
+    if (!link) return;
+    link.focus({ preventScroll: true });
+    link.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
 
-/** The text and the sort key of each kind of field of a list. */
-const KINDS = {
-  text: { text: field => field ?? "", key: field => field ?? null },
-  number: { text: field => field == null ? "" : thousands(field), key: field => field ?? null, largest: true },
-  points: { text: field => decimal(field), key: field => field.split("/").map(Number).reduce((p, q) => p / q), largest: true },
-  position: { text: field => field == null ? "" : two(field), key: field => field ?? null },
-  examination: { text: field => field == null ? "all" : names.examinations[field].name, key: field => field ?? -1 },
-  entry: { text: field => names.entries[field].name, key: field => names.entries[field].name },
-  entries: { text: field => field.map(number => names.entries[number].name).join(", "), key: field => field.length, largest: true },
-  instance: { text: field => field == null ? "" : names.instances[field][0], key: field => field == null ? null : names.instances[field][0] },
-};
-
-function drawList(place, data) {
-  const at = kind => data.columns.findIndex(([, of]) => of === kind);
-  const [instance, examination, entry, position] = ["instance", "examination", "entry", "position"].map(at);
-  const of = (row, number) => number < 0 ? null : row[number];
-  const columns = data.columns.map(([name, kind], number) => ({
-    name,
-    largest: KINDS[kind].largest,
-    shown: row => KINDS[kind].text(row[number]),
-    text: row => KINDS[kind].text(row[number]),
-    key: row => KINDS[kind].key(row[number]),
-    draw: (cell, row) => {
-      if (number === instance && row[number] != null) {
-        drawInstance(cell, row[number], address({ instance: row[number], examination: of(row, examination),
-          entry: of(row, entry), position: of(row, position) }));
-      } else {
-        const text = KINDS[kind].text(row[number]);
-        cell.append(element("span", { title: text.length > 40 ? text : null }, text));
-      }
-    },
-  }));
-  new Table(place, {
-    caption: place.dataset.name,
-    kind: "list grid",
-    columns,
-    rows: data.rows,
-    hint: "Any words of a row; a minus before a word excludes the rows that it finds.",
-  });
-}
-
-/** Called by the data of a page with one list. */
-function mcc_list(data) {
-  mcc_lists([data]);
-}
-
-/** Called by the data of a page with several lists; lists without rows are not shown. */
-function mcc_lists(lists) {
-  withNames(() => document.querySelectorAll(".table").forEach((place, at) => {
-    if (lists[at]?.rows.length) drawList(place, lists[at]);
-  }));
+  /** The row at a place of the order; the table scrolls if it is not drawn. */
+  visible(at) {
+    const top = at * this.height;
+    if (top < this.box.scrollTop) this.box.scrollTop = top;
+    if (top + this.height > this.box.scrollTop + this.bodyHeight) this.box.scrollTop = top + this.height - this.bodyHeight;
+    this.draw();
+    return this.drawn.get(this.order[at]);
+  }
 }

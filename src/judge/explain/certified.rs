@@ -1,0 +1,42 @@
+//! How the value of a position is certified, for its explanation.
+
+use crate::certified::{Certified, CertifiedValue, REFUTED, VOTES};
+use crate::judgement::Trusted;
+use crate::show::short;
+use serde::Serialize;
+use std::fmt;
+
+/// How the value of a position is certified.
+#[derive(Debug, Serialize)]
+pub struct CertifiedPosition {
+    /// `witness`, `proof`, `explored`, `votes` or `refuted`.
+    pub label: &'static str,
+    /// The certified value, if there is one.
+    pub certified: Option<Certified>,
+}
+
+impl CertifiedPosition {
+    /// How a trusted value is certified.
+    pub fn of(trusted: &Trusted) -> Self {
+        Self { label: trusted.certified_label(), certified: trusted.certified.as_deref().cloned() }
+    }
+}
+
+impl fmt::Display for CertifiedPosition {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Certified { method, value, evidence, detail }) = &self.certified else {
+            return out.write_str("Certified: no, the value rests on votes alone");
+        };
+        let stated = match value {
+            CertifiedValue::Exactly(value) => format!("the value is {}", short(&value.to_string())),
+            CertifiedValue::AtLeast(least) => format!("the value is at least {}", short(&least.to_string())),
+        };
+        let file = if evidence.is_empty() { String::new() } else { format!(", file {evidence}") };
+        let evidence = format!("{stated} by {} ({detail}{file})", method.word());
+        match self.label {
+            REFUTED => write!(out, "Refuted: {evidence}"),
+            VOTES => write!(out, "Certified: no, the value rests on votes alone; {evidence}"),
+            _ => write!(out, "Certified: {evidence}"),
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Why entries have their places: sums by model status and family, values that only one tool has right, duels of
+//! neighbours on a podium, and the least number of trusted values that decide a place. Everything is computed from the
+//! verdicts of a judgement.
+
+use crate::judgement::*;
+use crate::mcc::ValuePoints;
+use crate::mcc::sensitivity::{examinations_of_podiums, holders_and_rivals, nearest_rivals};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// For margins of at most this many values the values that decide are listed.
+const FEW_VALUES: u64 = 5;
+
+/// The sums of a judgement by which places are explained. Points are with weights and without bonuses.
+pub struct Places<'j> {
+    judgement: &'j Judgement,
+    /// The instances of one family, status and weight are one class.
+    classes: Vec<Class<'j>>,
+    /// By instance.
+    class_of: Vec<usize>,
+    /// The weights of the classes with one denominator, so that a sum of weights is a sum of integers.
+    weights: Vec<BigInt>,
+    denominator: BigInt,
+    /// By entry, examination and class.
+    counts: Vec<ClassCounts>,
+    /// Number of positions and of trusted values, by examination and class.
+    positions: Vec<(u64, u64)>,
+    unique: Vec<Vec<Position>>,
+    wrong: Vec<Vec<Position>>,
+    margins: Vec<DecidedPlace>,
+    duels: Vec<Duel>,
+}
+
+struct Class<'j> {
+    family: &'j str,
+    status: &'j str,
+    weight: &'j BigRational,
+    instance: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct ClassCounts {
+    right: u64,
+    wrong: u64,
+    unjudged: u64,
+    unique: u64,
+}
+
+/// A value of the judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Number of the examination.
+    pub examination: usize,
+    /// Number of the instance.
+    pub instance: usize,
+    /// Position in the block, from 0.
+    pub position: usize,
+}
+
+/// Counts and points of an entry in some examinations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Right values.
+    pub right: u64,
+    /// Wrong values.
+    pub wrong: u64,
+    /// Given values whose trusted value is unknown.
+    pub unjudged: u64,
+    /// Trusted values that it did not give.
+    pub missed: u64,
+    /// Right values that no other competing tool has.
+    pub unique: u64,
+    /// Points of its right values, minus the penalties.
+    pub points: BigRational,
+    /// Points of the values that no other competing tool has right.
+    pub unique_points: BigRational,
+    /// Penalties of its wrong values: 0 or more.
+    pub penalties: BigRational,
+    /// Points that it would have in addition with every trusted value right.
+    pub missing: BigRational,
+}
+
+/// The points that an entry misses on one family.
+#[derive(Debug)]
+pub struct Loss<'j> {
+    /// Name of the family.
+    pub family: &'j str,
+    /// Number of one of its instances.
+    pub instance: usize,
+    /// What the entry has there.
+    pub tally: Tally,
+}
+
+/// How a rank up to 3 could be lost.
+#[derive(Debug)]
+pub struct DecidedPlace {
+    /// Number of the podium.
+    pub podium: usize,
+    /// Number of the entry with the rank.
+    pub holder: usize,
+    /// Number of the entry that would pass it with the fewest changed trusted values.
+    pub rival: usize,
+    /// The least number of changed values; None where no number is enough.
+    pub values: Option<u64>,
+    /// If few are enough: the values of which the last one could be changed, in the order of the judgement.
+    pub deciding: Vec<Position>,
+}
+
+/// Two neighbours on a podium: what one has and the other does not.
+#[derive(Debug)]
+pub struct Duel {
+    /// Number of the podium.
+    pub podium: usize,
+    /// Number of the entry with the better place.
+    pub ahead: usize,
+    /// Number of the next entry.
+    pub behind: usize,
+    /// Values that only the first, only the second has right: number and points.
+    pub only: [(u64, BigRational); 2],
+    /// Wrong values of the first and of the second: number and penalties.
+    pub wrong: [(u64, BigRational); 2],
+}
+
+impl<'j> Places<'j> {
+    /// Sums up a judgement that `Judgement::check` accepts.
+    pub fn of(judgement: &'j Judgement) -> Self {
+        let mut numbers: BTreeMap<(&str, &str, &BigRational), usize> = BTreeMap::new();
+        let mut classes = Vec::new();
+        let mut class_of = Vec::new();
+        for (instance, of) in judgement.instances.iter().enumerate() {
+            let (family, status, weight) = (of.family.as_str(), of.status.as_str(), &of.weight);
+            let class = *numbers.entry((family, status, weight)).or_insert_with(|| {
+                classes.push(Class { family, status, weight, instance });
+                classes.len() - 1
+            });
+            class_of.push(class);
+        }
+        let weights = || classes.iter().map(|class: &Class| class.weight);
+        let denominator = weights().fold(BigInt::one(), |all, weight| all.lcm(weight.denom()));
+        let numerator = |weight: &BigRational| weight.numer() * (&denominator / weight.denom());
+        let weights = weights().map(numerator).collect();
+        let (entries, examinations) = (judgement.entries.len(), judgement.examinations.len());
+        let mut places = Self {
+            judgement,
+            counts: vec![ClassCounts::default(); entries * examinations * classes.len()],
+            positions: vec![(0, 0); examinations * classes.len()],
+            classes,
+            class_of,
+            weights,
+            denominator,
+            unique: vec![Vec::new(); entries],
+            wrong: vec![Vec::new(); entries],
+            margins: Vec::new(),
+            duels: Vec::new(),
+        };
+        judgement.blocks.iter().for_each(|block| places.add(block));
+        places.compare();
+        places
+    }
+
+    fn index(&self, entry: usize, examination: usize, class: usize) -> usize {
+        (entry * self.judgement.examinations.len() + examination) * self.classes.len() + class
+    }
+
+    /// Counts the values of a block.
+    fn add(&mut self, block: &Block) {
+        let entries = &self.judgement.entries;
+        let class = self.class_of[block.instance];
+        let Block { examination, instance, .. } = *block;
+        let positions = &mut self.positions[examination * self.classes.len() + class];
+        positions.0 += block.trusted.len() as u64;
+        positions.1 += block.trusted.iter().filter(|of| of.value.is_some()).count() as u64;
+        for position in 0..block.trusted.len() {
+            // The competing tools that have the value right: none, one or several.
+            let (mut right, mut several) = (None, false);
+            for cell in block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right) {
+                let Entry { tool, status, .. } = &entries[cell.entry];
+                if *status == Status::Competing {
+                    several |= *right.get_or_insert(tool) != tool;
+                }
+            }
+            for cell in &block.cells {
+                let at = self.index(cell.entry, examination, class);
+                let counts = &mut self.counts[at];
+                let value = Position { examination, instance, position };
+                match cell.verdicts[position] {
+                    ValueVerdict::Right => {
+                        counts.right += 1;
+                        if !several && right.is_none_or(|tool| *tool == entries[cell.entry].tool) {
+                            counts.unique += 1;
+                            self.unique[cell.entry].push(value);
+                        }
+                    }
+                    ValueVerdict::Wrong => {
+                        counts.wrong += 1;
+                        self.wrong[cell.entry].push(value);
+                    }
+                    ValueVerdict::Unjudged => counts.unjudged += 1,
+                    ValueVerdict::NotComputed => {}
+                }
+            }
+        }
+    }
+
+    /// Computes duels and margins.
+    fn compare(&mut self) {
+        let judgement = self.judgement;
+        let edition = &judgement.edition;
+        let within = examinations_of_podiums(edition);
+        let weights: Vec<BigRational> = self.classes.iter().map(|class| class.weight.clone()).collect();
+        let class_of = |block: &Block| self.class_of[block.instance];
+        let mut pairs = holders_and_rivals(&judgement.podiums, &judgement.entries);
+        pairs.retain(|pair| pair.podium < within.len());
+        let mut by_examination: Vec<Vec<usize>> = vec![Vec::new(); judgement.examinations.len()];
+        for (number, pair) in pairs.iter().enumerate() {
+            within[pair.podium].iter().for_each(|&examination| by_examination[examination].push(number));
+        }
+        for block in &judgement.blocks {
+            for &pair in &by_examination[block.examination] {
+                pairs[pair].count_gains(block, class_of(block) as u32);
+            }
+        }
+        for (pair, values) in nearest_rivals(pairs, edition, &weights) {
+            let mut deciding = Vec::new();
+            if let Some(values) = values.filter(|&values| values <= FEW_VALUES) {
+                let least = pair.last_gain(edition, &weights, values);
+                for block in
+                    judgement.blocks.iter().filter(|of| within[pair.podium].contains(&of.examination))
+                {
+                    let Block { examination, instance, .. } = *block;
+                    let found = pair.positions_above(edition, &weights[class_of(block)], block, &least);
+                    deciding.extend(found.into_iter().map(|position| Position {
+                        examination,
+                        instance,
+                        position,
+                    }));
+                }
+            }
+            self.margins.push(DecidedPlace {
+                podium: pair.podium,
+                holder: pair.holder.entry,
+                rival: pair.rival.entry,
+                values,
+                deciding,
+            });
+        }
+        for (number, podium) in judgement.podiums.iter().enumerate().take(within.len()) {
+            let ranked: Vec<&PodiumPlace> = podium.places.iter().filter(|of| of.rank.is_some()).collect();
+            for pair in ranked.windows(2) {
+                self.duels.push(self.duel(number, pair[0].entry, pair[1].entry, &within[number]));
+            }
+        }
+    }
+
+    fn duel(&self, podium: usize, ahead: usize, behind: usize, examinations: &[usize]) -> Duel {
+        let mut counts: BTreeMap<(usize, usize), [u64; 2]> = BTreeMap::new();
+        let blocks = self.judgement.blocks.iter();
+        for block in blocks.filter(|block| examinations.contains(&block.examination)) {
+            let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
+            let cells = [cell(ahead), cell(behind)];
+            let right = |side: usize, position: usize| {
+                cells[side].is_some_and(|cell| cell.verdicts[position] == ValueVerdict::Right)
+            };
+            let at = counts.entry((block.examination, self.class_of[block.instance])).or_default();
+            for position in 0..block.trusted.len() {
+                match (right(0, position), right(1, position)) {
+                    (true, false) => at[0] += 1,
+                    (false, true) => at[1] += 1,
+                    _ => {}
+                }
+            }
+        }
+        let only = [0, 1].map(|side| {
+            let of = |examination: usize| {
+                let of = counts.iter().filter(move |((at, _), _)| *at == examination);
+                self.worth(examination).right
+                    * self.weighted(of.map(|((_, class), count)| (*class, count[side])))
+            };
+            let count = counts.values().map(|count| count[side]).sum();
+            (count, examinations.iter().map(|&examination| of(examination)).sum())
+        });
+        let wrong = [ahead, behind].map(|entry| {
+            let tally = self.tally(entry, examinations, |_| true);
+            (tally.wrong, tally.penalties)
+        });
+        Duel { podium, ahead, behind, only, wrong }
+    }
+
+    fn worth(&self, examination: usize) -> ValuePoints {
+        let edition = &self.judgement.edition;
+        ValuePoints::new(&edition.judging, edition.examinations[examination].values)
+    }
+
+    /// The sum of the weights of counted values.
+    fn weighted(&self, counts: impl Iterator<Item = (usize, u64)>) -> BigRational {
+        let counts = counts.filter(|(_, count)| *count > 0);
+        let sum: BigInt = counts.map(|(class, count)| &self.weights[class] * count).sum();
+        if sum.is_zero() { BigRational::zero() } else { BigRational::new(sum, self.denominator.clone()) }
+    }
+
+    /// The model statuses of the judged instances, such as `known` and `surprise`, in this order.
+    pub fn statuses(&self) -> Vec<&'j str> {
+        let judged = |class: &usize| {
+            (0..self.judgement.examinations.len())
+                .any(|examination| self.positions[examination * self.classes.len() + class].0 > 0)
+        };
+        let judged = (0..self.classes.len()).filter(judged);
+        let mut statuses: Vec<&str> = judged.map(|class| self.classes[class].status).collect();
+        statuses.sort_unstable();
+        statuses.dedup();
+        statuses
+    }
+
+    /// What an entry has in some examinations on the models of a status; of all models without a status.
+    pub fn of_status(&self, entry: usize, examinations: &[usize], status: Option<&str>) -> Tally {
+        self.tally(entry, examinations, |class| status.is_none_or(|status| status == class.status))
+    }
+
+    fn tally(&self, entry: usize, examinations: &[usize], wanted: impl Fn(&Class) -> bool) -> Tally {
+        let mut tally = Tally::default();
+        for &examination in examinations {
+            let worth = self.worth(examination);
+            // The counts by class of which the weights are summed: right, wrong, missed, unique.
+            let mut weighted: [Vec<(usize, u64)>; 4] = Default::default();
+            for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| wanted(class)) {
+                let counts = self.counts[self.index(entry, examination, class)];
+                tally.right += counts.right;
+                tally.wrong += counts.wrong;
+                tally.unjudged += counts.unjudged;
+                let known = self.positions[examination * self.classes.len() + class].1;
+                let missed = known.saturating_sub(counts.right + counts.wrong);
+                tally.missed += missed;
+                tally.unique += counts.unique;
+                for (list, count) in
+                    weighted.iter_mut().zip([counts.right, counts.wrong, missed, counts.unique])
+                {
+                    list.push((class, count));
+                }
+            }
+            let [right, wrong, missed, unique] = weighted.map(|list| self.weighted(list.into_iter()));
+            let penalties = -&worth.wrong * &wrong;
+            tally.points += &worth.right * right - &penalties;
+            tally.unique_points += &worth.right * unique;
+            tally.missing += &worth.right * (missed + wrong) + &penalties;
+            tally.penalties += penalties;
+        }
+        tally
+    }
+
+    /// The points with every value right, of the models of a status; of all models without a status.
+    pub fn maximum(&self, examinations: &[usize], status: Option<&str>) -> BigRational {
+        let mut maximum = BigRational::zero();
+        for &examination in examinations {
+            let wanted = |class: &usize| status.is_none_or(|status| status == self.classes[*class].status);
+            let positions =
+                |class: usize| (class, self.positions[examination * self.classes.len() + class].0);
+            let counts = (0..self.classes.len()).filter(wanted).map(positions);
+            maximum += self.worth(examination).right * self.weighted(counts);
+        }
+        maximum
+    }
+
+    /// The families on which an entry misses points, most first. Examinations in which it has no score are left out.
+    pub fn losses(&self, entry: usize) -> Vec<Loss<'j>> {
+        let scores = self.judgement.scores.iter().filter(|score| score.entry == entry);
+        let examinations: Vec<usize> = scores.map(|score| score.examination).collect();
+        let families: BTreeMap<&str, usize> =
+            self.classes.iter().map(|class| (class.family, class.instance)).collect();
+        let loss = |(family, instance): (&'j str, usize)| {
+            let tally = self.tally(entry, &examinations, |class| class.family == family);
+            Loss { family, instance, tally }
+        };
+        let mut losses: Vec<Loss> = families.into_iter().map(loss).collect();
+        losses.retain(|loss| loss.tally.missing.is_positive());
+        losses.sort_by_key(|loss| Reverse(loss.tally.missing.clone()));
+        losses
+    }
+
+    /// The right values of an entry that no other competing tool has, in the order of the judgement.
+    pub fn unique(&self, entry: usize) -> &[Position] {
+        &self.unique[entry]
+    }
+
+    /// The wrong values of an entry, in the order of the judgement.
+    pub fn wrong(&self, entry: usize) -> &[Position] {
+        &self.wrong[entry]
+    }
+
+    /// The penalty of a wrong value: 0 or more.
+    pub fn penalty(&self, of: Position) -> BigRational {
+        -self.worth(of.examination).wrong * &self.judgement.instances[of.instance].weight
+    }
+
+    /// How each rank up to 3 of a podium could be lost, in the order of the places.
+    pub fn margins(&self, podium: usize) -> impl Iterator<Item = &DecidedPlace> {
+        self.margins.iter().filter(move |margin| margin.podium == podium)
+    }
+
+    /// The pairs of neighbours with a rank on a podium, best first.
+    pub fn duels(&self, podium: usize) -> impl Iterator<Item = &Duel> {
+        self.duels.iter().filter(move |duel| duel.podium == podium)
+    }
+
+    /// Numbers of the examinations of each podium.
+    pub fn examinations(&self) -> Vec<Vec<usize>> {
+        examinations_of_podiums(&self.judgement.edition)
+    }
+}
