@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod archive;
+pub mod certification;
 pub mod cli;
 pub mod cluster;
 pub mod qualify;
@@ -14,6 +15,8 @@ pub mod runner;
 pub use mcc_base as base;
 pub use mcc_benchkit as benchkit;
 pub use mcc_campaign as campaign;
+pub use mcc_checker as checker;
+pub use mcc_container as container;
 pub use mcc_edition as edition;
 pub use mcc_executor as executor;
 pub use mcc_host as host;

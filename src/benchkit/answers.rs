@@ -12,7 +12,7 @@
 //! print values before it ends (E-5.1). A contradiction is recorded.
 
 use super::anomaly::Anomaly;
-use super::grammar::{StatedResult, Statement, is_technique, statements, words};
+use super::grammar::{StatedResult, Statement, is_result, is_technique, statements, words};
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{LONGEST_RESULT, Line, Truncation, for_each_candidate};
 use super::{Questions, Value};
@@ -137,6 +137,8 @@ struct Reader<'a> {
     reading: Reading,
     positions: Vec<Position>,
     declared: Option<Declaration>,
+    /// The line of the last declaration.
+    declared_line: u64,
     anomalies: Vec<Anomaly>,
     dropped: u64,
     line: u64,
@@ -154,6 +156,7 @@ impl<'a> Reader<'a> {
                 .map(|id| Position { id: id.clone(), ..Position::default() })
                 .collect(),
             declared: None,
+            declared_line: 0,
             anomalies: Vec::new(),
             dropped: 0,
             line: 0,
@@ -195,16 +198,7 @@ impl<'a> Reader<'a> {
             );
         }
         if statements.is_empty() {
-            // Only if the rest is a result of a known id, because tools also log text about formulas.
-            let near = words.windows(2).find_map(|pair| {
-                let keyword = misspelt(pair[0], &RESULTS)?;
-                self.find(pair[1]).map(|_| (pair[0], keyword))
-            });
-            if let Some((word, keyword)) = near
-                && words.contains(&bytes::TECHNIQUES)
-            {
-                self.misspelt(word, keyword);
-            }
+            self.misspelt_result(&words);
             for keyword in DECLARATIONS {
                 if words.contains(&keyword.as_bytes()) {
                     self.warning(
@@ -221,8 +215,9 @@ impl<'a> Reader<'a> {
     fn statement(&mut self, statement: &Statement<'_>, cut_off: bool) -> bool {
         let Some(subject) = statement.subject else { return false };
         let known = self.find(subject);
-        // Tools also log text about formulas: without a value, the statement counts only if its id is known.
-        let meant = known.is_some() || statement.stated.is_value();
+        // Tools also log text about formulas: without a value, the statement counts only if its id is known, or if it has
+        // the form of a result of another kind.
+        let meant = known.is_some() || statement.stated.is_value() || statement.is_like_a_result();
         if !meant || (statement.in_word && known.is_none()) {
             return false;
         }
@@ -377,6 +372,7 @@ impl<'a> Reader<'a> {
     }
 
     fn declare(&mut self, declared: Declaration) {
+        self.declared_line = self.line;
         if let Some(before) = self.declared.replace(declared)
             && before != declared
         {
@@ -394,6 +390,28 @@ impl<'a> Reader<'a> {
     fn misspelt(&mut self, word: &[u8], keyword: &str) {
         let problem = format!("`{}` is no keyword: the line is ignored", cut(word));
         self.error(problem, format!("write {keyword}"));
+    }
+
+    /// Reports a result whose first keyword is misspelt or split: `STATESPACE STATES 14`, `STATE SPACE STATES 14`. Only if
+    /// the rest is a result of a known id, because tools also log text about formulas.
+    fn misspelt_result(&mut self, words: &[&[u8]]) {
+        let has_techniques = words.contains(&bytes::TECHNIQUES);
+        let has_result = |rest: &[&[u8]]| {
+            let [subject, rest @ ..] = rest else { return false };
+            self.find(subject).is_some()
+                && (has_techniques || rest.first().is_some_and(|word| is_result(word)))
+        };
+        let found = (0..words.len()).find_map(|at| match &words[at..] {
+            [b"STATE", b"SPACE", rest @ ..] if has_result(rest) => Some(("STATE SPACE".into(), STATE_SPACE)),
+            [word, rest @ ..] => {
+                let keyword = misspelt(word, &RESULTS).filter(|_| has_result(rest))?;
+                Some((cut(word), keyword))
+            }
+            [] => None,
+        });
+        if let Some((found, keyword)) = found {
+            self.error(format!("`{found}` is no keyword: the line is ignored"), format!("write {keyword}"));
+        }
     }
 
     fn unknown_id(&mut self, subject: &[u8]) {
@@ -489,10 +507,12 @@ impl<'a> Reader<'a> {
         match self.declared {
             Some(declared) if answered => {
                 let keyword = declared.keyword();
+                self.line = self.declared_line;
                 self.error(
                     format!("{keyword} for the whole examination, but values are printed: the values count"),
                     "write FORMULA id CANNOT_COMPUTE for single values, or print no value",
                 );
+                self.anomalies.sort_by_key(|anomaly| anomaly.line);
             }
             None if !answered && self.positions.iter().any(|position| position.cannot_compute) => {
                 self.declared = Some(Declaration::CannotCompute);

@@ -110,7 +110,19 @@ pub(super) fn statements<'a>(
     found
 }
 
+/// Whether a word has the form of a result of some examination: TRUE, FALSE or a number.
+pub(super) fn is_result(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    matches!(word, b"TRUE" | b"FALSE") || (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
 impl<'a> Statement<'a> {
+    /// Whether the statement has a result of another kind of examination, followed by techniques or nothing.
+    pub fn is_like_a_result(&self) -> bool {
+        let StatedResult::Other(word) = self.stated else { return false };
+        is_result(word) && matches!(self.tail, [] | [TECHNIQUES, ..])
+    }
+
     /// The words after TECHNIQUES. None if TECHNIQUES is missing, with or without techniques.
     ///
     /// # Errors

@@ -13,8 +13,9 @@ pub(super) const RESULTS: [&str; 2] = [FORMULA, STATE_SPACE];
 pub(super) const DECLARATIONS: [&str; 2] = [DO_NOT_COMPETE, CANNOT_COMPUTE];
 
 /// A line without any of these words is ignored. COMPUTE and COMPETE are part of declarations, also of misspelt ones.
-/// TECHNIQUES is part of results whose first keyword is misspelt.
-pub(super) const CANDIDATE_WORDS: [&str; 5] = [FORMULA, STATE_SPACE, "COMPUTE", "COMPETE", TECHNIQUES];
+/// TECHNIQUES is part of results whose first keyword is misspelt, SPACE of a misspelt STATE_SPACE.
+pub(super) const CANDIDATE_WORDS: [&str; 6] =
+    [FORMULA, STATE_SPACE, "COMPUTE", "COMPETE", TECHNIQUES, "SPACE"];
 
 /// Keywords as words of a line.
 pub(super) mod bytes {

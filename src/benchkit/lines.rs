@@ -1,7 +1,7 @@
 //! Reads the output of a tool line by line in bounded memory, also with long lines, NUL bytes and invalid UTF-8.
 
 use super::keywords::CANDIDATE_WORDS;
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memchr;
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
@@ -30,8 +30,11 @@ pub(super) enum Truncation {
 
 /// The offset of the first keyword.
 fn first_keyword(text: &[u8]) -> Option<usize> {
-    static SEARCHER: LazyLock<AhoCorasick> =
-        LazyLock::new(|| AhoCorasick::new(CANDIDATE_WORDS).expect("a few short words"));
+    // Leftmost: STATE_SPACE is found before SPACE, which is a part of it.
+    static SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(CANDIDATE_WORDS);
+        searcher.expect("a few short words")
+    });
     SEARCHER.find(text).map(|found| found.start())
 }
 

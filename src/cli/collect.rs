@@ -1,4 +1,5 @@
 use super::failure::{cluster_failure, store_failure};
+use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, Collected, collect};
 use mcc_store::Record;
@@ -47,6 +48,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
         Format::Text => print::text(&as_text(&report))?,
+    }
+    if args.format == Format::Text {
+        let results = argument(&args.results);
+        match report.missing.is_empty() {
+            true => next(&format!("mcc-harness judge {results} --out judged")),
+            false => next(&format!("`mcc-harness status {results}` shows which models are open")),
+        }
     }
     Ok(if report.missing.is_empty() { Exit::Done } else { Exit::Failed })
 }

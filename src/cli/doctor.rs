@@ -1,3 +1,4 @@
+use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING};
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
 use mcc_executor::doctor::{CheckState, HostReport, HostRequirements};
@@ -32,24 +33,25 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let report = HostReport::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
     match args.format {
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-        Format::Text => print::text(&as_text(&report))?,
+        Format::Text => page(&report).print()?,
     }
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
 }
 
-fn as_text(report: &HostReport) -> String {
-    let mut out = String::new();
+fn page(report: &HostReport) -> Page {
+    let mut page = Page::new();
     for check in &report.checks {
-        let state = match check.state {
-            CheckState::Ok => "ok",
-            CheckState::Degraded => "degraded",
-            CheckState::Missing => "missing",
+        let (state, style) = match check.state {
+            CheckState::Ok => ("ok", GOOD),
+            CheckState::Degraded => ("degraded", WARNING),
+            CheckState::Missing => ("missing", ERROR),
         };
-        out += &format!("{state:<9} {:<11} {}\n", check.name, check.found);
+        page.item(0, &format!("{state:<9}"), style, &format!("{:<11} {}", check.name, check.found));
         if !check.remedy.is_empty() {
-            out += &format!("{:<9} {:<11} remedy: {}\n", "", "", check.remedy);
+            page.item(10, "remedy:", HEADING, &check.remedy);
         }
     }
-    out + &format!("verdict: {}\n", report.sentence())
+    page.item(0, "verdict:", HEADING, &report.sentence());
+    page
 }

@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 22] = [
+pub const EXAMPLES: [(&str, &str); 26] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json",
@@ -20,7 +20,10 @@ pub const EXAMPLES: [(&str, &str); 22] = [
         "submit",
         "  mcc-harness submit campaign.toml --out results\n  mcc-harness submit campaign.toml --out results --resume",
     ),
-    ("status", "  mcc-harness status results\n  mcc-harness status results --format json"),
+    (
+        "status",
+        "  mcc-harness status results\n  mcc-harness status results --watch\n  mcc-harness status results --format json",
+    ),
     ("cancel", "  mcc-harness cancel results"),
     ("collect", "  mcc-harness collect results\n  mcc-harness collect results --from copied-by-hand"),
     (
@@ -34,6 +37,21 @@ pub const EXAMPLES: [(&str, &str); 22] = [
          Differences between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",
     ),
+    (
+        "certify",
+        "  mcc-harness certify judged --instances models --out certified\n  \
+         mcc-harness certify judged --instances models --out weak --only weak --budget-s 10 --jobs 2\n\
+         Labels of the trusted values, with the same points:\n  \
+         mcc-harness judge results --certified certified --out judged-again",
+    ),
+    (
+        "check-witness",
+        "  mcc-harness check-witness witness.json --instances models\n  \
+         mcc-harness check-witness witness.json --instances GPPP-PT-C0010N1000000000.tgz --format json\n\
+         A trace of verifypn:\n  \
+         mcc-harness check-witness trace.xml --instances DiningTable-PT-03.tgz --claim ReachabilityDeadlock DiningTable-PT-03-ReachabilityDeadlock-0 TRUE",
+    ),
+    ("check-certificate", "  mcc-harness check-certificate certificate.json --instances models"),
     (
         "report",
         "  mcc-harness report judged --record results --out site\n\
@@ -50,6 +68,12 @@ pub const EXAMPLES: [(&str, &str); 22] = [
         "  mcc-harness qualify lola --tool LoLA --instances models\n\
          The tool's folder, before it has an image:\n  \
          mcc-harness qualify --native lola-folder --tool LoLA --instances models",
+    ),
+    (
+        "shrink",
+        "  mcc-harness shrink Ring-PT-500.tgz --examination ReachabilityCardinality --property Ring-PT-500-ReachabilityCardinality-01 --tool MyTool --out report\n\
+         Two tools:\n  \
+         mcc-harness shrink Ring-PT-500.tgz --examination UpperBounds --property Ring-PT-500-UpperBounds-00 --tool MyTool --against OtherTool --out report",
     ),
     (
         "rate",

@@ -1,3 +1,4 @@
+use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_judge::explain::{explain, explain_tool};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// right values that no other tool gave.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder that `judge --out` wrote.
+    /// The folder that `judge --out` wrote, or an archive (`export --archive`).
     dir: PathBuf,
     /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
     #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
@@ -36,7 +37,8 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     // Without --tool both are given: the options require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
-    if let Some(judgement) = other_contests::Judgement::read(&args.dir).map_err(Failure::usage)? {
+    let source = open_judgement(&args.dir, &|path| path.starts_with("judgement"))?;
+    if let Some(judgement) = other_contests::Judgement::read(&source.folder).map_err(Failure::usage)? {
         if args.position.is_some() {
             return Err(Failure::usage(anyhow!(
                 "--position is for judgements of the MCC; an instance has one verdict here"
@@ -52,7 +54,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             other_contests::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
         return show(&explanation, args.format);
     }
-    let judgement = Judgement::read(&args.dir).map_err(Failure::usage)?;
+    let judgement = Judgement::read(&source.folder).map_err(Failure::usage)?;
     if let Some(tool) = &args.tool {
         return show(&explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
     }

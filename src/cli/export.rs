@@ -2,6 +2,7 @@ use super::failure::{export_failure, oracle_failure};
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
 use super::record_source::failure;
+use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use crate::archive::{self, ArchiveInputs};
 use anyhow::anyhow;
@@ -39,6 +40,10 @@ pub struct Args {
     /// With --with-disks: a disk that is no longer at its recorded path, or a folder with such disks. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER", requires = "with_disks")]
     disk: Vec<PathBuf>,
+    /// With --archive: sign it with this SSH key, a private key or the public key of one that the ssh agent has. `verify
+    /// --allowed-signers` checks it.
+    #[arg(long, value_name = "KEY", requires = "archive")]
+    sign: Option<PathBuf>,
     /// With --archive: only the runs, outputs and values of this tool, and the reasons for missing points.
     #[arg(long, value_name = "T", requires = "archive")]
     tool: Option<String>,
@@ -122,7 +127,7 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let mut read = args.read_files();
-    read.extend(args.disk.iter().cloned());
+    read.extend(args.disk.iter().chain(&args.sign).cloned());
     refuse_inputs(&read, [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let (edition, ballots) = args.inputs.read(&args.input)?;
@@ -144,9 +149,10 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
             archive::stage(&record, &edition, ballots, inputs, staged.path()).map_err(failure)?;
         }
     }
-    archive::pack(staged.path(), &files, out).map_err(failure)?;
+    archive::pack(staged.path(), &files, args.sign.as_deref(), out).map_err(failure)?;
     let bytes = out.metadata()?.len();
     print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
+    next(&format!("mcc-harness verify {}", argument(out)));
     Ok(Exit::Done)
 }
 

@@ -76,7 +76,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::NotAJob(_)
         | RunnerError::NoTask { .. }
         | RunnerError::Record(_)
-        | RunnerError::NoSuchRun(_)
+        | RunnerError::NoSuchRun { .. }
         | RunnerError::NotReplayable { .. }
         | RunnerError::NoDisk(_)
         | RunnerError::Disk(_) => Exit::Usage,
@@ -136,11 +136,14 @@ pub(super) fn qualify_failure(error: QualifyError) -> Failure {
         QualifyError::Instances { .. }
         | QualifyError::NoInstance(_)
         | QualifyError::NoHead(_)
+        | QualifyError::ToolFolder(_)
+        | QualifyError::Setting(_)
         | QualifyError::Path(_)
         | QualifyError::Unnamed(_)
         | QualifyError::Foreign(_)
         | QualifyError::Name(_)
         | QualifyError::Archive(_)
+        | QualifyError::Dispute(_)
         | QualifyError::Oracle(_) => Failure::usage(error),
     }
 }

@@ -1,4 +1,5 @@
 use super::outputs::refuse_inputs;
+use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use anyhow::Context;
 use mcc_benchkit::JobFile;
@@ -36,6 +37,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         .map_err(Failure::usage)?;
     print::file(&args.out, &converted.text)?;
     print::text(&format!("{} (runs: {})\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
+    next(&format!("`mcc-harness plan {}` shows the runs", argument(&args.out)));
     if !converted.added.is_empty() {
         let added = converted.added.len();
         eprintln!(

@@ -1,6 +1,7 @@
 use super::failure::write_failure;
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
+use super::terminal::{Page, argument, next, note, warning};
 use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
 use mcc_edition::Rules;
@@ -10,7 +11,7 @@ use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
-use mcc_judge::{other_contests, write};
+use mcc_judge::{other_contests, read_certified, write};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,10 @@ pub struct Args {
     /// differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
+    /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence. Points do not
+    /// change.
+    #[arg(long, value_name = "DIR")]
+    certified: Option<PathBuf>,
     /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and, if
     /// some are new, new.
     #[arg(long, value_name = "YML|CSV")]
@@ -100,12 +105,13 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
 
 fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let mut read = args.inputs.files();
-    read.extend(inputs.iter().cloned().chain(args.categories.clone()));
+    read.extend(inputs.iter().cloned().chain(args.categories.clone()).chain(args.certified.clone()));
     refuse_inputs(&read, write::FILES.map(|name| out.join(name)))?;
     let rules = args.inputs.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
     if let Some(Rules::Other(edition)) = rules {
         let mcc_only_option = args.inputs.mcc_only_option();
         let mcc_only_option = mcc_only_option.or(args.sensitivity.map(|_| "--sensitivity"));
+        let mcc_only_option = mcc_only_option.or(args.certified.as_ref().map(|_| "--certified"));
         if let Some(option) = mcc_only_option.or(args.oracle.as_ref().map(|_| "--oracle")) {
             return Err(Failure::usage(anyhow!(
                 "{option} is for editions of the MCC; for the other contests the edition file sets it"
@@ -121,7 +127,10 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
     reject_if(replace.len() < args.replace.len(), "--replace names an entry twice; give each entry once")?;
-    let (edition, ballots) = args.inputs.read_all(inputs, &replace)?;
+    let (edition, mut ballots) = args.inputs.read_all(inputs, &replace)?;
+    if let Some(certified) = &args.certified {
+        read_certified(&mut ballots, certified).map_err(Failure::usage)?;
+    }
     let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
@@ -135,7 +144,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     }
     if let Some(oracle) = &oracle {
         for bad in &oracle.bad_lines {
-            eprintln!("warning: oracle: {}", print::escaped(&bad.to_string()));
+            warning(&format!("oracle: {bad}"));
         }
         let oracle::OracleComparison { same, different, only_oracle, not_comparable } =
             oracle::compare(&judge, oracle, &out.join("oracle.csv")).map_err(write_failure)?;
@@ -146,18 +155,24 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
         );
     }
     let header = &judge.header;
-    for note in &header.notes {
-        eprintln!("note: {note}");
+    for text in &header.notes {
+        note(text);
     }
     for flag in header.flags.iter().filter(|flag| flag.kind == FlagKind::NoConfidence) {
         let (entry, examination) =
             (&header.entries[flag.entry].entry, &header.examinations[flag.examination]);
-        eprintln!("warning: {}", print::escaped(&format!("{entry} in {examination}: {}", flag.detail)));
+        warning(&format!("{entry} in {examination}: {}", flag.detail));
     }
     match args.format {
         Format::Text => {
             let sensitivity_text = sensitivity.as_ref().map_or(String::new(), ToString::to_string);
-            print::text(&(table(header, &totals) + &marks(&judge) + &sensitivity_text))?;
+            let mut page = Page::new();
+            page.lines(&table(header, &totals));
+            for warning in header.edition.warnings() {
+                page.line(&warning);
+            }
+            page.lines(&(marks(&judge) + &sensitivity_text));
+            page.print()?;
         }
         Format::Json => print::raw(&json(&judge, &totals, sensitivity.as_ref())?)?,
     }
@@ -166,6 +181,10 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
             eprintln!("  {}", print::escaped(&format!("{entry} on {instance} in {examination}")));
         }
     };
+    if args.format == Format::Text {
+        let record = inputs.iter().find(|input| input.join("record.db").is_file());
+        written(out, record.map(PathBuf::as_path));
+    }
     if !header.excluded.is_empty() {
         let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
         let reason = print::escaped(reason);
@@ -194,6 +213,16 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
+/// Prints where a judgement is, and the commands that read it, on a terminal. `record`: the record that was judged, if it is a folder.
+pub(super) fn written(out: &Path, record: Option<&Path>) {
+    let shown = argument(out);
+    let record = record.map_or(String::new(), |record| format!(" --record {}", argument(record)));
+    next(&format!(
+        "the judgement is in {shown} (docs/judgement.md); `mcc-harness report {shown}{record} --out site` writes its site; `mcc-harness explain {shown} --tool TOOL` \
+         explains the points of a tool"
+    ));
+}
+
 /// Prints a message if no entry is competing, so that no podium has a ranked place.
 pub(super) fn no_entry_competes(entries: &[Entry]) -> bool {
     let none = entries.iter().all(|entry| entry.status != Status::Competing);
@@ -211,8 +240,7 @@ pub(super) fn reject_if(wrong: bool, message: &'static str) -> Result<(), Failur
     if wrong { Err(Failure::usage(anyhow!(message))) } else { Ok(()) }
 }
 
-/// The podiums with their ranked places, and the warnings about unknown rules of the edition. Points are rounded for
-/// display.
+/// The podiums with their ranked places. Points are rounded for display.
 fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut text = String::new();
     for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
@@ -225,9 +253,6 @@ fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
             text += line.trim_end();
             text.push('\n');
         }
-    }
-    for warning in header.edition.warnings() {
-        text += &format!("{warning}\n");
     }
     text
 }

@@ -1,8 +1,11 @@
 use super::Failure;
 use super::print::escaped;
-use super::record_source::{self, RecordSource, is_archive};
+use super::record_source::{self, RecordSource, is_archive, no_disk};
+use super::terminal::argument;
+use crate::archive;
 use anyhow::anyhow;
 use clap::ValueEnum;
+use mcc_campaign::Publication;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
@@ -32,6 +35,10 @@ pub struct JudgeInputs {
     /// `unknown` gives no points.
     #[arg(long, value_name = "CSV")]
     pub overrides: Option<PathBuf>,
+    /// A campaign file, of which only [publication] and the authors, affiliation, link and licence of each [[tool]] are
+    /// read: title, date, organizers, licence and DOI of the judgement [default for a record: its own].
+    #[arg(long, value_name = "TOML")]
+    publication: Option<PathBuf>,
     /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures, so the
     /// judgement is provisional.
     #[arg(long)]
@@ -67,6 +74,7 @@ impl JudgeInputs {
             ("--tools", self.tools.is_some()),
             ("--names", self.names.is_some()),
             ("--overrides", self.overrides.is_some()),
+            ("--publication", self.publication.is_some()),
             ("--unfinished", self.unfinished),
             ("--votes", self.votes.is_some()),
         ];
@@ -76,7 +84,7 @@ impl JudgeInputs {
     /// The files that the options name.
     pub fn files(&self) -> Vec<PathBuf> {
         let edition = self.edition.as_ref().map(PathBuf::from);
-        [&edition, &self.models, &self.tools, &self.names, &self.overrides]
+        [&edition, &self.models, &self.tools, &self.names, &self.overrides, &self.publication]
             .into_iter()
             .flatten()
             .cloned()
@@ -112,6 +120,12 @@ impl JudgeInputs {
         let mut sources = Vec::new();
         for opened in &opened {
             let mut ballots = self.ballots(&edition, opened)?;
+            if opened.record.is_some()
+                && let Some(publication) =
+                    archive::publication(&opened.path).map_err(record_source::failure)?
+            {
+                ballots.publication = Some(publication);
+            }
             // A table of answers has the original names.
             let names = self.names.clone().or_else(|| opened.own_names());
             if let Some(names) = names.filter(|_| opened.record.is_some() || inputs.len() == 1) {
@@ -150,6 +164,15 @@ impl JudgeInputs {
         if let Some(overrides) = &self.overrides {
             read_overrides(&edition, &mut ballots, overrides).map_err(Failure::usage)?;
         }
+        if let Some(file) = &self.publication {
+            ballots.publication = Publication::load(file).map_err(Failure::usage)?;
+            if ballots.publication.is_none() {
+                return Err(Failure::usage(anyhow!(
+                    "{}: nothing is stated; write a table [publication] (docs/campaign.md)",
+                    file.display()
+                )));
+            }
+        }
         if let Some(votes) = self.votes {
             edition.judging.votes = votes.into();
         }
@@ -160,7 +183,18 @@ impl JudgeInputs {
         let path = &opened.path;
         Ok(match &opened.record {
             Some(record) if self.unfinished => read_unfinished(edition, record).map_err(unreadable)?,
-            Some(record) => read_record(edition, record).map_err(unreadable)?,
+            Some(record) => match read_record(edition, record) {
+                // The runs are in the records of the jobs until they are collected.
+                Err(RecordError::Unfinished { recorded, planned }) if path.join("cluster").is_dir() => {
+                    let shown = argument(path);
+                    return Err(Failure::from(anyhow!(
+                        "{recorded} of {planned} runs are collected: `mcc-harness collect {shown}` merges the records of \
+                         the jobs, and `mcc-harness status {shown}` shows what is open; --unfinished judges the \
+                         collected runs"
+                    )));
+                }
+                read => read.map_err(unreadable)?,
+            },
             None if path.is_dir() => read_results(edition, path).map_err(Failure::usage)?,
             None => source::read_answers(edition, path).map_err(Failure::usage)?,
         })
@@ -184,7 +218,7 @@ impl Opened {
         if let Err(error) = given.metadata() {
             return Err(Failure::usage(anyhow!("cannot read {}: {error}", given.display())));
         }
-        let unpacked = is_archive(given).then(|| record_source::open(given)).transpose()?;
+        let unpacked = is_archive(given).then(|| record_source::open_part(given, &no_disk)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
         let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(Failure::usage)?;

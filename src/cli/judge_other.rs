@@ -1,7 +1,8 @@
 //! `judge` for the other contests, SV-COMP and CRV.
 
 use super::failure::write_failure;
-use super::judge::{no_entry_competes, reject_if};
+use super::judge::{no_entry_competes, reject_if, written};
+use super::terminal::note;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::OtherEdition;
 use mcc_judge::show::decimals;
@@ -31,11 +32,14 @@ pub(super) fn judge(
         }
     };
     other_contests::write(&judgement, out).map_err(write_failure)?;
-    for note in &judgement.notes {
-        eprintln!("note: {}", print::escaped(note));
+    for text in &judgement.notes {
+        note(text);
     }
     match format {
-        Format::Text => print::text(&table(&judgement))?,
+        Format::Text => {
+            print::text(&table(&judgement))?;
+            written(out, None);
+        }
         Format::Json => print::raw(&json(&judgement))?,
     }
     Ok(if no_entry_competes(&judgement.entries) { Exit::Failed } else { Exit::Done })

@@ -1,13 +1,20 @@
+use super::ci_reports::CiReports;
+use super::record_source::{self, RecordSource};
+use super::terminal::{ERROR, Page, WARNING, next};
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{Finding, Oracle, RunQuestions, check_output};
+use crate::qualify::{Checked, Finding, Oracle, RunQuestions, check_output};
 use anyhow::anyhow;
+use mcc_base::names::RunId;
+use mcc_base::suggest::hint;
 use mcc_benchkit::{Answers, Reading};
 use mcc_edition::{Edition, Examination};
+use mcc_judge::record::edition_of;
 use mcc_model::{Archive, Severity};
+use mcc_store::Record;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check a tool's output against the answer protocol.
 ///
@@ -15,31 +22,46 @@ use std::path::PathBuf;
 /// Exits with 1 if there is an error or no answer. `qualify` makes the same checks on every run of a tool.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file with the tool's output; `-` is standard input.
+    /// The file with the tool's output; `-` is standard input. With --run: a record (RESULTS) or an archive (`export
+    /// --archive`).
     stdout: PathBuf,
+    /// Check the output of this recorded run, ENTRY/INSTANCE/EXAMINATION. Edition and ids of properties are those of the
+    /// record.
+    #[arg(long, value_name = "ID", conflicts_with = "examination")]
+    run: Option<RunId>,
     /// The instance: its archive (.tgz), or the folder of the unpacked archive. Without it the ids of properties are not checked.
     #[arg(long, value_name = "ARCHIVE")]
     instance: Option<PathBuf>,
     /// The examination, such as UpperBounds.
-    #[arg(long, value_name = "NAME")]
-    examination: String,
-    /// The rules: the name of an edition, or the path of an edition file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
-    edition: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "run")]
+    examination: Option<String>,
+    /// The rules: the name of an edition, or the path of an edition file [default: mcc-2018; with --run that of the record].
+    #[arg(long, value_name = "NAME|FILE")]
+    edition: Option<String>,
     /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
     #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
     oracle: Option<PathBuf>,
     /// Reject values without TECHNIQUES.
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    ci_reports: CiReports,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let examination = examination(&edition, &args.examination)?;
+    let recorded = args.run.as_ref().map(|run| Recorded::open(&args.stdout, run)).transpose()?;
+    let edition = match (&args.edition, &recorded) {
+        (Some(name), _) => Edition::load(name).map_err(Failure::usage)?,
+        (None, Some(recorded)) => recorded.edition.clone(),
+        (None, None) => Edition::load("mcc-2018").map_err(Failure::usage)?,
+    };
+    // One of the two is given: clap requires it.
+    let of_run = args.run.as_ref().and_then(|run| run.rsplit('/').next());
+    let name = args.examination.as_deref().or(of_run).unwrap_or_default();
+    let examination = examination(&edition, name)?;
     let run_questions = match &args.instance {
         Some(path) => {
             let archive = Archive::open(path).map_err(Failure::usage)?;
@@ -58,22 +80,75 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 None => run_questions,
             }
         }
-        None => RunQuestions::as_printed(examination),
+        None => {
+            let mut run_questions = RunQuestions::as_printed(examination);
+            let ids = recorded.as_ref().and_then(|recorded| recorded.ids.clone());
+            run_questions.questions.ids = run_questions.questions.ids.or(ids);
+            run_questions
+        }
     };
     let reading = Reading { strict: args.strict, published: false };
-    let answers = match args.stdout.to_str() {
-        Some("-") => Answers::read(io::stdin().lock(), &run_questions.questions, reading),
-        _ => File::open(&args.stdout)
+    let answers = match (&recorded, args.stdout.to_str()) {
+        (None, Some("-")) => Answers::read(io::stdin().lock(), &run_questions.questions, reading),
+        _ => recorded
+            .as_ref()
+            .map_or_else(|| File::open(&args.stdout), |recorded| mcc_base::files::open_own(&recorded.stdout))
             .and_then(|file| Answers::read_file(&file, &run_questions.questions, reading)),
     };
     let answers = answers.map_err(|e| unreadable(&args, e))?;
     let findings = check_output(&answers, &run_questions);
     match args.format {
-        Format::Text => print::text(&as_text(&answers, &findings))?,
-        Format::Json => print::raw(&as_json(&answers, &findings, &args.examination))?,
+        Format::Text => {
+            page(&answers, &findings).print()?;
+            if let Some(finding) = findings.first() {
+                next(&format!("`mcc-harness rule {}` prints a rule by its code", finding.rule));
+            }
+        }
+        Format::Json => print::raw(&as_json(&answers, &findings, name))?,
     }
+    let file = if args.stdout.as_os_str() == "-" { "stdin".into() } else { args.stdout.to_string_lossy() };
+    args.ci_reports.write(&Checked {
+        name: "lint".to_owned(),
+        runs: vec![args.run.as_ref().map_or_else(|| name.to_owned(), ToString::to_string)],
+        findings: &findings,
+        file: recorded.is_none().then_some(&*file),
+    })?;
     let wrong = findings.iter().any(|finding| finding.severity == Severity::Error);
     Ok(if wrong || answers.is_empty() { Exit::Failed } else { Exit::Done })
+}
+
+/// The output of a recorded run.
+struct Recorded {
+    stdout: PathBuf,
+    edition: Edition,
+    /// The ids of the properties.
+    ids: Option<Vec<String>>,
+    /// The files of an archive, which are removed with this value.
+    _source: RecordSource,
+}
+
+impl Recorded {
+    fn open(input: &Path, run: &RunId) -> Result<Self, Failure> {
+        let outputs = Path::new("outputs").join(&**run);
+        let wanted = |path: &Path| path == Path::new("record.db") || path.starts_with(&outputs);
+        let source = record_source::open_part(input, &wanted)?;
+        let record = Record::open_readonly(&source.folder).map_err(Failure::usage)?;
+        let edition = edition_of(&record).map_err(Failure::usage)?;
+        let attempts = record.attempts(run).map_err(Failure::usage)?;
+        let last = attempts.iter().rfind(|attempt| attempt.outputs.iter().any(|of| of.role == "stdout"));
+        let Some(last) = last else {
+            return Err(Failure::usage(anyhow!(
+                "{}: no output of {run} is recorded; `mcc-harness status` lists the runs of a record",
+                input.display()
+            )));
+        };
+        let mut names = run.split('/').skip(1);
+        let (instance, examination) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+        let facts = record.facts().instances.iter().find(|facts| facts.name.as_str() == instance);
+        let ids = facts.and_then(|facts| facts.questions.get(examination)).cloned();
+        let stdout = record.outputs_dir(run, last.number).join("stdout");
+        Ok(Self { stdout, edition, ids, _source: source })
+    }
 }
 
 /// The examination with this name.
@@ -81,7 +156,12 @@ pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Ex
     edition.examination(name).map(|(_, examination)| examination).ok_or_else(|| {
         let known: Vec<_> =
             edition.examinations.iter().map(|examination| examination.name.as_str()).collect();
-        Failure::usage(anyhow!("{} has no examination {name}; it has {}", edition.name, known.join(", ")))
+        let near = hint(name, known.iter().copied());
+        Failure::usage(anyhow!(
+            "{} has no examination {name}; it has {}{near}",
+            edition.name,
+            known.join(", ")
+        ))
     })
 }
 
@@ -91,7 +171,8 @@ fn unreadable(args: &Args, error: io::Error) -> Failure {
     Failure::usage(error)
 }
 
-fn as_text(answers: &Answers, findings: &[Finding]) -> String {
+fn page(answers: &Answers, findings: &[Finding]) -> Page {
+    let mut page = Page::new();
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
@@ -103,17 +184,20 @@ fn as_text(answers: &Answers, findings: &[Finding]) -> String {
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
         let _ = writeln!(out, "{}", row.trim_end());
     }
+    page.lines(&out);
     if let Some(declared) = answers.declared {
-        let _ = writeln!(out, "declared: {}", declared.keyword());
+        page.line(&format!("declared: {}", declared.keyword()));
     }
     for Finding { line, severity, rule, problem, fix, .. } in findings {
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        let _ = writeln!(out, "{place}{}: {problem}; {fix} ({rule})", severity_name(*severity));
+        let style = if *severity == Severity::Error { ERROR } else { WARNING };
+        let label = format!("{place}{}:", severity_name(*severity));
+        page.item(0, &label, style, &format!("{problem}; {fix} ({rule})"));
     }
     if answers.is_empty() {
-        let _ = writeln!(out, "error: no well-formed answer: it counts as not computed (E-1.7)");
+        page.item(0, "error:", ERROR, "no well-formed answer: it counts as not computed (E-1.7)");
     }
-    out
+    page
 }
 
 fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String {
@@ -138,7 +222,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
     format!("{report:#}\n")
 }
 
-pub(super) fn severity_name(severity: Severity) -> &'static str {
+fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Warning => "warning",
         Severity::Error => "error",

@@ -1,6 +1,9 @@
 //! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
 mod cancel;
+mod certify;
+mod check;
+mod ci_reports;
 mod collect;
 mod completions;
 mod doctor;
@@ -9,6 +12,7 @@ mod examples;
 mod explain;
 mod export;
 mod failure;
+mod findings;
 mod image;
 mod import;
 mod judge;
@@ -28,8 +32,10 @@ mod report;
 mod rule;
 mod run;
 mod shard;
+mod shrink;
 mod status;
 mod submit;
+mod terminal;
 mod verify;
 
 pub use failure::Failure;
@@ -46,7 +52,9 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed or the result is incomplete; 2 wrong usage or bad \
-                          input; 69 this host cannot run it; 70 a bug of the program.";
+                          input; 69 this host cannot run it; 70 a bug of the program.\n\
+                          A code such as E-1.7 is a rule of the contest: `mcc-harness rule E-1.7` prints it. Terms and \
+                          messages are explained in docs/glossary.md and docs/troubleshooting.md.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -62,9 +70,13 @@ enum Command {
     #[command(hide = true)]
     Shard(shard::Args),
     Judge(judge::Args),
+    Certify(certify::Args),
+    CheckWitness(check::WitnessArgs),
+    CheckCertificate(check::CertificateArgs),
     Report(report::Args),
     Explain(explain::Args),
     Qualify(qualify::Args),
+    Shrink(shrink::Args),
     Rate(rate::Args),
     Lint(lint::Args),
     Image(image::Args),
@@ -138,9 +150,13 @@ pub fn main() -> Exit {
         Command::Collect(args) => collect::run(args),
         Command::Shard(args) => shard::run(args),
         Command::Judge(args) => judge::run(args),
+        Command::Certify(args) => certify::run(args),
+        Command::CheckWitness(args) => check::witness(args),
+        Command::CheckCertificate(args) => check::certificate(args),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Qualify(args) => qualify::run(args),
+        Command::Shrink(args) => shrink::run(args),
         Command::Rate(args) => rate::run(args),
         Command::Lint(args) => lint::run(args),
         Command::Image(args) => image::run(args),
@@ -152,7 +168,7 @@ pub fn main() -> Exit {
         Command::Completions(args) => completions::run(args),
     };
     outcome.unwrap_or_else(|failure| {
-        eprintln!("mcc-harness: {}", print::error(&failure.error));
+        terminal::message("mcc-harness", terminal::ERROR, &print::error(&failure.error));
         failure.exit
     })
 }

@@ -1,3 +1,4 @@
+use super::terminal::{Page, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::RunId;
 use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
@@ -48,13 +49,23 @@ fn runs<S: serde::Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Er
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let report = plan_report(&args)?;
+    let mut counts = (0, 0);
     print::stream(|out| match args.format {
         Format::Json => {
             serde_json::to_writer_pretty(&mut *out, &report)?;
             writeln!(out)
         }
-        Format::Text => as_text(&report, out),
+        Format::Text => {
+            counts = as_text(&report, out)?;
+            Ok(())
+        }
     })?;
+    if args.format == Format::Text {
+        let (all, machines) = counts;
+        footer(&report, all, machines).print()?;
+        let campaign = argument(&args.campaign);
+        next(&format!("`mcc-harness run {campaign} --out RESULTS`, or on a cluster `mcc-harness submit`"));
+    }
     Ok(Exit::Done)
 }
 
@@ -83,7 +94,8 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     })
 }
 
-fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the runs, and returns their number and that of the runs in a machine.
+fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<(u64, u64)> {
     let mut model = None;
     let (mut all, mut machines) = (0, 0);
     for run in plan.runs.runs() {
@@ -100,21 +112,27 @@ fn as_text(plan: &PlanReport, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(out, "  {:<60} {machine}", run.id())?;
     }
-    writeln!(out, "edition {}", print::escaped(&plan.edition))?;
+    Ok((all, machines))
+}
+
+/// The rules, the changed limits, and the number and duration of the runs.
+fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
+    let mut page = Page::new();
+    page.line(&format!("edition {}", plan.edition));
     for (key, why) in &plan.unknown {
-        writeln!(out, "{}", print::escaped(&format!("unknown {key}: {why}")))?;
+        page.line(&format!("unknown {key}: {why}"));
     }
     for change in &plan.overrides {
-        writeln!(out, "override {}: {} (edition: {})", change.limit, change.campaign, change.edition)?;
+        page.line(&format!("override {}: {} (edition: {})", change.limit, change.campaign, change.edition));
     }
-    writeln!(out, "runs: {all}; runs in a machine: {machines}")?;
-    writeln!(
-        out,
+    page.line(&format!("runs: {all}; runs in a machine: {machines}"));
+    page.line(&format!(
         "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s
-    )
+    ));
+    page
 }
 
 /// `1 d 02:03:04`

@@ -231,7 +231,7 @@ impl CampaignProgress {
         eprintln!("run: {} of {} runs recorded: {}", after.recorded, after.planned, outcomes.join(", "));
         if after.retried > 0 {
             eprintln!(
-                "run: earlier attempts that ended in an infrastructure failure and are kept in the record: {}",
+                "run: earlier attempts that were repeated and are kept in the record: {}",
                 after.retried
             );
         }

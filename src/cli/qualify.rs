@@ -1,11 +1,12 @@
+use super::ci_reports::CiReports;
 use super::failure::qualify_failure;
 use super::run::stop_on_signal;
-use super::{Exit, Failure, Format, print, progress};
-use crate::qualify::{Finding, Machines, Qualification, QualificationReport, Settings, counted};
+use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
+use super::{Exit, Failure, Format, findings, print, progress};
+use crate::qualify::{Checked, Machines, Qualification, QualificationReport, Settings, counted};
 use mcc_base::names::EntryName;
 use mcc_edition::Edition;
-use mcc_model::Severity;
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,11 @@ pub struct Args {
     /// Run although this host does not meet the contest's machine requirements.
     #[arg(long, conflicts_with = "native")]
     allow_degraded: bool,
+    /// Also print the digests of the disks, the machines, the environment and the end of each run.
+    #[arg(long)]
+    details: bool,
+    #[command(flatten)]
+    ci_reports: CiReports,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -81,22 +87,22 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             .collect::<Result<_, Failure>>()?,
     };
     let qualification = Qualification::new(Settings {
-        entry: args.tool,
+        entry: args.tool.clone(),
         edition,
-        edition_source: args.edition,
+        edition_source: args.edition.clone(),
         examinations,
-        instances: args.instances,
+        instances: args.instances.clone(),
         kind: match args.kind {
             Kind::Sequential => mcc_campaign::Kind::Sequential,
             Kind::Concurrent => mcc_campaign::Kind::Concurrent,
         },
         limit_s: args.limit,
         repeat: args.repeat,
-        oracle: args.oracle,
+        oracle: args.oracle.clone(),
     });
     let qualification = qualification.map_err(qualify_failure)?;
     let temporary = tempfile::tempdir()?;
-    let out = args.out.unwrap_or_else(|| temporary.path().join("results"));
+    let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {
             qualification.run_native(folder, &out, &|run| eprintln!("qualify: {run}, native run"))
@@ -115,56 +121,82 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let report = report.map_err(qualify_failure)?;
+    args.ci_reports.write(&Checked {
+        name: format!("qualify {}", report.tool),
+        runs: report.runs.keys().cloned().collect(),
+        findings: &report.findings,
+        file: None,
+    })?;
     match args.format {
-        Format::Text => print::text(&as_text(&report))?,
+        Format::Text => {
+            page(&report, args.details).print()?;
+            next_steps(&report, &args);
+        }
         Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
     }
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
 }
 
-fn as_text(report: &QualificationReport) -> String {
-    let mut out = format!(
-        "qualification of {} by {}: {}, limit {} s\n",
-        report.tool,
-        report.edition,
-        counted(report.runs.values().map(Vec::len).sum(), "run"),
-        report.limit_s
-    );
-    let _ = writeln!(out, "instances: {}", report.instances.join(" "));
-    for (role, sha256) in &report.disks {
-        let _ = writeln!(out, "digest of {role}: sha256:{sha256}");
+/// The text of the report: findings first, the verdict last. `details`: also digests, machines, environment and the end of
+/// each run.
+fn page(report: &QualificationReport, details: bool) -> Page {
+    let mut page = Page::new();
+    let runs = counted(report.runs.values().map(Vec::len).sum(), "run");
+    let QualificationReport { tool, edition, limit_s, findings, .. } = report;
+    page.item(0, "qualification", HEADING, &format!("of {tool} by {edition}: {runs}, limit {limit_s} s"));
+    page.gap();
+    if !findings.is_empty() {
+        findings::show(&mut page, findings);
+        page.gap();
     }
-    for line in &report.machine {
-        let _ = writeln!(out, "machine: {line}");
-    }
-    for (name, value) in &report.environment {
-        let _ = writeln!(out, "environment of the first run: {name}={value}");
-    }
-    for (run, outcomes) in &report.runs {
-        let _ = writeln!(out, "{run}: {}", outcomes.join("; "));
-    }
-    let mut run = "";
-    for finding in &report.findings {
-        if run != finding.run {
-            run = &finding.run;
-            let _ = writeln!(out, "\n{run}");
+    if details {
+        page.item(0, "instances:", HEADING, &report.instances.join(" "));
+        for (role, sha256) in &report.disks {
+            page.item(0, "digest", HEADING, &format!("of {role}: sha256:{sha256}"));
         }
-        let _ = write!(out, "{}", finding_text(finding));
+        for (name, value) in &report.environment {
+            page.item(0, "environment", HEADING, &format!("of the first run: {name}={value}"));
+        }
+        for (run, outcomes) in &report.runs {
+            page.item(0, "run", HEADING, &format!("{run}: {}", outcomes.join("; ")));
+        }
     }
-    let count = |severity| report.findings.iter().filter(|finding| finding.severity == severity).count();
-    let (errors, warnings) =
-        (counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"));
-    let verdict = if report.passes { "would pass" } else { "would NOT pass" };
-    let native =
-        if report.native { " (native run: does not replace the qualification of the image)" } else { "" };
-    let _ = writeln!(out, "\n{verdict}: {errors}, {warnings}{native}");
-    out
+    for line in report.machine.iter().filter(|_| details || report.native) {
+        page.item(0, if report.native { "native run:" } else { "machine:" }, HEADING, line);
+    }
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    report.runs.values().flatten().for_each(|end| *ends.entry(end).or_default() += 1);
+    let ends: Vec<String> = ends.iter().map(|(end, runs)| format!("{end}: {runs}")).collect();
+    page.item(0, "ends of the runs:", HEADING, &ends.join("; "));
+    let (verdict, style) = if report.passes { ("would pass:", GOOD) } else { ("would NOT pass:", ERROR) };
+    let native = if report.native { " (native run, not the image)" } else { "" };
+    page.item(0, verdict, style, &format!("{}{native}", findings::counts(findings)));
+    page
 }
 
-/// Two lines: place, severity, rule and problem; then the fix.
-pub(super) fn finding_text(finding: &Finding) -> String {
-    let place = finding.place();
-    let place = if place.is_empty() { place } else { format!("{place}: ") };
-    let severity = super::lint::severity_name(finding.severity);
-    format!("  {place}{severity} ({}): {}\n    fix: {}\n", finding.rule, finding.problem, finding.fix)
+/// Prints what to do after the report.
+fn next_steps(report: &QualificationReport, args: &Args) {
+    match &args.out {
+        Some(out) => {
+            let folder = if report.native { out.clone() } else { out.join("outputs") };
+            note(&format!("the outputs are in {}/ENTRY/INSTANCE/EXAMINATION/ATTEMPT", folder.display()));
+        }
+        None if !report.passes => note("the outputs of the runs were deleted; --out RESULTS keeps them"),
+        None => {}
+    }
+    match (&args.native, report.passes) {
+        (_, false) => {
+            next("correct the errors, and repeat the command; --details shows each run and its machine");
+        }
+        (Some(folder), true) => {
+            let folder = argument(folder);
+            next(&format!(
+                "mcc-harness image build --tool {folder} --out IMAGE (as root), then qualify IMAGE"
+            ));
+        }
+        (None, true) => {
+            let image = args.image.as_deref().map(argument).unwrap_or_default();
+            next(&format!("submit {image}; `mcc-harness qualify --details` prints the digests of its disks"));
+        }
+    }
 }

@@ -45,12 +45,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (edition, ballots) = args.inputs.complete(edition, ballots)?;
     let rating = rate(&edition, ballots, &rated).map_err(Failure::usage)?;
     for note in &rating.notes {
-        eprintln!("note: {}", print::escaped(note));
+        super::terminal::note(note);
     }
     if let Some(out) = &args.out {
         let fail =
             |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
         write_rating(&rating, out).map_err(fail)?;
+        super::terminal::note(&format!("the rating is in {}", super::terminal::argument(out)));
     }
     match args.format {
         Format::Text => print::text(&rating.to_string())?,

@@ -1,7 +1,7 @@
 use super::Failure;
 use super::failure::{export_failure, write_failure};
-use crate::archive::{ArchiveError, ArchiveLimits, unpack};
-use anyhow::Context;
+use crate::archive::{self, ArchiveError, ArchiveLimits, unpack_part};
+use anyhow::{Context, anyhow};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -21,14 +21,50 @@ pub fn is_archive(path: &Path) -> bool {
 
 /// Opens RESULTS, the folder of an unpacked archive, or an archive.
 pub fn open(path: &Path) -> Result<RecordSource, Failure> {
+    open_part(path, &|_| true)
+}
+
+/// `open`; of an archive, unpacks only the files for whose path `wanted` returns true.
+pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSource, Failure> {
     if path.is_dir() {
         return Ok(RecordSource { folder: path.to_owned(), _unpacked: None });
     }
     let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
         "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
     )?;
-    unpack(path, unpacked.path(), ArchiveLimits::default()).map_err(failure)?;
+    unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted).map_err(failure)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
+}
+
+/// Everything in an archive but the disks, which only replays read.
+pub fn no_disk(path: &Path) -> bool {
+    !path.starts_with("disks")
+}
+
+/// A judgement to read.
+pub struct JudgementSource {
+    /// The folder of the judgement.
+    pub folder: PathBuf,
+    /// The folder of its record, if it is in an archive.
+    pub record: Option<PathBuf>,
+    _archive: Option<RecordSource>,
+}
+
+/// Opens the folder that `judge --out` wrote, or the judgement in an archive, packed or unpacked. Of a packed archive,
+/// unpacks only the files for whose path `wanted` returns true.
+pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<JudgementSource, Failure> {
+    if !is_archive(path) && !archive::is_archive(path) {
+        return Ok(JudgementSource { folder: path.to_owned(), record: None, _archive: None });
+    }
+    let source = open_part(path, wanted)?;
+    let folder = source.folder.join("judgement");
+    if !folder.is_dir() {
+        return Err(Failure::usage(anyhow!(
+            "{}: the archive of one team has no judgement; give the archive of the contest",
+            path.display()
+        )));
+    }
+    Ok(JudgementSource { folder, record: Some(source.folder.clone()), _archive: Some(source) })
 }
 
 /// Maps an error of the archive module: an unusable archive or record is bad input, a file that cannot be written is

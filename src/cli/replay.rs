@@ -1,10 +1,11 @@
 use super::record_source::open;
-use super::{Exit, Failure, Format, print};
+use super::{Exit, Failure, Format, print, terminal};
 use crate::archive::{Comparison, Median, compare};
 use crate::runner::{Host, Replay};
+use anyhow::anyhow;
 use mcc_base::names::RunId;
 use mcc_campaign::Backend;
-use mcc_store::Record;
+use mcc_store::{Disk, Record};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -20,8 +21,8 @@ pub struct Args {
     /// The run: ENTRY/INSTANCE/EXAMINATION.
     #[arg(long, value_name = "ID")]
     run: RunId,
-    /// A disk, kernel or initrd of the run, or a folder with such files, such as an image. Only files with the recorded
-    /// digest are used. May be repeated.
+    /// A disk, kernel or initrd of the run, or a folder with such files, such as an image or a folder of images (three
+    /// levels are searched). Only files with the recorded digest are used. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER")]
     disk: Vec<PathBuf>,
     /// Number of replays; the median and the range are shown.
@@ -39,25 +40,38 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if let Some((place, error)) = args.disk.iter().find_map(|place| Some((place, place.metadata().err()?))) {
+        return Err(Failure::usage(anyhow!("--disk {}: {error}; give a file or a folder", place.display())));
+    }
     let record_source = open(&args.input)?;
     let record = Record::open_readonly(&record_source.folder).map_err(Failure::usage)?;
     let replay = Replay::of(&record, &args.run, &args.disk)?;
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
 
-    for (path, disk) in replay.boot_files() {
-        eprintln!("replay: the machine boots the {} {} (sha256 {})", disk.role, path.display(), disk.sha256);
+    for (path, disk) in replay.files() {
+        let verb = if matches!(disk.role.as_str(), "kernel" | "initrd") { "boots" } else { "has" };
+        let Disk { role, sha256, .. } = disk;
+        terminal::message(
+            "replay",
+            terminal::HEADING,
+            &format!("the machine {verb} the {role} {} (sha256 {sha256})", path.display()),
+        );
     }
-    eprintln!(
-        "replay: kernel and initrd are code of the author of {}; they run in a machine without network, with the disks \
-         of the run and no other file of this host",
+    let trust = format!(
+        "kernel and initrd are code of the author of {}; they run in a machine without network, with the disks of the \
+         run and no other file of this host",
         args.input.display()
     );
+    terminal::message("replay", terminal::HEADING, &trust);
     let host = Host::prepare(Backend::Qemu, args.allow_degraded)?;
     let mut replays = Vec::new();
     for number in 1..=args.repeat.get() {
         eprintln!("replay {number} of {}: {}", args.repeat, args.run);
         replays.push(replay.run(&host, &out.join(number.to_string()))?);
+    }
+    if let Some(out) = &args.out {
+        terminal::note(&format!("the records of the replays are in {}/1, ...", out.display()));
     }
     let comparison = compare(replay.original(), &replays);
     match args.format {

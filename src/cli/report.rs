@@ -1,3 +1,4 @@
+use super::record_source::{no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// and values, disagreements and marked runs; with --record also outputs and measurements. It needs no web server.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder that `judge --out` wrote.
-    #[arg(value_name = "DIR", required_unless_present = "years")]
+    /// The folder that `judge --out` wrote, or an archive (`export --archive`), whose record is then shown too.
+    #[arg(value_name = "DIR|ARCHIVE", required_unless_present = "years")]
     judgement: Option<PathBuf>,
     /// Show judgements of several years side by side, in this order: tools, medals, solved values, disagreements and
     /// models over the years, each with a CSV.
@@ -59,7 +60,15 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let Some(judgement_dir) = &args.judgement else { return years(&args.years, &args.out) };
+    let Some(given) = &args.judgement else { return years(&args.years, &args.out) };
+    let source = open_judgement(given, &no_disk)?;
+    let judgement_dir = &source.folder;
+    if args.record.is_some() && source.record.is_some() {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "{} is an archive, which has its record; omit --record",
+            given.display()
+        )));
+    }
     if let Some(judgement) = other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
         if args.record.is_some() {
             return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
@@ -72,7 +81,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let judgement = Judgement::read(judgement_dir).map_err(Failure::usage)?;
-    let record = match &args.record {
+    let record = match args.record.as_ref().or(source.record.as_ref()) {
         Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),
         None => None,
     };

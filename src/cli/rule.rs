@@ -1,11 +1,6 @@
+use super::terminal::{HEADING, Page};
 use super::{Exit, Failure, Format, print};
 use crate::edition::{RuleText, nearest_rule, rule_sections, rules_of};
-use crate::judge::show::wrapped;
-
-/// Characters per line.
-const WIDTH: usize = 100;
-/// Column at which the text of a field begins.
-const INDENT: usize = 10;
 
 /// Show a rule of a contest: its text, its reading, and the edition key, source file and test for it.
 ///
@@ -36,7 +31,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     match args.format {
         Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&rules)?))?,
-        Format::Text => print::text(&rules.iter().map(entry).collect::<Vec<_>>().join("\n"))?,
+        Format::Text => {
+            let mut page = Page::new();
+            for (number, rule) in rules.iter().enumerate() {
+                if number > 0 {
+                    page.gap();
+                }
+                show(&mut page, rule);
+            }
+            page.print()?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -52,16 +56,16 @@ fn list() -> String {
     out
 }
 
-/// The text of a rule, wrapped.
-fn entry(rule: &RuleText) -> String {
-    let mut out = format!("{} {}\n{}\n", rule.code, rule.title, wrapped(&plain(rule.content), WIDTH, 0));
+/// Adds a rule to a page.
+fn show(page: &mut Page, rule: &RuleText) {
+    page.item(0, rule.code, HEADING, rule.title);
+    page.line(&plain(rule.content));
     for (name, text) in rule.fields() {
-        out += &format!("{name:<INDENT$}{}\n", wrapped(&plain(text), WIDTH - INDENT, INDENT));
+        page.item(0, &format!("{name:<9}"), HEADING, &plain(text));
     }
-    out
 }
 
-/// Markdown without the backticks around code.
+/// Markdown in one line, without the backticks around code.
 fn plain(text: &str) -> String {
-    text.replace('`', "")
+    text.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,11 @@
+use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
-use crate::runner::{CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun};
+use crate::runner::{
+    CampaignEnd, CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun,
+};
 use mcc_campaign::{Campaign, Run, RunFilter, Start};
 use mcc_store::{CampaignFacts, Record};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,7 +70,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         eprintln!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
     }
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
-        let reopened = rerun(&record, tool, examination, reason)?;
+        let reopened = rerun(&record, edition, tool, examination, reason)?;
         eprintln!(
             "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
         );
@@ -85,16 +89,41 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         stop: &*stop_on_signal()?,
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));
-    Ok(progress::watch(CampaignRunner::new(&host, options)?, &wanted)?.into())
+    let runner = CampaignRunner::new(&host, options)?;
+    if let [first, ..] = runner.other_hosts() {
+        terminal::warning(&format!(
+            "runs of this record were made on another host ({first}): times and memory of a model whose runs used \
+             several hosts are not compared (E-5.1)"
+        ));
+    }
+    let end = progress::watch(runner, &wanted)?;
+    let results = argument(&args.out);
+    match end {
+        CampaignEnd::Complete => next(&format!("mcc-harness judge {results} --out judged")),
+        CampaignEnd::Infrastructure => next(&format!(
+            "`mcc-harness status {results}` lists the infrastructure failures; the same command with --retry \
+             infrastructure repeats them"
+        )),
+        CampaignEnd::Stopped => {}
+    }
+    Ok(end.into())
 }
 
 /// Returns a flag that the first SIGINT or SIGTERM sets. The second signal ends the controller and its machines.
 pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in [SIGINT, SIGTERM] {
         // In this order: a signal first checks the flag of an earlier signal, then sets it.
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())?;
         signal_hook::flag::register(signal, stop.clone())?;
     }
+    // A log shows why the campaign ends.
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+            eprintln!("run: {name}: stops after the running runs; a second signal ends them at once");
+        }
+    });
     Ok(stop)
 }

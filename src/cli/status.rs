@@ -1,4 +1,6 @@
 use super::failure::{cluster_failure, store_failure};
+use super::print::escaped;
+use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
 use crate::cluster::{Cluster, ClusterError, ModelState, ModelStatus, Slurm, model_statuses};
 use crate::runner::history_of;
@@ -8,7 +10,10 @@ use mcc_store::{Attempt, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Show the state of a campaign.
 ///
@@ -21,6 +26,9 @@ pub struct Args {
     /// Records of earlier campaigns. The durations in them are used to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
+    /// Show the state again and again, until all runs are recorded. SECONDS: the time between two reports.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
+    watch: Option<NonZero<u32>>,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -39,6 +47,8 @@ struct StatusReport {
     controllers: Vec<String>,
     /// The running attempts.
     running: Vec<RunningAttempt>,
+    /// Attempts that were started, but that no known controller or job runs; they are repeated.
+    interrupted: Vec<RunningAttempt>,
     /// The last attempts, the newest first.
     last: Vec<AttemptSummary>,
     /// The last attempts that ended in infrastructure, the newest first.
@@ -79,27 +89,118 @@ impl From<&Attempt> for AttemptSummary {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    let Some(interval) = args.watch else {
+        let report = report(&args)?;
+        print(&report, args.format)?;
+        if args.format == Format::Text {
+            next_step(&report, &args.results);
+        }
+        return Ok(Exit::Done);
+    };
+    // A terminal shows the newest report only; elsewhere each report that differs from the one before is printed.
+    let on_terminal = args.format == Format::Text && std::io::stdout().is_terminal();
+    let mut before = String::new();
+    loop {
+        let report = report(&args)?;
+        if on_terminal {
+            let mut text = String::from(CLEAR);
+            text += &cut_to_screen(&escaped(&as_text(&report)?));
+            text += &format!("every {interval} s; Ctrl-C ends it\n");
+            print::raw(&text)?;
+        } else {
+            let new = match args.format {
+                Format::Json => serde_json::to_string_pretty(&report)?,
+                Format::Text => as_text(&report)?,
+            };
+            if new != before {
+                print::text(&format!("{new}\n"))?;
+                before = new;
+            }
+        }
+        if report.summary.recorded == report.summary.planned {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(Duration::from_secs(interval.get().into()));
+    }
+}
+
+/// Moves the cursor to the begin of the screen and clears what follows.
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+/// The first lines of a text, as many as the terminal has, with the number of the others.
+fn cut_to_screen(text: &str) -> String {
+    let Some((width, height)) = terminal::size(std::io::stdout()) else { return text.to_owned() };
+    // One line for the number of the others, one for the note below, one for the cursor.
+    let space = height.saturating_sub(3).max(1);
+    let rows = |line: &str| line.chars().count().div_ceil(width).max(1);
+    let (mut used, mut shown) = (0, 0);
+    for line in text.lines() {
+        used += rows(line);
+        if used > space {
+            break;
+        }
+        shown += 1;
+    }
+    let mut cut: String = text.lines().take(shown).map(|line| format!("{line}\n")).collect();
+    let more = text.lines().count() - shown;
+    if more > 0 {
+        cut += &format!("... further lines: {more}\n");
+    }
+    cut
+}
+
+fn print(report: &StatusReport, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(report)?)),
+        Format::Text => print::text(&as_text(report)?),
+    }
+}
+
+/// Prints the command that usually follows.
+fn next_step(report: &StatusReport, results: &Path) {
+    let shown = argument(results);
+    let Summary { planned, recorded, .. } = report.summary;
+    match report.collected {
+        Some(collected) if collected < recorded => next(&format!("mcc-harness collect {shown}")),
+        _ if recorded == planned => next(&format!("mcc-harness judge {shown} --out judged")),
+        None if report.controllers.is_empty() => {
+            next(&format!("`mcc-harness run CAMPAIGN.toml --out {shown}` continues the campaign"));
+        }
+        _ => {}
+    }
+}
+
+fn report(args: &Args) -> Result<StatusReport, Failure> {
     let mut history = history_of(&args.history)?;
     let cluster = match Cluster::open(&args.results) {
         Ok(cluster) => Some(cluster),
         Err(ClusterError::NotSubmitted(_)) => None,
         Err(error) => return Err(cluster_failure(error)),
     };
-    let (record_summary, models, collected) = match &cluster {
+    let (mut record_summary, models, collected) = match &cluster {
         None => (RecordSummary::at(&args.results).map_err(store_failure)?, vec![], None),
         Some(cluster) => {
-            let batch_system = Slurm { settings: cluster.facts().settings.clone() };
             let record_summary = cluster.record_summary().map_err(cluster_failure)?;
-            let models = model_statuses(cluster, &batch_system, &record_summary).map_err(cluster_failure)?;
+            let models = models_of(cluster, &record_summary).map_err(cluster_failure)?;
             let collected =
                 RecordSummary::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
             (record_summary, models, Some(collected))
         }
     };
+    // An attempt without a controller does not run: its folder was left by a killed one, and it is repeated.
+    let runs = |attempt: &RunningAttempt| match &cluster {
+        None => !record_summary.controllers.is_empty(),
+        Some(_) => models.iter().any(|model| {
+            let has_job = matches!(model.state, ModelState::Running { .. } | ModelState::Unknown);
+            has_job && attempt.model() == Some(&model.model)
+        }),
+    };
+    let (running, interrupted) =
+        std::mem::take(&mut record_summary.running_attempts).into_iter().partition(runs);
+    record_summary.running_attempts = running;
     record_summary.add_run_times_to(&mut history);
     let remaining = record_summary.remaining(&history);
-    let abandoned = record_summary.controllers.is_empty() && models.is_empty();
-    let report = StatusReport {
+    Ok(StatusReport {
         summary: record_summary.summary(),
         entries: record_summary
             .entries()
@@ -107,19 +208,24 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             .map(|(entry, tally)| (entry.to_owned(), tally))
             .collect(),
         remaining,
-        eta_ms: remaining.eta_ms(if abandoned { 0 } else { record_summary.running_attempts.len() as u64 }),
+        eta_ms: remaining.eta_ms(record_summary.running_attempts.len() as u64),
         controllers: record_summary.controllers,
         last: record_summary.last.iter().map(AttemptSummary::from).collect(),
         failures: record_summary.infrastructure_failures.iter().map(AttemptSummary::from).collect(),
         running: record_summary.running_attempts,
+        interrupted,
         models,
         collected,
-    };
-    match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-        Format::Text => print::text(&as_text(&report)?)?,
+    })
+}
+
+/// The states of the models. On a host without Slurm those with open runs are unknown.
+fn models_of(cluster: &Cluster, record_summary: &RecordSummary) -> Result<Vec<ModelStatus>, ClusterError> {
+    let batch_system = Slurm { settings: cluster.facts().settings.clone() };
+    match model_statuses(cluster, Some(&batch_system), record_summary) {
+        Err(ClusterError::NotInstalled { .. }) => model_statuses(cluster, None, record_summary),
+        states => states,
     }
-    Ok(Exit::Done)
 }
 
 fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
@@ -135,7 +241,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         writeln!(out, "{}", remaining_text(report))?;
     }
     match report.controllers.len() {
-        0 if report.remaining.runs > 0 => {
+        0 if report.remaining.runs > 0 && report.models.is_empty() => {
             writeln!(out, "no controller on this host: no `run` of this campaign is active here")?;
         }
         0 => {}
@@ -144,15 +250,21 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     }
     models(&mut out, report)?;
     if !report.running.is_empty() {
-        // On a cluster the controllers are on other hosts, and the batch system lists the running jobs.
-        let known = !report.controllers.is_empty() || !report.models.is_empty();
-        let title = if known { "running" } else { "started, without a controller on this host" };
-        writeln!(out, "{title} ({}):", report.running.len())?;
+        writeln!(out, "running ({}):", report.running.len())?;
         for RunningAttempt { run, attempt, seconds, .. } in &report.running {
             let since = seconds.map_or(String::new(), |seconds| format!("  {}", duration(seconds * 1000)));
             let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
             writeln!(out, "  {run}{since}{again}")?;
         }
+    }
+    if !report.interrupted.is_empty() {
+        // On a cluster the controllers are on other hosts, and the batch system lists the running jobs.
+        let controller = if report.models.is_empty() { "controller on this host" } else { "running job" };
+        writeln!(out, "started, without a {controller} ({}):", report.interrupted.len())?;
+    }
+    for RunningAttempt { run, attempt, .. } in &report.interrupted {
+        let again = if *attempt > 1 { format!("  attempt {attempt}") } else { String::new() };
+        writeln!(out, "  {run}{again}")?;
     }
     for (title, ended) in
         [("last attempts:", &report.last), ("last infrastructure failures:", &report.failures)]
@@ -208,6 +320,7 @@ fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
             ModelState::Running { node } => format!("running on {node}"),
             ModelState::Pending { reason, .. } => format!("pending ({reason})"),
             ModelState::Open => "open: use `submit --resume`".to_owned(),
+            ModelState::Unknown => "open; its job is unknown: no Slurm here".to_owned(),
         };
         let mixed = if model.nodes.len() > 1 { " mixed-host" } else { "" };
         let infrastructure = model.outcomes.get("infrastructure").copied().unwrap_or(0);

@@ -1,4 +1,5 @@
 use super::failure::cluster_failure;
+use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use crate::cluster::{
     Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, Reason, Slurm, batches,
@@ -7,7 +8,7 @@ use crate::cluster::{
 use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
 use mcc_campaign::{Campaign, LostNode};
-use mcc_store::Record;
+use mcc_store::{Record, RecordSummary};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -63,10 +64,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         (Err(error), _) => return Err(cluster_failure(error)),
     };
-    let longest = cluster.facts().longest_run_s + crate::cluster::MARGIN_S;
-    if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < longest) {
+    let (run_s, margin_s) = (cluster.facts().longest_run_s, u64::from(campaign.slurm.margin_s.get()));
+    if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < run_s + margin_s) {
         let partition = campaign.slurm.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
-        return Err(cluster_failure(ClusterError::TooShort { partition, run_s: longest, limit_s }));
+        return Err(cluster_failure(ClusterError::TooShort { partition, run_s, margin_s, limit_s }));
     }
     let max_tasks = batch_system.max_tasks().map_err(cluster_failure)?;
     for mixed_host in [false, true] {
@@ -78,7 +79,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             Some(NodeConstraint::Node(node)) => Some(node.clone()),
             _ => None,
         };
-        for batch in batches(&needs, node, limit_s, max_tasks, || cluster.new_name()) {
+        for batch in batches(&needs, node, limit_s, margin_s, max_tasks, || cluster.new_name()) {
             let job =
                 cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
             println!("{}", submission_line(&job, &batch));
@@ -87,6 +88,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if wanted.is_empty() {
         eprintln!("submit: nothing to submit: every model is recorded or has a job");
     }
+    let results = argument(&args.out);
+    next(&format!(
+        "`mcc-harness status {results}` shows the state; `mcc-harness collect {results}` when jobs have ended"
+    ));
     Ok(Exit::Done)
 }
 
@@ -144,7 +149,7 @@ fn open_models(
     batch_system: &dyn BatchSystem,
 ) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
     let mut open = BTreeMap::new();
-    let model_statuses = model_statuses(cluster, batch_system, &cluster.record_summary()?)?;
+    let model_statuses = model_statuses(cluster, Some(batch_system), &cluster.record_summary()?)?;
     // Cached, because a node has many models.
     let mut available = BTreeMap::new();
     for node in model_statuses.iter().filter_map(|model| model.nodes.last()) {
@@ -176,6 +181,13 @@ fn open_models(
 fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<NodeConstraint, ClusterError> {
     match policy {
         LostNode::MixedHost => Ok(NodeConstraint::Elsewhere),
-        _ => cluster.supersede(model).map(|()| NodeConstraint::Any),
+        _ => {
+            let recorded = RecordSummary::at(&cluster.shard(model))?.summary().recorded;
+            warning(&format!(
+                "the node of {model} is lost, and lost_node is \"restart\": its recorded runs are superseded and \
+                 repeated on another node: {recorded}"
+            ));
+            cluster.supersede(model).map(|()| NodeConstraint::Any)
+        }
     }
 }

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::record_source::{failure, open};
+use super::record_source::{failure, is_archive as is_archive_file, open};
 use super::{Exit, Failure, Format, print};
 use crate::archive::{self, Verified, is_archive};
 use anyhow::anyhow;
@@ -20,6 +20,10 @@ pub struct Args {
     judgement: Option<PathBuf>,
     #[command(flatten)]
     inputs: JudgeInputs,
+    /// For an archive: a file with the people whose signature is accepted, and their SSH keys (ALLOWED SIGNERS in
+    /// ssh-keygen(1)). An archive without a valid signature of one of them is a failure.
+    #[arg(long, value_name = "FILE", conflicts_with = "judgement")]
+    allowed_signers: Option<PathBuf>,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -32,11 +36,27 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
+    if args.input.is_file() && !is_archive_file(&args.input) {
+        return Err(Failure::usage(anyhow!(
+            "{} is no archive (.tar.zst, from `export --archive`); give an archive, the folder of an unpacked one, or the \
+             folder of a record",
+            args.input.display()
+        )));
+    }
     let record_source = open(&args.input)?;
     if args.judgement.is_some() && is_archive(&record_source.folder) {
         return Err(Failure::usage(anyhow!("an archive contains its judgement; omit --judgement")));
     }
     let mut verified = archive::verify(&record_source.folder).map_err(failure)?;
+    if let Some(allowed) = &args.allowed_signers {
+        if !is_archive(&record_source.folder) {
+            return Err(Failure::usage(anyhow!(
+                "{} is a record, which has no signature; give an archive (`export --archive`)",
+                args.input.display()
+            )));
+        }
+        verified.check_signature(&record_source.folder, allowed).map_err(failure)?;
+    }
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();
@@ -56,11 +76,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&verified)?))?,
         Format::Text => print::text(&text(&verified))?,
     }
+    if args.allowed_signers.is_none() && record_source.folder.join("SHA256SUMS.sig").exists() {
+        eprintln!("note: the archive is signed; to check who signed it, give --allowed-signers FILE");
+    }
     Ok(if verified.differences.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 fn text(verified: &Verified) -> String {
-    let Verified { files, runs, recomputed, differences, more } = verified;
+    let Verified { files, runs, recomputed, signer, differences, more } = verified;
     let mut text = String::new();
     for difference in differences {
         text += &format!("{}: {}\n", difference.place, difference.what);
@@ -69,6 +92,9 @@ fn text(verified: &Verified) -> String {
         text += &format!("further differences that are not listed: {more}\n");
     }
     let points = if *recomputed { "all points computed again" } else { "points not computed" };
+    if let Some(signer) = signer {
+        text += &format!("signed by {signer}\n");
+    }
     let verdict = if differences.is_empty() { "complete" } else { "INCOMPLETE OR CHANGED" };
     text + &format!("{verdict}; runs: {runs}; digests compared: {files}; {points}\n")
 }

@@ -89,22 +89,20 @@ pub struct Batch {
     pub node: Option<String>,
 }
 
-/// Seconds of a job beside its runs: for copying disks to the node and syncing the record.
-pub const MARGIN_S: u64 = 600;
-
 /// Puts models with the same resources, time limit and node into one array, the longest first. `node` returns the node
 /// to which a model is bound, `name` the name of the next batch. An array has at most `max_tasks` jobs.
 ///
-/// A model that needs more time than `limit_s` gets this limit; its job submits the next job of the chain.
+/// `margin_s`: as in `SlurmSettings`. A model that needs more time than `limit_s` gets this limit; its job submits the next job of the chain.
 pub fn batches(
     needs: &[ModelDemand],
     node: impl Fn(&str) -> Option<String>,
     limit_s: Option<u64>,
+    margin_s: u64,
     max_tasks: u32,
     mut name: impl FnMut() -> String,
 ) -> Vec<Batch> {
     let time = |need: &ModelDemand| {
-        let wanted = (need.worst_case_s + MARGIN_S).next_multiple_of(3600);
+        let wanted = (need.worst_case_s + margin_s).next_multiple_of(3600);
         limit_s.map_or(wanted, |limit| wanted.min(limit))
     };
     let mut alike: BTreeMap<_, Vec<&ModelDemand>> = BTreeMap::new();
@@ -153,7 +151,7 @@ mod tests {
             format!("b{count}")
         };
         let node = |model: &str| (model == "Bound").then(|| "n7".to_owned());
-        let made = batches(needs, node, limit_s, most, name);
+        let made = batches(needs, node, limit_s, 600, most, name);
         made.into_iter().map(|batch| (batch.models, batch.time_s, batch.node)).collect()
     }
 

@@ -19,7 +19,7 @@ mod model_status;
 mod slurm;
 mod staging;
 
-pub use batch::{Batch, MARGIN_S, ModelDemand, Resources, batches};
+pub use batch::{Batch, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
 pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason, random_name};
 pub use model_status::{ModelState, ModelStatus, model_statuses};
@@ -74,14 +74,16 @@ pub enum ClusterError {
     NotSubmitted(PathBuf),
     /// The time limit of a partition is shorter than one run.
     #[error(
-        "the longest run takes {run_s} s, and partition {partition} ends jobs after {limit_s} s: \
-         choose another partition in [slurm], or smaller [limits]"
+        "the longest run takes {run_s} s, a job needs {margin_s} s beside it (margin_s in [slurm]), and partition \
+         {partition} ends jobs after {limit_s} s: choose another partition in [slurm], or smaller [limits]"
     )]
     TooShort {
         /// Name of the partition.
         partition: String,
         /// Longest duration of a run, seconds.
         run_s: u64,
+        /// Time of a job beside its runs, seconds.
+        margin_s: u64,
         /// Time limit of the partition, seconds.
         limit_s: u64,
     },

@@ -26,6 +26,8 @@ pub enum ModelState {
     },
     /// It has open runs and no job: `submit --resume` submits it again.
     Open,
+    /// It has open runs, and the batch system cannot be queried on this host.
+    Unknown,
 }
 
 /// The status of a model.
@@ -47,19 +49,20 @@ pub struct ModelStatus {
 }
 
 /// Returns the status of every model, sorted by name; `record_summary` is that of the campaign
-/// (`Cluster::record_summary`).
+/// (`Cluster::record_summary`). Without a batch system the state of models with open runs is `Unknown`.
 ///
 /// # Errors
 /// A file of the campaign is not valid, or the batch system cannot be queried.
 pub fn model_statuses(
     cluster: &Cluster,
-    batch_system: &dyn BatchSystem,
+    batch_system: Option<&dyn BatchSystem>,
     record_summary: &RecordSummary,
 ) -> Result<Vec<ModelStatus>, ClusterError> {
     let batches: BTreeMap<String, BatchFacts> = cluster.batches()?.into_iter().collect();
     let names: Vec<&str> = batches.keys().map(String::as_str).collect();
     let mut live: BTreeMap<&String, (Task, TaskState)> = BTreeMap::new();
-    for (name, task, state) in batch_system.tasks(&names)? {
+    let tasks = batch_system.map_or(Ok(vec![]), |batch_system| batch_system.tasks(&names))?;
+    for (name, task, state) in tasks {
         let models = batches.get(&name).map(|batch| &batch.models);
         let Some(model) = models.and_then(|models| models.get(task.index as usize)) else { continue };
         // A job and the next one of its chain may overlap: the running one is shown.
@@ -75,6 +78,7 @@ pub fn model_statuses(
             Some((_, TaskState::Running { node })) => ModelState::Running { node },
             Some((task, TaskState::Pending { reason })) => ModelState::Pending { reason, task },
             None if counts.recorded == need.planned => ModelState::Done,
+            None if batch_system.is_none() => ModelState::Unknown,
             None => ModelState::Open,
         };
         ModelStatus {

@@ -42,7 +42,7 @@ impl SlurmTask {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
         let limit_s = number("SLURM_JOB_END_TIME")
             .zip(number("SLURM_JOB_START_TIME"))
-            .map(|(end, start)| end.saturating_sub(start));
+            .map(|(end, start)| in_minutes(end.saturating_sub(start)));
         Ok(Self { index: index.parse().map_err(wrong)?, node: variable("SLURMD_NODENAME")?, limit_s })
     }
 }
@@ -84,7 +84,7 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
         format!("--mem={}M", batch.resources.memory_mib),
         format!("--time={}", batch.time_s.div_ceil(60)),
         // Early enough for the running runs to end: after it the controller starts no run and submits the next job.
-        format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + super::batch::MARGIN_S / 2),
+        format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + u64::from(settings.margin_s.get()) / 2),
         // A preempted job is started again. If it starts on another node, it submits a job for the node of its model.
         "--requeue".to_owned(),
         format!("--output={}/%x.%a.log", logs.display()),
@@ -180,6 +180,12 @@ impl BatchSystem for Slurm {
     }
 }
 
+/// A time limit, in whole minutes as Slurm's are. The times of start and end differ from it by some seconds, and a job that
+/// asks for a minute more than its partition allows waits without end.
+fn in_minutes(seconds: u64) -> u64 {
+    ((seconds + 30) / 60).max(1) * 60
+}
+
 /// Whether jobs run on a node in this state, now or later. A `*` marks a node that does not respond.
 fn is_available(state: &str) -> bool {
     let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
@@ -232,6 +238,14 @@ fn seconds(limit: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limit_of_the_next_job_is_that_of_the_job() {
+        assert_eq!(
+            [0, 119, 120, 121, 149, 151, 86_401].map(in_minutes),
+            [60, 120, 120, 120, 120, 180, 86_400]
+        );
+    }
 
     #[test]
     fn slurms_times_are_read_in_each_form() {

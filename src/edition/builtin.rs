@@ -1,7 +1,7 @@
 //! The built-in editions, and edition files by path.
 
 use super::error::EditionError;
-use super::suggest::nearest;
+use mcc_base::suggest::nearest;
 use std::path::Path;
 
 /// The built-in editions of the MCC: name and text.

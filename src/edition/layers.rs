@@ -5,7 +5,7 @@
 
 use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
-use super::suggest::with_suggestion;
+use mcc_base::suggest::with_suggestion;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::path::Path;

@@ -14,7 +14,6 @@ mod load;
 mod pattern;
 mod rule_text;
 mod rules;
-mod suggest;
 pub mod svcomp;
 mod svcomp_structure;
 

@@ -1,6 +1,6 @@
 //! Reads the rules of the contests from `docs/rules.md`, for the terminal, the site and the tests.
 
-use super::suggest;
+use mcc_base::suggest;
 use serde::Serialize;
 
 /// The text of the file when the program was built.

@@ -1,6 +1,7 @@
 use super::OracleError;
 use crate::runner::RunnerError;
 use mcc_base::names::BadName;
+use mcc_campaign::CampaignError;
 use mcc_model::ArchiveError;
 use mcc_store::StoreError;
 use std::io;
@@ -23,6 +24,16 @@ pub enum QualifyError {
     /// The tool's folder has no head script.
     #[error("{}: contains no BenchKit_head.sh; give the tool's folder", .0.display())]
     NoHead(PathBuf),
+    /// The image is a tool's folder.
+    #[error(
+        "{path} is a tool's folder, not an image: `qualify --native {path}` runs it on this host, without a machine; \
+         `image build --tool {path} --out IMAGE` makes its image",
+        path = .0.display()
+    )]
+    ToolFolder(PathBuf),
+    /// The image, the edition or another setting cannot be used.
+    #[error("{0}")]
+    Setting(String),
     /// A path is not UTF-8, so it cannot be written to the campaign.
     #[error("{}: the path is not UTF-8; use another path", .0.display())]
     Path(PathBuf),
@@ -56,6 +67,9 @@ pub enum QualifyError {
     /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An instance cannot be reduced.
+    #[error("{0}")]
+    Dispute(String),
     /// A file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
     Io {
@@ -67,6 +81,14 @@ pub enum QualifyError {
 }
 
 impl QualifyError {
+    /// Converts an error of the campaign that `qualify` wrote. Its file and line say nothing to the caller.
+    pub(super) fn of_campaign(error: impl Into<RunnerError>) -> Self {
+        match error.into() {
+            RunnerError::Campaign(CampaignError::Wrong { message, .. }) => Self::Setting(message),
+            error => Self::Runner(error),
+        }
+    }
+
     /// Returns a function for `map_err` that adds `path` to an error.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

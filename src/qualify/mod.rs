@@ -2,6 +2,8 @@
 //! machines or natively, and reports findings with run, line, rule and fix. Findings are pure functions of the outputs.
 
 mod campaign_file;
+mod ci_reports;
+mod dispute;
 mod error;
 pub mod native;
 mod oracle;
@@ -11,6 +13,8 @@ mod qualification;
 mod report;
 mod run_checks;
 
+pub use ci_reports::Checked;
+pub use dispute::{Dispute, Program, Reduced};
 pub use error::QualifyError;
 pub use oracle::{Known, Oracle, OracleError};
 pub use output_checks::{check_output, differing_values};

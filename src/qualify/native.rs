@@ -20,6 +20,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The home of a tool in a machine. A temporary folder replaces it in a native run.
+pub const HOME: &str = "/home/mcc";
+
+/// Time in which a process that is being ended, such as by `kill`, disappears. A process that is left behind stays.
+const ENDING_TIME: Duration = Duration::from_secs(2);
+
 /// The result of a native run. Its outputs are in the folder that was given.
 #[derive(Clone, Debug)]
 pub struct NativeRun {
@@ -31,12 +37,13 @@ pub struct NativeRun {
     pub facts: RunFacts,
 }
 
-/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in a temporary home folder, and kills it `grace` after the
-/// wall limit. `stdout` and `stderr` are written to the folder `outputs`.
+/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the
+/// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`.
 ///
 /// # Errors
-/// The home folder cannot be created, or the tool cannot be started.
+/// The home folder cannot be created or removed, or the tool cannot be started.
 pub fn run(
+    home: &Path,
     tool: &Path,
     archive: &Archive,
     invocation: &Invocation,
@@ -44,16 +51,30 @@ pub fn run(
     grace: Duration,
     outputs: &Path,
 ) -> io::Result<NativeRun> {
-    let folder = tempfile::tempdir()?;
-    let benchkit = home(folder.path(), tool, archive)?;
+    fs::create_dir(home)?;
+    let ended = run_in(home, tool, archive, invocation, limits, grace, outputs);
+    fs::remove_dir_all(home)?;
+    ended
+}
+
+fn run_in(
+    folder: &Path,
+    tool: &Path,
+    archive: &Archive,
+    invocation: &Invocation,
+    limits: &RunLimits,
+    grace: Duration,
+    outputs: &Path,
+) -> io::Result<NativeRun> {
+    let benchkit = make_home(folder, tool, archive)?;
     let execution = benchkit.join("execution");
     let began = execution.metadata()?;
-    let home = folder.path().to_string_lossy().into_owned();
+    let home = folder.to_string_lossy().into_owned();
     let job = invocation.job(String::new(), 0, String::new());
     let mut command = Command::new("/bin/bash");
     command.arg("-c").arg(benchkit.join("BenchKit_head.sh")).current_dir(&execution);
     for (name, value) in job.env.iter().filter(|(name, _)| *name != "PATH") {
-        command.env(name, value.replace("/home/mcc", &home));
+        command.env(name, value.replace(HOME, &home));
     }
     let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
     command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
@@ -92,7 +113,7 @@ pub fn run(
     });
     let (status, usage) = waited?;
     let wall = started.elapsed();
-    let left_behind = session_processes(pid);
+    let left_behind = remaining_processes(pid);
     for process in &left_behind {
         let _ = kill(*process, Signal::SIGKILL);
     }
@@ -107,7 +128,7 @@ pub fn run(
         cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime),
         vcpus: limits.vcpus,
         memory_kib: Some(usage.ru_maxrss as u64),
-        written: written(&[folder.path(), tool], &benchkit, &began),
+        written: written(folder, &benchkit, &began),
         stdout_bytes: stdout.metadata()?.len(),
         stderr_bytes: stderr.metadata()?.len(),
         samples,
@@ -117,8 +138,9 @@ pub fn run(
     Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
 }
 
-/// Creates the folders of a contest disk in `home`, with the unpacked instance as `execution`. Returns the BenchKit folder.
-fn home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
+/// Creates the folders of a contest disk in `home`: a copy of the tool's folder, which the tool may change, with the
+/// unpacked instance as `execution`. Returns the BenchKit folder.
+fn make_home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
     let benchkit = home.join("BenchKit");
     fs::create_dir(&benchkit)?;
     let unpacked = home.join("unpacked");
@@ -134,15 +156,32 @@ fn home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
         }
         false => tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?,
     }
-    let tool = tool.canonicalize()?;
-    for file in fs::read_dir(&tool)? {
-        let name = file?.file_name();
-        symlink(tool.join(&name), benchkit.join(&name))?;
-    }
+    copy(&tool.canonicalize()?, &benchkit)?;
     fs::create_dir(benchkit.join("results"))?;
     fs::rename(unpacked.join(archive.instance.as_str()), benchkit.join("execution"))?;
     fs::remove_dir(&unpacked)?;
     Ok(benchkit)
+}
+
+/// Copies files, folders and symbolic links, except the folders of BenchKit at the top. A link into `from` leads into `to`
+/// afterwards.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let own = ["execution", "results"].map(|name| from.join(name));
+    let items = walkdir::WalkDir::new(from).min_depth(1).into_iter();
+    for item in items.filter_entry(|item| own.iter().all(|own| own != item.path())) {
+        let item = item?;
+        let place = to.join(item.path().strip_prefix(from).expect("the item is in the folder"));
+        let kind = item.file_type();
+        if kind.is_dir() {
+            fs::create_dir(&place)?;
+        } else if kind.is_symlink() {
+            let target = fs::read_link(item.path())?;
+            symlink(target.strip_prefix(from).map_or(target.clone(), |inside| to.join(inside)), place)?;
+        } else if kind.is_file() {
+            fs::copy(item.path(), place)?;
+        }
+    }
+    Ok(())
 }
 
 /// Waits for a process. Returns its status and the resource usage of it and its children.
@@ -163,6 +202,18 @@ fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
     }
 }
 
+/// The processes of a session that still run some time after its first one ended.
+fn remaining_processes(session: Pid) -> Vec<Pid> {
+    let ended = Instant::now();
+    loop {
+        let remaining = session_processes(session);
+        if remaining.is_empty() || ended.elapsed() >= ENDING_TIME {
+            return remaining;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The running processes of a session.
 fn session_processes(session: Pid) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -178,20 +229,23 @@ fn session_processes(session: Pid) -> Vec<Pid> {
     processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
 }
 
-/// Files in the folders that changed after the start of the run, except in its own folders.
-fn written(folders: &[&Path], benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
+/// Files in the home folder that changed after the start of the run, except in its own folders; with the path that they
+/// would have in a machine.
+fn written(home: &Path, benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
     let own = [benchkit.join("execution"), benchkit.join("results")];
     let began = (began.ctime(), began.ctime_nsec());
-    let files = folders.iter().flat_map(|folder| {
-        let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-        files.filter_entry(|entry| own.iter().all(|own| own != entry.path())).flatten()
-    });
+    let files = walkdir::WalkDir::new(home).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| own.iter().all(|own| own != entry.path()));
     files
+        .flatten()
         .filter(|entry| entry.file_type().is_file())
         .filter(|entry| {
             entry.path().metadata().is_ok_and(|found| (found.ctime(), found.ctime_nsec()) > began)
         })
-        .map(|entry| entry.path().display().to_string())
+        .map(|entry| {
+            let inside = entry.path().strip_prefix(home).expect("the file is in the home folder");
+            Path::new(HOME).join(inside).display().to_string()
+        })
         .take(mcc_base::guest::MAX_LEFTOVER_FILES)
         .collect()
 }

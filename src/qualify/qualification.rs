@@ -135,13 +135,22 @@ impl Qualification {
             return Err(QualifyError::NoHead(folder.to_owned()));
         }
         let mut checks = self.checks(true, false);
-        checks.report.machine = vec![
-            "none: a native run does not replace the qualification of the image".to_owned(),
-            "none: a temporary folder replaces /home/mcc; a tool that contains the path /home/mcc works in the image only"
-                .to_owned(),
-        ];
+        checks.report.machine = [
+            "a native run does not replace the qualification of the image",
+            "a temporary folder ($HOME) replaces /home/mcc, with a copy of the tool's folder; a tool that contains \
+             the path /home/mcc works in the image only",
+            "the tool has the programs, libraries, cores, memory and network of this host, and the login of the \
+             caller, not mcc",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        for value in checks.report.environment.values_mut() {
+            *value = value.replace(native::HOME, "$HOME");
+        }
         let (sha256, _) = digest::file(&head).map_err(QualifyError::io(&head))?;
         checks.report.disks.insert("BenchKit_head.sh".to_owned(), sha256);
+        let temporary = tempfile::tempdir().map_err(QualifyError::io("the folder for temporary files"))?;
+        let home = temporary.path().join("home");
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
         for (run, run_questions) in &self.runs {
             let mut ended = vec![];
@@ -151,7 +160,7 @@ impl Qualification {
                 fs::create_dir_all(&outputs).map_err(QualifyError::io(&outputs))?;
                 let archive = &self.archives[run.instance.as_str()];
                 let invocation = self.invocation(run, false);
-                let done = native::run(folder, archive, &invocation, &self.limits, grace, &outputs);
+                let done = native::run(&home, folder, archive, &invocation, &self.limits, grace, &outputs);
                 ended.push((done.map_err(QualifyError::io(folder))?, outputs));
             }
             let attempts = ended.iter().map(|(ended, outputs)| AttemptOutputs {
@@ -163,7 +172,11 @@ impl Qualification {
             });
             checks.add(&run.id(), run_questions, &attempts.collect::<Vec<_>>())?;
         }
-        Ok(checks.finish(self.unread()))
+        let mut report = checks.finish(self.unread());
+        for finding in &mut report.findings {
+            finding.problem = finding.problem.replace(&*home.to_string_lossy(), "$HOME");
+        }
+        Ok(report)
     }
 
     /// Runs the image as a campaign, `OUT.toml`, with its record in the folder `out`. Continues an existing record.
@@ -175,8 +188,13 @@ impl Qualification {
         machines: &Machines,
         out: &Path,
     ) -> Result<QualificationReport, QualifyError> {
+        let has = |name: &str| machines.image.join(name).is_file();
+        if has("BenchKit_head.sh") && !has("image.json") {
+            return Err(QualifyError::ToolFolder(machines.image.to_owned()));
+        }
         let file = campaign_file::write(out, &self.campaign(machines)?)?;
-        let prepared = PreparedCampaign::new(Campaign::load(&file).map_err(RunnerError::from)?)?;
+        let campaign = Campaign::load(&file).map_err(QualifyError::of_campaign)?;
+        let prepared = PreparedCampaign::new(campaign).map_err(QualifyError::of_campaign)?;
         let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
         let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
         let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});

@@ -6,7 +6,8 @@ use mcc_benchkit::{Answers, Reading};
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// Returns the findings of one attempt. `Finding::run` is empty.
 ///
@@ -120,9 +121,14 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
     let keyword = "if there is no answer, print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line";
     let flush =
         "flush standard output after every line: a pipe is buffered, and the machine is halted at the limit";
+    let stderr_end = end_of(&attempt.outputs.join("stderr"))?;
     let lost = attempt.facts.is_some_and(|facts| facts.stdout_bytes > 0) && ends_in_mid_line(attempt)?;
     if let Some(crash) = crash(attempt) {
         let fix = "correct the crash: see stderr, or run the same command on this instance in a debugger";
+        let crash = match &stderr_end {
+            Some(end) => format!("{crash}; stderr ends with `{end}`"),
+            None => crash,
+        };
         let finding = |problem: String| Finding::new("E-1.7", problem, fix);
         return Ok(Some(match (attempt.outcome, without_answer) {
             (_, true) => finding(format!("no answer: {crash}")),
@@ -135,8 +141,22 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             without_answer.then(|| Finding::new("E-1.7", "exit code 0 without an answer", keyword))
         }
         Outcome::Finished { exit_code } => {
-            let finding = |problem: String| {
-                Finding::new("E-1.7", problem, "end with exit code 0; see stderr for the error")
+            let fix = match exit_code {
+                127 => {
+                    "a program was not found (exit code 127): add its Debian package with `image build --packages \
+                        NAME`, or put it into bin/ and call it by $BK_BIN_PATH. A native run has the programs of this \
+                        host, and no /home/mcc"
+                }
+                126 => {
+                    "a file could not be executed (exit code 126): set its permission (chmod +x), and check that it \
+                        is for this processor"
+                }
+                _ => "correct the error that stderr shows, and end with exit code 0",
+            };
+            let finding = |problem: String| match &stderr_end {
+                Some(end) => Finding::new("E-1.7", format!("{problem}; stderr ends with `{end}`"), fix)
+                    .at("stderr", None),
+                None => Finding::new("E-1.7", format!("{problem}; stderr is empty"), fix),
             };
             match without_answer {
                 true => Some(finding(format!("exit code {exit_code} without an answer"))),
@@ -180,9 +200,26 @@ fn crash(attempt: &AttemptOutputs) -> Option<String> {
     }
 }
 
+/// The last lines of an output that are not empty, in one line without control characters; None: there are none.
+fn end_of(path: &Path) -> io::Result<Option<String>> {
+    const BYTES: u64 = 4096;
+    const LINES: usize = 3;
+    const CHARACTERS: usize = 300;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+    let mut bytes = vec![];
+    file.take(BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+    let shown: Vec<char> = last.chars().filter(|c| !c.is_control()).collect();
+    let cut = &shown[shown.len().saturating_sub(CHARACTERS)..];
+    Ok((!cut.is_empty()).then(|| cut.iter().collect()))
+}
+
 /// Whether stdout ends with an incomplete line.
 fn ends_in_mid_line(attempt: &AttemptOutputs) -> io::Result<bool> {
-    use std::io::{Seek, SeekFrom};
     let mut stdout = File::open(attempt.outputs.join("stdout"))?;
     if stdout.metadata()?.len() == 0 {
         return Ok(false);

@@ -1,0 +1,133 @@
+//! Findings of a tool's check as text: errors first, and the same problem of several runs only once.
+
+use super::terminal::{ERROR, HEADING, Page, WARNING};
+use crate::edition::{rule_sections, rules_of};
+use crate::qualify::{Finding, counted};
+use mcc_model::Severity;
+use std::collections::{BTreeSet, HashMap};
+
+/// Largest number of places of a problem that are shown.
+const MOST_PLACES: usize = 5;
+
+/// Findings with the same problem.
+struct Group<'f> {
+    first: &'f Finding,
+    places: Vec<String>,
+}
+
+/// Adds the findings to a page, and the titles of the rules in them.
+pub fn show(page: &mut Page, findings: &[Finding]) {
+    for Group { first, places } in groups(findings) {
+        let (label, style) = match first.severity {
+            Severity::Error => ("error", ERROR),
+            Severity::Warning => ("warning", WARNING),
+        };
+        page.item(0, label, style, &format!("{}: {}", first.rule, first.problem));
+        page.item(4, "fix:", HEADING, &first.fix);
+        let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = match places.len() {
+            0..=MOST_PLACES => String::new(),
+            many => format!(", and {} more", many - MOST_PLACES),
+        };
+        if !shown.is_empty() {
+            page.item(4, "in:", HEADING, &format!("{shown}{more}"));
+        }
+        page.gap();
+    }
+    let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
+    for code in codes {
+        page.item(0, code, HEADING, &format!("{} (mcc-harness rule {code})", title(code)));
+    }
+}
+
+/// The title of a rule, of the first rules with a code, or of a section of rules.
+fn title(code: &str) -> String {
+    if let Some(section) = rule_sections().into_iter().find(|section| section.code == code) {
+        return section.title.to_owned();
+    }
+    let titles: Vec<&str> = rules_of(code).iter().map(|rule| rule.title).collect();
+    let more = if titles.len() > 2 { "; ..." } else { "" };
+    format!("{}{more}", titles[..titles.len().min(2)].join("; "))
+}
+
+/// The findings by problem: errors first, else in their order.
+fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = vec![];
+    let mut known: HashMap<(u8, &str, String, String), usize> = HashMap::new();
+    for finding in findings {
+        let instance = finding.run.split('/').nth(1).unwrap_or_default();
+        let key = (
+            u8::from(finding.severity != Severity::Error),
+            finding.rule,
+            general(&finding.problem, instance),
+            general(&finding.fix, instance),
+        );
+        let group = *known.entry(key).or_insert_with(|| {
+            groups.push(Group { first: finding, places: vec![] });
+            groups.len() - 1
+        });
+        let in_run = finding.run.split_once('/').map_or("", |(_, run)| run);
+        let place = [in_run, &finding.place()].join(" ").trim().to_owned();
+        groups[group].places.extend((!place.is_empty()).then_some(place));
+    }
+    groups.sort_by_key(|group| group.first.severity != Severity::Error);
+    groups
+}
+
+/// A text without the name of its instance and without numbers, by which the problems of two runs are compared.
+fn general(text: &str, instance: &str) -> String {
+    let text = if instance.is_empty() { text.to_owned() } else { text.replace(instance, "") };
+    let mut general = String::with_capacity(text.len());
+    for c in text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }) {
+        if c != '#' || !general.ends_with('#') {
+            general.push(c);
+        }
+    }
+    general
+}
+
+/// The number of errors and of warnings, in words.
+pub fn counts(findings: &[Finding]) -> String {
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    format!("{}, {}", counted(count(Severity::Error), "error"), counted(count(Severity::Warning), "warning"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(run: &str, severity: Severity, problem: &str) -> Finding {
+        Finding {
+            run: run.to_owned(),
+            output: Some("stdout"),
+            line: Some(7),
+            severity,
+            rule: "E-1.7",
+            problem: problem.to_owned(),
+            fix: "write it".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_problem_of_several_runs_is_one_group_and_errors_come_first() {
+        let findings = [
+            finding("t/M-PT-1/X", Severity::Warning, "M-PT-1-X-00 has no TECHNIQUES"),
+            finding("t/M-PT-1/X", Severity::Error, "`a` is no value for M-PT-1-X-03"),
+            finding("t/M-PT-22/X", Severity::Error, "`a` is no value for M-PT-22-X-14"),
+            finding("t/M-PT-22/X", Severity::Error, "`b` is no value for M-PT-22-X-14"),
+        ];
+        let groups = groups(&findings);
+        let shown: Vec<_> =
+            groups.iter().map(|group| (group.first.problem.as_str(), group.places.len())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("`a` is no value for M-PT-1-X-03", 2),
+                ("`b` is no value for M-PT-22-X-14", 1),
+                ("M-PT-1-X-00 has no TECHNIQUES", 1)
+            ]
+        );
+        assert_eq!(groups[0].places[1], "M-PT-22/X stdout line 7");
+        assert_eq!(counts(&findings), "3 errors, 1 warning");
+    }
+}
